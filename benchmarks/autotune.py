@@ -1,12 +1,12 @@
-"""Search strategies on recorded spaces: how much better than random search, with 95 % confidence intervals.
+"""Search strategies on recorded spaces: how much better they are than random search, with 95 % confidence intervals.
 
     python benchmarks/autotune.py [CACHE.json.gz...] [--seeds N] [--cutoff 0.95] [--strategy NAME]
                                   [--peer-python PYTHON [--peer bayes_opt] [--peer-seeds N]]
     python benchmarks/autotune.py --overhead
 
-Without recordings ($RPL_SHARED/data/autotune, else those named) there is nothing to search. PYTHON is an interpreter that has
-Kernel Tuner and scikit-learn. --overhead: what the tuner itself takes, with its cache on disk. Everything runs on one thread,
-so that processor times can be compared.
+Without recordings (those named, or those in $RPL_SHARED/data/autotune) there is nothing to search. PYTHON is an interpreter
+with Kernel Tuner and scikit-learn. --overhead measures the time that the tuner itself takes, with its cache on disk. Everything
+runs on one thread, so processor times can be compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported; peers inherit it
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # set before NumPy is imported; peers inherit it
 
 import numpy as np  # noqa: E402
 
@@ -41,7 +41,7 @@ def recordings(named: list[Path]) -> list[Path]:
 
 
 def ours(recording: Recording, scale: Scale, name: str, seed: int) -> tuple[float, float]:
-    """(P, seconds of processor time)."""
+    """Return P and the processor time in seconds."""
     began = time.process_time()
     trace = simulate(recording, name, seed, Options(scale.budget))[0]
     return scale.score(trace), time.process_time() - began
@@ -63,7 +63,7 @@ def row(path: Path, scale: Scale, name: str, runs: list[tuple[float, float]]) ->
 
 
 def overhead(evaluations: int = 2000) -> None:
-    """Of a search of a space of 10,000 configurations in which a run costs nothing: time from start to end."""
+    """Print how long it takes to search a space of 10,000 configurations whose runs take no time."""
     values = {name: list(range(10)) for name in "abcd"}
 
     def evaluate(one: dict[str, int], _worker: int) -> EvaluationOutcome:

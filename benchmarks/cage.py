@@ -1,9 +1,9 @@
-"""What the cage costs: the same command within and without, by turns.
+"""What the cage costs: the same command, run alternately inside and outside the cage.
 
     python benchmarks/cage.py [--rounds N]
 
-Prints a table: for each mechanism that works here, a command that does nothing, a compilation by hipcc and a HIP program on
-the software device; medians of wall time with the smallest and largest ratio of the pairs.
+Prints a table with the median wall times, and the smallest and largest ratio of the pairs, for each mechanism that works here:
+of a command that does nothing, of a compilation with hipcc and of a HIP program on the software device.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
 
 def measure(kind: str, folder: Path, rounds: int) -> None:
     device = devices.select(devices.SOFTWARE_TARGET, folder)
-    cache = folder / "compiled"  # at run time, by HIP: filled by the first run without a cage
+    cache = folder / "compiled"  # code compiled by HIP at run time; the first run outside the cage fills it
     environment = device.environment(os.environ) | {"AMD_COMGR_CACHE_DIR": str(cache)}
     compile_ = ["hipcc", "-O3", "--offload-arch=gfx942", f"-I{SOURCE.parent}", str(SOURCE), "-o", str(folder / "made")]
     commands = {"true": ["true"], "hipcc softmax.hip": compile_, "softmax_testbed": [str(PROGRAM)]}
@@ -58,7 +58,7 @@ def measure(kind: str, folder: Path, rounds: int) -> None:
 
 
 def seconds(command: Sequence[str], folder: Path, environment: Mapping[str, str], trusted: bool = False) -> float:
-    """Without: by a launcher that only sets limits and becomes the command."""
+    """The wall time of a command. If trusted, it runs outside the cage, where the launcher only sets limits."""
     began = time.perf_counter()
     ended = cage.run(command, folder, View(writable=(folder,), trusted=trusted), environment)
     if not ended.succeeded:

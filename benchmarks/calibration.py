@@ -1,22 +1,22 @@
-"""Modelled times of public HIP programs beside times recorded on an MI300A, and a fit of the timing model to them.
+"""Modelled times of public HIP programs compared with times recorded on an MI300A, and a fit of the timing model to them.
 
     python benchmarks/calibration.py SOURCES TIMES [--only PROGRAM...] [--all] [--device NAME] [--jobs N] [--json]
                                      [--fit [PARAMETER...]] [--errors FILE] [--kept FILE] [--plot FILE]
 
-SOURCES is `gpu_perf_scripts/` of a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
-a CSV file with the columns kernel_name, problem_size, iterations, avg_ms and max_ms (milliseconds by hipEvents around one
-iteration). Nothing of either is in this repository. Problem sizes for which the device would take long are left out unless
---all is given. The device is mi300a unless another one is named.
+SOURCES is `gpu_perf_scripts/` in a checkout of github.com/sarchlab/mgpusim, whose HIP programs are compiled unchanged. TIMES is
+a CSV file with the columns kernel_name, problem_size, iterations, avg_ms and max_ms (milliseconds, measured with hipEvents
+around one iteration). Neither is part of this repository. Problem sizes for which the device would take long are left out
+unless --all is given. The device is mi300a unless a different one is named.
 
-Printed for each program: the number of points, the mean of the absolute errors and their bias, each relative to the recorded
-time; for all points also the median, and the sum of the errors over the sum of the times. With --json: each point. --plot
-FILE.svg also draws them (pip install matplotlib).
+For each program, the number of points, the mean absolute error and the bias are printed, both relative to the recorded time;
+for all points together, also the median error, and the sum of the errors over the sum of the times. --json prints each point,
+and --plot FILE.svg also draws them (pip install matplotlib).
 
---fit fits adjustable parameters of timing_gfx942.toml (those named, else all that FITTED lists) and prints them, with the
-errors. It also leaves out one program at a time, fits to the others, and models the one left out with the result: these are the
-errors to expect of programs that the model has not seen. --errors FILE writes them, by what limits the kernels, in the form of
-arch/timing_errors.toml. --kept FILE keeps every modelled time, so that a fit that was cut goes
-on; it takes some minutes a parameter. The file belongs to one build of the device: remove it after a change.
+--fit fits adjustable parameters of timing_gfx942.toml (those named, or all that FITTED lists) and prints them, with the errors.
+It also leaves out one program at a time, fits to the others, and models the one left out with the result: these are the errors
+to expect for programs that the model has not seen. --errors FILE writes them, grouped by what limits the kernels, in the format
+of arch/timing_errors.toml. A fit takes some minutes per parameter; --kept FILE keeps every modelled time, so that an
+interrupted fit can be resumed. That file is valid for one build of the device only: remove it after a change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from silicon.plot import plot  # noqa: E402
 from silicon.programs import PROGRAMS, Point, recorded_points  # noqa: E402
 from silicon.runs import Parameters, Runs, note, written  # noqa: E402
 
-# Latencies are not among them, because pointer chases have measured those directly, nor mall_read_gbps, which the recorded
-# waves of vecCopy determine.
+# These do not include the latencies, which pointer chases have measured directly, or mall_read_gbps, which the recorded waves
+# of vecCopy determine.
 FITTED = (
     "launch_overhead_ns", "dispatch_gap_ns", "submit_cost_ns", "workgroup_launch_cycles", "l2_read_bytes_per_cycle",
     "mall_write_gbps", "mall_mixed_gbps", "host_link_gbps", "copy_overhead_ns",
 )  # fmt: skip
-COPIES = "memcopy_"  # begins the names of programs that have no kernel of their own
+COPIES = "memcopy_"  # prefix of the names of programs that have no kernel of their own
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("sources", nargs="?", type=Path)
     parser.add_argument("times", nargs="?", type=Path)
     parser.add_argument("--only", nargs="+", metavar="PROGRAM", choices=PROGRAMS, default=list(PROGRAMS))
-    parser.add_argument("--all", action="store_true", help="also the sizes that take long")
+    parser.add_argument("--all", action="store_true", help="include the sizes that take long")
     parser.add_argument("--device", default="mi300a")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", action="store_true")

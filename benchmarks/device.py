@@ -1,11 +1,12 @@
-"""How fast the software device executes: wave-instructions per second of one host core, by class, and the testbed's kernels
-against the same loops compiled for the host.
+"""How fast the software device executes: wave instructions per second on one host core, by class, and the testbed's kernels
+compared with the same loops compiled for the host.
 
     python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--unobserved] [--json]
 
-Processor time of the whole process, as the difference of two repeat counts, so that start-up does not count; one thread of the
-device. --against: another build of the device library, run alternately in the same minutes; its column and the ratio are
-added. --unobserved: likewise this library without counting and timing. Figures of machines differ: the ratios decide.
+Times are the processor time of the whole process, as the difference between two repeat counts, so start-up does not count; the
+device uses one thread. --against names another build of the device library, which is run alternately with this one: a column
+for it and the ratio are added. --unobserved adds a column for this library without counting and timing. The figures depend on
+the machine, so only the ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HERE = Path(__file__).parent
 TESTBED = HERE.parent / "build" / "testbed"
 WAVES = 64 * 4
 PER_TURN = 32
-# How many turns make about a tenth of a second.
+# Numbers of turns that take about a tenth of a second.
 CLASSES = {
     "scalar_add": 400, "add_f32": 400, "fma_f32": 400, "fma_f64": 200, "fma_packed_f32": 100, "fma_packed_f16": 40,
     "add_u32": 400, "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "log_f32": 50, "rcp_f32": 50,
@@ -37,7 +38,7 @@ CLASSES = {
 }  # fmt: skip
 _GEMM, _SOFTMAX = ["gemm", "-n", "256", "--kernel"], ["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel"]
 _HOST_GEMM, _HOST_SOFTMAX = ["host-gemm", "256"], ["host-softmax", "1024"]
-# Testbed's program, its repeats, host's loop, its size and repeats.
+# The testbed's program, its repeats, the host's loop with its size, and that loop's repeats.
 KERNELS = {
     "vcopy": (["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
     "gemm naive": ([*_GEMM, "naive", "--repeats"], 1, _HOST_GEMM, 100),
@@ -55,7 +56,7 @@ KERNELS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS], help="of the classes and kernels"
+        "--only", nargs="+", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS], help="classes and kernels to measure"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path, metavar="LIBRARY")
@@ -91,7 +92,7 @@ def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, flo
 
 
 def one_round(program: Path, name: str, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
-    """Seconds of processor time for each wave-instruction (or wave, or launch of the kernel), and of the host's loop."""
+    """Processor time in seconds per wave instruction (or wave, or launch of the kernel), and that of the host's loop."""
     row = {label: seconds_each(run, program, name) for label, run in on.items()}
     if name in KERNELS:
         _, _, loop, few = KERNELS[name]
@@ -108,7 +109,7 @@ def seconds_each(run: Callable[[list[str]], float], program: Path, name: str) ->
 
 
 def slope(seconds: Callable[[int], float], times: int) -> float:
-    """Of one repeat: from `times` to five times that."""
+    """The seconds per repeat, from the difference between `times` repeats and five times as many."""
     return (seconds(5 * times) - seconds(times)) / (4 * times)
 
 

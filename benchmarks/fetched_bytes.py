@@ -2,9 +2,9 @@
 
     python benchmarks/fetched_bytes.py CHECKOUT [--planes N] [--json]
 
-CHECKOUT is one of github.com/amd/amd-lab-notes. Its finite-difference/docs have, for 512 planes of 512 x 512 numbers on one
-die of an MI250X, the share of the fetched bytes (rocprof's FETCH_SIZE) that has to be read, and the share of requests that
-the L2 answers. The same is counted on the software device as a gfx90a, with N planes (16).
+CHECKOUT is a checkout of github.com/amd/amd-lab-notes. Its finite-difference/docs report, for 512 planes of 512 x 512 numbers
+on one die of an MI250X, the share of the fetched bytes (rocprof's FETCH_SIZE) that has to be read, and the share of requests
+that the L2 answers. The same is counted on the software device as a gfx90a, with N planes (default 16).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from silicon.caches import l2_hit_rate  # noqa: E402
 from silicon.series import SERIES_ON_GFX90A, counted, expect_checkout  # noqa: E402
 
-_EDGE = 512  # numbers
+_EDGE = 512  # numbers along each edge of a plane
 # Percent: fetch efficiency and L2CacheHit, from Laplacian_Part1.md to Laplacian_Part3.md.
 RECORDED = {
     "kernel 1": (53.3, 65.0), "kernel 1 non-temporal": (75.2, 71.4), "kernel 2 m=1": (53.3, 65.0), "kernel 2 m=2": (58.1, 60.5),
@@ -53,14 +53,14 @@ def main() -> None:
 
 
 def shares(counters: dict[str, float], planes: int) -> tuple[float, float]:
-    """The share of the fetched bytes that has to be read, and that of the requests that the L2 answers, in percent."""
+    """The share of the fetched bytes that has to be read, and the share of the requests that the L2 answers, in percent."""
     halves, all_requests = counters["TCC_EA_RDREQ_32B_sum"], counters["TCC_EA_RDREQ_sum"]
     fetched = (all_requests - halves) * 64 + halves * 32
     return 100 * to_be_read(planes) / fetched, l2_hit_rate(counters)
 
 
 def to_be_read(planes: int) -> int:
-    """Bytes of all numbers but those of the cube's edges, which the stencil does not touch."""
+    """Bytes of all numbers except those on the cube's edges, which the stencil does not touch."""
     edges = 8 + 2 * 4 * (_EDGE - 2) + 4 * (planes - 2)
     return (_EDGE * _EDGE * planes - edges) * 8
 

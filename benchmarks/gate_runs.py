@@ -1,9 +1,10 @@
-"""How many judgements `rocm-perf optimize` spares on the testbed, and whether its result is that of judging every proposal.
+"""How many judgements `rocm-perf optimize` saves on the testbed, and whether judging every proposal gives the same result.
 
     python benchmarks/gate_runs.py [--only PROGRAM...]
 
-Each program is optimized twice: as `optimize` does it, and with a search that passes nothing over. Both must write the same
-source. Prints what the gate judged in each, and what was gained. Ends with 1 if a result differs. Everything is modelled.
+Each program is optimized twice: as `optimize` does it, and with a search that passes over nothing. Both must write the same
+source. Prints how much the gate judged in each run, and what was gained. The exit status is 1 if a result differs. All times
+are modelled.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """judged, passed: how often the gate judged a proposal, and how often one was passed over. written: the optimized source,
-    None if nothing was accepted.
+    """What one run of `optimize` led to.
+
+    judged, passed: how often the gate judged a proposal, and how often one was passed over. written: the optimized source; None
+    if nothing was accepted.
     """
 
     judged: int
@@ -90,7 +93,7 @@ def optimized(name: str, command: Sequence[str]) -> Outcome:
 
 
 def judge_everything(words: Sequence[str]) -> None:
-    """The command line with a search for which no proposal is hopeless or beaten."""
+    """Run the command line with a search that considers no proposal hopeless or beaten."""
     from rocm_perf_lab.__main__ import main as command_line
     from rocm_perf_lab.optimize.search import Search
 

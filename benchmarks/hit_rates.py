@@ -1,11 +1,11 @@
-"""Hit rates of L1 and L2 that AMD published for some kernels, recorded and modelled.
+"""The hit rates of L1 and L2 that AMD published for some kernels, compared with modelled ones.
 
     python benchmarks/hit_rates.py CHECKOUT [--json]
 
-CHECKOUT is one of github.com/amd/HPCTrainingExamples. Its exercises have what rocprof-compute showed for a product of a matrix
-between two vectors (yAx) on an MI210 and an MI300A, and for the stages of a solver for shallow water on an MI300A. The same
-kernels are run on the software device: yAx with a sixteenth of the columns, the solver with one time step and, as each of the
-four processes that were recorded, on 8192 x 2048 cells.
+CHECKOUT is a checkout of github.com/amd/HPCTrainingExamples. Its exercises contain what rocprof-compute showed for a
+vector-matrix-vector product (yAx) on an MI210 and an MI300A, and for the stages of a shallow-water solver on an MI300A. The
+same kernels are run on the software device: yAx with a sixteenth of the columns, and the solver with one time step on 8192 x
+2048 cells, which is what each of the four recorded processes had.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from silicon.series import GFX90A, SERIES, Series, counted, expect_checkout  # n
 
 
 class Rates(NamedTuple):
-    """Percent."""
+    """Hit rates in percent."""
 
     l1: float
     l2: float
 
 
 def _one_process(series: Series) -> Series:
-    """With the cells that each of the four had, and one time step."""
+    """The series with as many cells as each of the four recorded processes had, and one time step."""
     edits = ((r"NX = 2048", "NX = 8192"), (r"NSTEPS = \d+", "NSTEPS = 1"))
     return replace(series, rate=None, variants=tuple(replace(one, edits=((*one.edits[0], *edits),)) for one in series.variants))
 

@@ -1,14 +1,14 @@
-"""Which instructions of compiled gfx942 code the software device executes, and what is left.
+"""Which instructions in compiled gfx942 code the software device executes, and which it refuses.
 
     python benchmarks/instructions.py [--all] [--jobs N] [--release NAME] [WHAT...]
 
-WHAT: folders and files (programs, libraries, code objects), Debian packages as .deb files, or their names, which are fetched
-with `apt-get download` as this machine is configured and unpacked into a temporary folder. Without any: the testbed's
-programs. --all lists every instruction with its count, else only those that are refused. --release: of the named packages,
-such as experimental. Exit code 1 if anything is refused.
+WHAT names folders, files (programs, libraries, code objects, .deb files) or Debian packages, which are fetched with `apt-get
+download` as this machine is configured and unpacked into a temporary folder. Without WHAT, the testbed's programs are read.
+--all lists every instruction with its count instead of only those that are refused. --release: the Debian release of the named
+packages, such as experimental. The exit code is 1 if anything is refused.
 
-The device's own decoder reads every code section from its begin to its end, each distinct encoding once; what it would
-refuse when a kernel runs it, it refuses here.
+The device's own decoder reads every code section from beginning to end, each distinct encoding once. It refuses here whatever
+it would refuse when a kernel executes it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from rocm_perf_lab import native
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError
 
-# LLVM's AMDGPUUsage, e_flags: the low byte is the processor. What a gfx942 loads: its own code and that of its family.
+# By the low byte of e_flags, which is the processor (LLVM's AMDGPUUsage): the code that a gfx942 loads, its own and its
+# family's.
 MACHINES = {0x4C: "gfx942", 0x5F: "gfx9-4-generic"}
 BEGINNINGS = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
 
 
 @dataclass
 class Findings:
-    """Of one file or package. refused: (mnemonic, reason) -> an example."""
+    """The instructions found in a file or package. examples: (mnemonic, reason) -> an example of a refusal."""
 
     objects: int = 0
     instructions: int = 0
@@ -61,7 +62,7 @@ class Findings:
 
 
 class Probe:
-    """The device's decoder as a process: sections in, counts out."""
+    """The device's decoder as a process that reads code sections and returns counts."""
 
     def __init__(self) -> None:
         program = native.device_library().parents[1] / "bin" / "rpd_isa_probe"
@@ -119,7 +120,7 @@ def _code_sections(image: bytes) -> Iterator[bytes]:
             yield section.data()
 
 
-# ---- from what the user names to files ----
+# ---- from the user's arguments to files ----
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -131,7 +132,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def unpacked(what: str, release: str | None, folder: Path) -> Path:
-    """The folder or file that `what` names, packages unpacked below `folder`."""
+    """The folder or file that `what` names; packages are unpacked below `folder`."""
     path = Path(what)
     if path.exists() and path.suffix != ".deb":
         return path
@@ -147,7 +148,7 @@ def unpacked(what: str, release: str | None, folder: Path) -> Path:
 def survey(what: str, release: str | None, pool: concurrent.futures.Executor) -> Findings:
     total = Findings()
     with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
-        # The largest first, so that no process is left alone with one at the end.
+        # The largest files come first, so that no process is left working alone on one at the end.
         files = sorted(files_below(unpacked(what, release, Path(folder))), key=lambda path: -path.stat().st_size)
         for findings in pool.map(survey_file, files):
             total.add(findings)

@@ -1,10 +1,11 @@
-"""How long `rocm-perf optimize` takes on the softmax testbed: in the cage and without it, or beside another checkout.
+"""How long `rocm-perf optimize` takes on the softmax testbed: in the cage compared with outside it, or with another checkout.
 
     python benchmarks/judging.py [--rounds N] [--against CHECKOUT]
 
-CHECKOUT: another state of this repository with its own native parts (`./dev run true` there builds them). Prints medians of
-wall and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one
-iteration, so many proposals judged; another number of them ends the benchmark.
+CHECKOUT: a checkout of another revision of this repository, with its own native parts built (`./dev run true` there builds
+them). The two variants run alternately; medians of wall and processor time are printed, and the ratios of the pairs. All runs
+do the same work: one kernel, one transformation, one iteration and a fixed number of judged proposals. If a run judges a
+different number, the benchmark ends with an error.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
-    """(wall, processor) time. checkout: None for this one."""
+    """Return wall and processor time. checkout: None for this repository."""
     root = (checkout or REPOSITORY).resolve()
     environment = os.environ | {"PYTHONPATH": str(root / "src"), "ROCM_PERF_LAB_NATIVE_DIR": str(root / "build")}
     trusted = [] if caged or checkout else ["--trust-candidates"]
@@ -63,7 +64,7 @@ def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
 
 
 def processor_seconds() -> float:
-    """Of all processes that have ended below this one."""
+    """The processor time of all descendants of this process that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,13 +1,13 @@
-"""A language model in llama.cpp on the software device: are its tokens those of the CPU, and which kernels take the time?
+"""A language model in llama.cpp on the software device: are its tokens the same as on the CPU, and which kernels take the time?
 
     python benchmarks/language_model.py FOLDER [--device DEVICE] [--types f16 q8_0 ...] [--tokens N] [--seed N] [--json]
 
 Fetches Debian's llama.cpp and its HIP backend, which holds code for gfx90a and gfx1030, into FOLDER and unpacks them there;
 nothing is installed. The model has random weights (others/random_model.py, which needs gguf from PyPI); for each type it is
 quantised by llama.cpp, and continues a prompt, always with the likeliest token, on the CPU and on the device. Quantised
-products round differently in the two backends, and after the first other token everything is another: the count of tokens up
-to there is shown. The kernels' times are those of a profile: with one token for the prompt, and what more tokens take beyond
-that for the generation.
+products round differently in the two backends, and after the first differing token all that follows differs, so the number of
+tokens before it is shown. The kernels' times are taken from profiles: one with a single token gives the times for the prompt,
+and the additional time of a longer run gives those for the generation.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
 
 
 class LlamaCpp:
-    """llama.cpp with its HIP backend in a folder of their own."""
+    """llama.cpp with its HIP backend, in a folder of its own."""
 
     def __init__(self, folder: Path, device: str):
         self._device = device
@@ -69,7 +69,7 @@ class LlamaCpp:
         below = (_LIBRARIES, f"{_LIBRARIES}/llama", f"{_LIBRARIES}/openblas-pthread")
         path = ":".join(str(root / part) for root in roots for part in below)
         self._environment = os.environ | {"LD_LIBRARY_PATH": f"{path}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
-        self._here = folder / "backends"  # it looks for them in the working directory
+        self._here = folder / "backends"  # llama.cpp looks for its backends in the working directory
         self._here.mkdir(exist_ok=True)
         for backend in (one for root in roots for one in (root / _LIBRARIES / "ggml/backends0").glob("*.so")):
             link = self._here / backend.name
@@ -91,7 +91,7 @@ class LlamaCpp:
         return self._completed([*command, *self._completion(model, tokens), "-ngl", "99"])
 
     def kernel_times(self, model: Path, tokens: int) -> dict[str, float]:
-        """ms by kernel, modelled."""
+        """The modelled time of each kernel in ms."""
         with tempfile.TemporaryDirectory() as scratch:
             output = Path(scratch) / "profile"
             command = (sys.executable, "-m", "rocm_perf_lab", "profile", "--quiet", "--device", self._device, "-o", output)
@@ -104,7 +104,7 @@ class LlamaCpp:
         return [self._programs / "llama-completion", "-m", model, "-p", _PROMPT, "-n", tokens, *options]
 
     def _completed(self, command: Sequence[object]) -> bytes:
-        """Its text. In a few of a hundred runs, on the CPU alone too, llama.cpp ends at its start and says nothing."""
+        """The text that llama.cpp prints. In a few of a hundred runs, even on the CPU alone, it ends without printing any."""
         return next((text for text in (self._run(command) for _ in range(_ATTEMPTS)) if text), b"")
 
     def _run(self, command: Sequence[object]) -> bytes:
@@ -130,7 +130,7 @@ def _result(llama: LlamaCpp, model: Path, kind: str, tokens: int) -> dict[str, o
 
 
 def _equal(expected: bytes, got: bytes, tokens: int) -> int:
-    """How many of the generated tokens are the same before one is not."""
+    """How many of the generated tokens are the same before the first that differs."""
     if expected == got:
         return tokens
     one, other = (_TOKEN.findall(text.partition(_PROMPT[-8:].encode())[2]) for text in (expected, got))
@@ -138,7 +138,7 @@ def _equal(expected: bytes, got: bytes, tokens: int) -> int:
 
 
 def _shares(times: Mapping[str, float]) -> list[tuple[str, float]]:
-    """The kernels that take the most, with their shares of the time of all."""
+    """The kernels that take the most time, with their shares of the total."""
     whole = sum(times.values())
     most = sorted(times.items(), key=lambda one: -one[1])[:_SHOWN]
     return [(name, time / whole) for name, time in most]

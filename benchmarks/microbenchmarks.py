@@ -1,19 +1,19 @@
-"""Modelled figures of public microbenchmarks beside those recorded on an MI300X. No parameter was fitted to any of them.
+"""Modelled figures of public microbenchmarks compared with those recorded on an MI300X. No parameter was fitted to any of them.
 
     python benchmarks/microbenchmarks.py CHECKOUT [--only GROUP...] [--json]
 
-CHECKOUT is one of github.com/RRZE-HPC/gpu-benches, which holds both the programs and their recorded output (mi300x.txt).
-Nothing of it is in this repository. The programs are compiled unchanged, except for sizes and repetitions
+CHECKOUT is a checkout of github.com/RRZE-HPC/gpu-benches, which holds both the programs and their recorded output (mi300x.txt).
+It is not part of this repository. The programs are compiled unchanged, except for sizes and repetitions
 (silicon/gpu_benches.py), and run on the device gfx942.
 
-- latency: one lane follows a list of pointers through 7 kB to 400 MB; cycles of a hop
-- cache: one workgroup on each CU reads the same 16 kB to 66 MB again and again; all CUs together, as below
-- stream: six kernels over arrays of 320 MB (recorded: 2 GB), with few waves to as many as there is room for
-- l2-stream: four kernels over arrays that all XCDs' L2s hold
+- latency: one lane follows a list of pointers through 7 kB to 400 MB; in cycles per hop
+- cache: one workgroup on each CU reads the same 16 kB to 66 MB repeatedly; the rate of all CUs together, as in the groups below
+- stream: six kernels over arrays of 320 MB (recorded: 2 GB), with few waves up to as many as fit
+- l2-stream: four kernels over arrays that fit in the L2s of all XCDs
 - roofline: two chains of N multiply-adds for each pair of numbers from memory
 
-Printed for each group: the number of points, the mean of the absolute errors and their bias, relative to the recorded figures.
-All groups together: the mean of the groups' means, so that a group does not count for more because it has more points.
+For each group, the number of points, the mean absolute error and the bias are printed, relative to the recorded figures. For
+all groups together, the mean of the groups' means is printed, so a group with more points does not count for more.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def modelled(name: str, checkout: Path, folder: Path, empty_us: float) -> list[M
 
 
 def corrected(found: Table, group: Group, empty_us: float) -> Table:
-    """Rates without the time of the launch itself: the recorded ones are of launches so long that it does not matter."""
+    """Rates without the time of the launch itself. The recorded launches are so long that this time does not matter there."""
     if group.gigabytes is None:
         return found
     rates = {}
@@ -102,7 +102,7 @@ def _run(binary: Path, group: Group) -> Table:
 
 
 def _empty_launch(folder: Path) -> float:
-    """Microseconds that events show around an empty kernel."""
+    """The time in microseconds that events measure around an empty kernel."""
     source, binary = gpu_benches.OWN / "empty.hip", folder / "empty"
     subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", source, "-o", binary], check=True, capture_output=True)
     command = ["rocm-perf", "run", "--device", "gfx942", binary]

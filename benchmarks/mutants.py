@@ -3,14 +3,14 @@
     python benchmarks/mutants.py CLONE [--count N] [--skip N] [--seed N] [--packages NAME...] [--jobs N]
 
 CLONE: a clone of the repository in which `./dev run true` has run and that nothing else uses: its files are changed in place,
-one line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): another operator or comparison, another
-number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines that have any, whatever their
-file; what changes only an annotation, or whether imports for annotations alone are made (`if TYPE_CHECKING`), or leaves the
-syntax tree equal is no mutant.
+one line at a time, and restored. Mutations are cosmic-ray's (pip install cosmic-ray): a different operator, comparison or
+number, `not` and `break` added or removed, a decorator removed. Lines are drawn from all lines with possible mutations,
+whatever their file. A change does not count as a mutant if it affects only an annotation, or only the condition of imports for
+annotations (`if TYPE_CHECKING`), or leaves the syntax tree equal.
 
-For each mutant the tests run that are named after its file or import it, with mypy, ruff and the conventions of dataclasses;
-then those that mirror its package, those of the command line and of the report. A mutant that passes all of them may still be
-caught by the rest of the suite, so the share printed is a lower bound.
+For each mutant, the tests that are named after its file or import it are run, with mypy, ruff and the conventions of
+dataclasses; then the tests that mirror its package, and those of the command line and of the report. A mutant that passes all
+of them may still be caught by the rest of the suite, so the share printed is a lower bound.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 
 PACKAGES = ("analysis", "arch", "report", "gate", "autotune", "rocpd")
 STATIC = ("tests/dev/test_conventions.py", "tests/dev/test_lint.py::test_mypy", "tests/dev/test_lint.py::test_ruff[check]")
-ALSO = ("tests/report", "tests/cli")  # print what the packages find
+ALSO = ("tests/report", "tests/cli")  # these test how the packages' findings are printed
 SECONDS = 900.0  # for one round of tests; a mutant that makes them endless is caught
 
 
@@ -69,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clone", type=Path, nargs="?")
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--skip", type=int, default=0, help="leave out as many of them: a run that was cut off goes on")
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first N, to continue an interrupted run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packages", nargs="+", default=PACKAGES)
     parser.add_argument("--jobs", type=int, default=2, help="test processes")
@@ -77,7 +77,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _drawn(clone: Path, packages: list[str], count: int, chance: random.Random) -> Iterator[Mutant]:
-    """Mutants of `count` different lines."""
+    """Mutants of `count` different lines, one for each."""
     files = [path for name in packages for path in sorted((clone / "src/rocm_perf_lab" / name).rglob("*.py"))]
     candidates: dict[tuple[Path, int], list[tuple[str, int]]] = {}
     for path in files:
@@ -90,7 +90,7 @@ def _drawn(clone: Path, packages: list[str], count: int, chance: random.Random) 
 
 
 def _mutations(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each possible mutation of a file: operator, its occurrence in the file, line."""
+    """Each possible mutation of a file: the operator, the number of its occurrence in the file, and the line."""
     from cosmic_ray import plugins
     from cosmic_ray.ast import ast_nodes, get_ast
 
@@ -116,8 +116,8 @@ def _one_of(clone: Path, path: Path, line: int, mutations: list[tuple[str, int]]
 
 
 def _meaning(text: str) -> str | None:
-    """The syntax tree without annotations, which are never evaluated, and without the condition of their imports; None for no
-    valid syntax.
+    """The syntax tree without annotations, which are never evaluated, and without the condition of their imports; None if the
+    syntax is invalid.
     """
     try:
         tree = ast.parse(text)
@@ -136,14 +136,14 @@ def _meaning(text: str) -> str | None:
 
 
 def _is_for_annotations(node: ast.If) -> bool:
-    """Whether it holds imports alone, for type checkers; also with `not` put before the condition."""
+    """Whether the statement only holds imports for type checkers, even with `not` put before its condition."""
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     imports = all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in node.body)
     return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING" and imports and not node.orelse
 
 
 def _caught_by(clone: Path, mutant: Mutant, jobs: int) -> str | None:
-    """The first failing test, or why the tests did not run through; None if all pass."""
+    """The first failing test, or why the tests did not complete; None if all pass."""
     path = clone / mutant.file
     path.write_text(mutant.text)
     try:

@@ -1,13 +1,14 @@
-"""What `rocm-perf optimize` gains on kernels of the testbed, of the tests and of HeCBench, and whether the results stay right.
+"""What `rocm-perf optimize` gains on kernels from the testbed, the tests and HeCBench, and whether their results stay right.
 
     python benchmarks/optimize.py [CHECKOUT] [--only NAME...] [--budget TIME] [--equivalence LEVEL] [--folder DIR] [--again]
                                   [--table]
 
-CHECKOUT is one of github.com/zjin-lcf/HeCBench; without it, its kernels are left out. The table says for each kernel: what
-share of its time and of the time in all kernels of the program was saved (modelled), processor time, proposals judged, why the
-run stopped, and an independent check: both programs are built by their own builds and run at three sizes; they print the same
-but for times, or, where sums may be reordered, pass their own checks. The last lines are geometric means of time before to time
-after. Results stay in DIR: a run that was cut goes on; --again begins anew, --table only prints what is there.
+CHECKOUT is a checkout of github.com/zjin-lcf/HeCBench; without it, HeCBench's kernels are left out. For each kernel, the table
+shows what share of its time and of the time in all kernels of the program was saved (modelled), the processor time, the number
+of proposals judged, why the run stopped, and the result of an independent check: both programs are built with their own build
+commands and run at three sizes, and have to print the same except for times or, where sums may be reordered, to pass their own
+checks. The last lines are geometric means of the ratio of time before to time after. Results are kept in DIR, so an interrupted
+run can be continued; --again starts over, and --table only prints what is there.
 """
 
 from __future__ import annotations

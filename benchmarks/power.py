@@ -2,14 +2,15 @@
 
     python benchmarks/power.py CHECKOUT
 
-CHECKOUT: RRZE's gpu-benches (https://github.com/RRZE-HPC/gpu-benches), whose gpu-roofline/mi300x.txt has rate, bandwidth, clock
-and power of 55 kernels with 0 to 1012 multiply-adds for each pair of numbers. Every second row is fitted; the others, and the
-rows that microbenchmarks.py repeats, are compared with the result.
+CHECKOUT is a checkout of RRZE's gpu-benches (https://github.com/RRZE-HPC/gpu-benches), whose gpu-roofline/mi300x.txt lists
+rate, bandwidth, clock and power of 55 kernels with 0 to 1012 multiply-adds for each pair of numbers. Every second row is
+fitted; the others, and the rows that microbenchmarks.py repeats, are compared with the result.
 
-The power is that of the model (native/device/timing/power.h): constant, plus that of CUs with waves, of vector arithmetic and
-of traffic beyond the L2s. The energy of a matrix unit's cycle follows from the clock at which AMD's hipBLASLt multiplied BF16
-matrices; its clocks for FP16 and FP8 are compared. The static power and how the voltage depends on the clock are assumed: these
-rows, nearly all at 750 W, do not determine them. With other assumptions the energies change, and the clocks hardly.
+The power follows the model (native/device/timing/power.h): a constant, plus the power of CUs with waves, of vector arithmetic
+and of traffic beyond the L2s. The energy of a matrix unit's cycle follows from the clock at which AMD's hipBLASLt multiplied
+BF16 matrices; its clocks for FP16 and FP8 are compared with the model's. The static power and the dependence of the voltage on
+the clock are assumed: these rows, nearly all at 750 W, do not determine them. With other assumptions the energies change, but
+the clocks hardly do.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from scipy.optimize import brentq, least_squares
 
 PEAK_GHZ, CUS, SIMDS = 2.1, 304, 4
 LIMIT_W, STATIC_W, VOLTAGE_SHARE = 750.0, 300.0, 0.6
-QUAD_FLOPS = 256  # of a packed multiply-add of single precision by 64 lanes, which takes four cycles
-REPEATED = (4, 14, 32, 80, 178, 412, 1012)  # by microbenchmarks.py
+QUAD_FLOPS = 256  # of a packed single-precision multiply-add in 64 lanes, which takes four cycles
+REPEATED = (4, 14, 32, 80, 178, 412, 1012)  # multiply-adds of the rows that microbenchmarks.py repeats
 # https://rocm.blogs.amd.com/software-tools-optimization/measuring-max-achievable-flops-part2/README.html: TFLOP/s, GHz
 GEMMS = {"BF16": (708.0, 1.207, 1307.4), "FP16": (654.0, 1.115, 1307.4), "FP8": (1273.0, 1.230, 2614.9)}
 
@@ -41,8 +42,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Energies:
-    """busy_w: of all CUs with waves at the peak clock; quad_pj, byte_pj, matrix_pj: of a vector unit's four cycles, of a byte
-    beyond the L2s, of a matrix unit's cycle.
+    """The model's power and energies.
+
+    busy_w: the power of all CUs, with waves, at the peak clock. quad_pj, byte_pj, matrix_pj: the energies of four cycles of a
+    vector unit, of a byte beyond the L2s, and of a cycle of a matrix unit.
     """
 
     busy_w: float
@@ -52,12 +55,12 @@ class Energies:
 
 
 def voltage(ghz: float) -> float:
-    """Relative to that at the peak clock."""
+    """The voltage relative to that at the peak clock."""
     return VOLTAGE_SHARE + (1 - VOLTAGE_SHARE) * ghz / PEAK_GHZ
 
 
 def clock(energies: Energies, row: Row, matrix_utilisation: float = 0.0) -> float:
-    """The clock at which the model's power is the recorded one."""
+    """The clock at which the model's power equals the recorded power."""
 
     def excess(ghz: float) -> float:
         matrix = matrix_utilisation * CUS * SIMDS * ghz * energies.matrix_pj * 1e-3
@@ -80,7 +83,7 @@ def main() -> None:
     fitted = [row for row in rows[::2] if row.multiply_adds not in REPEATED]
     others = [row for row in rows if row not in fitted]
     energies = _fit(fitted)
-    units = f"vector {energies.quad_pj:.0f} pJ a quad-cycle, memory {energies.byte_pj:.1f} pJ a byte"
+    units = f"vector {energies.quad_pj:.0f} pJ per quad-cycle, memory {energies.byte_pj:.1f} pJ per byte"
     print(f"busy CUs {energies.busy_w:.0f} W, {units}")
     for name, some in (("fitted", fitted), ("others", others)):
         errors = [clock(energies, row) / row.ghz - 1 for row in some]
@@ -88,7 +91,7 @@ def main() -> None:
             f"clocks, {name}: {len(some)} rows, mean error {np.mean(np.abs(errors)):.1%}, largest {max(errors, key=abs):+.1%}"
         )
     energies = Energies(energies.busy_w, energies.quad_pj, energies.byte_pj, _matrix_pj(energies))
-    print(f"matrix unit {energies.matrix_pj:.0f} pJ a cycle, from BF16")
+    print(f"matrix unit {energies.matrix_pj:.0f} pJ per cycle, from BF16")
     for name in ("FP16", "FP8"):
         row, utilisation = _gemm(name)
         found = clock(energies, row, utilisation)
@@ -109,7 +112,7 @@ def _fit(rows: list[Row]) -> Energies:
 
 
 def _gemm(name: str) -> tuple[Row, float]:
-    """The row of a large product of matrices, whose traffic beyond the L2s is neglected, and how busy the matrix units are."""
+    """The row for a large matrix product, neglecting its traffic beyond the L2s, and the utilisation of the matrix units."""
     teraflops, ghz, peak = GEMMS[name]
     return Row(0, 0.0, 0.0, ghz, LIMIT_W), teraflops / (peak * ghz / PEAK_GHZ)
 

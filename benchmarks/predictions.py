@@ -1,11 +1,12 @@
-"""How good the predictions of `rocm-perf optimize` were: what experiments said that proposals save, and what the gate measured.
+"""How good the predictions of `rocm-perf optimize` were: the predicted savings of proposals, and what the gate measured.
 
     python benchmarks/predictions.py RUN...
 
-RUN: run directories of `optimize`, or folders above them. Each proposal counts once, however often it was judged. Prints, for
-each transformation and for all, of the proposals whose kernel time was measured: how many saved no more than the experiments'
-bound; which share of the prediction the accepted ones saved; and how well the order of predictions agrees with that of the
-measured times (Kendall's tau-b, over pairs of one run and kernel; for all, of several iterations as well).
+RUN names run directories of `optimize`, or folders above them. Each proposal counts once, however often it was judged. For each
+transformation and for all of them together, the following is printed about the proposals whose kernel time was measured: how
+many saved no more than the experiments' bound; what share of the prediction the accepted ones saved; and how well the order of
+the predictions agrees with the order of the measured times (Kendall's tau-b, over pairs of the same run and kernel; for all
+transformations together, also across iterations).
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from itertools import combinations
 from pathlib import Path
 
 JOURNAL = "journal.jsonl"
-ERROR = 0.01  # of the kernel's time: by how much a saving may exceed its bound and still be within it
+ERROR = 0.01  # share of the kernel's time by which a saving may exceed its bound and still count as within it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """at_most, predicted, measured: shares of the kernel's time."""
+    """A judged proposal. at_most, predicted, measured: shares of the kernel's time."""
 
     run: str
     kernel: str
@@ -81,7 +82,7 @@ def row(name: str, some: list[Outcome]) -> str:
 
 
 def tau_b(some: list[Outcome]) -> float | None:
-    """Kendall's tau-b of predicted and measured, over pairs of the same run and kernel; None if no pair can be ordered."""
+    """Kendall's tau-b of predicted and measured savings, over pairs of one run and kernel; None if no pair can be ordered."""
     agree = differ = predicted_ties = measured_ties = 0
     for one, other in combinations(some, 2):
         if (one.run, one.kernel) != (other.run, other.kernel):

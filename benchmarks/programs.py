@@ -4,11 +4,11 @@ as a dry run.
     python benchmarks/programs.py CHECKOUT [--only NAME...] [--seed N --sample K] [--steps build,run,...] [--timeout SECONDS]
                                   [--jobs N] [--again CLASS...] [--folder DIR] [--json]
 
-CHECKOUT is one of github.com/zjin-lcf/HeCBench; nothing of it is in this repository, and nothing is written there. The
-arguments are those of others/programs.csv, which ask for little, else the Makefile's own, made smaller. Programs that need
-data files or libraries that are not installed are left out, with the reason in DIR/left_out.json. Results stay in DIR: a run
-that was cut goes on, and --again repeats what ended in these classes (project, open, time-out, program, environment). The
-table is printed at the end, or with --steps none at once.
+CHECKOUT is a checkout of github.com/zjin-lcf/HeCBench; it is not part of this repository, and nothing is written to it. The
+arguments are the small ones in others/programs.csv, or else the Makefile's own, made smaller. Programs that need data files or
+libraries that are not installed are left out, with the reason in DIR/left_out.json. Results are kept in DIR, so an interrupted
+run can be continued; --again repeats what ended in the given classes (project, open, time-out, program, environment). The table
+is printed at the end, or at once with --steps none.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", nargs="?", type=Path)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these, also if they need data or a library")
-    parser.add_argument("--listed", action="store_true", help="those of the table")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these, even if they need data or a library")
+    parser.add_argument("--listed", action="store_true", help="the programs in the table")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--sample", type=int, metavar="K", help="K of the candidates that the table does not list, drawn by the seed"
+        "--sample", type=int, metavar="K", help="K candidates that the table does not list, drawn with the seed"
     )
     parser.add_argument("--steps", default=",".join(STAGES))
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for a step; a build has at least 300")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds per step, but at least 300 for a build")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", nargs="+", default=[], choices=verdict.CLASSES)
     parser.add_argument("--table", type=Path, default=TABLE)
@@ -84,7 +84,7 @@ def candidates(given: argparse.Namespace, table: dict[str, Given], results: Resu
 
 
 def draw(programs: list[Program], given: argparse.Namespace) -> list[Program]:
-    """--listed and --sample add up; without either, all."""
+    """The programs to run: those that --listed and --sample select, or all if neither is given."""
     if given.only or not (given.listed or given.sample):
         return programs
     listed = set(checkout.read_table(given.table))
@@ -108,7 +108,7 @@ def attempt(program: Program, given: argparse.Namespace, results: Results) -> No
 
 
 def remembered(result: Result, program: Program, again: list[str]) -> Result:
-    """What holds of an earlier run: nothing if the table says something else now."""
+    """The part of an earlier result that is still valid: none of it if the table's entry has changed."""
     key = {name: value for name, value in asdict(program.given).items() if name in ("arguments", "macros", "edits", "make")}
     if result.get("given") != key:
         return {"given": key, "stages": {}}
@@ -132,7 +132,7 @@ def row(name: str, stages: dict[str, Result], given: Given) -> list[object]:
 
 
 def blame(stages: dict[str, Result], given: Given) -> tuple[str, str]:
-    """(class, reason) of the first stage that is not fine. The table knows better whose fault a failure is, but no refusal."""
+    """Return (class, reason) of the first stage that failed. The table overrides a failure's class, but not a refusal's."""
     stage, worst = next(((stage, one) for stage, one in stages.items() if one["class"]), ("", None))
     if worst is None:
         return "", ""
@@ -149,7 +149,7 @@ def summary(found: dict[str, Result], table: dict[str, Given]) -> str:
     return (
         markdown(["step", "tried", "ok", "failed", "time-out", "skipped"], rows)
         + f"\nSelf-checks: {checks[0]} PASS, {checks[1]} FAIL, {checks[2]} none. Of {len(faults)} programs, "
-        + f"{faults.count('')} without any failure; the others by fault: {told}."
+        + f"{faults.count('')} had no failure; the others by fault: {told}."
     )
 
 

@@ -1,8 +1,8 @@
-"""Ways to read the dispatches of a rocpd database into integer columns, by processor time: why rocpd/columns.py uses ADBC.
+"""Ways to read the dispatches of a rocpd database into integer columns, by processor time, and why rocpd/columns.py uses ADBC.
 
     python benchmarks/readers.py [--dispatches N] [--rounds N] [--cache DIR]
 
-Each reader runs in a process of its own, by turns; those that are not installed (pip install apsw connectorx) are left out.
+The readers take turns, each in a process of its own; those that are not installed (pip install apsw connectorx) are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def adbc_arrow(path: str):
 
 
 def rocpd_columns(path: str) -> list[np.ndarray]:
-    """What the analysis uses: ADBC by ranges of ids in threads, 32 bits an element where that is enough."""
+    """What the analysis uses: ADBC, with ranges of ids read in threads, and 32 bits per element where that is enough."""
     from rocm_perf_lab.rocpd.columns import integer_columns
 
     return integer_columns(sqlite3.connect(path), DISPATCH_COLUMNS, "rocpd_kernel_dispatch", "id")
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--dispatches", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", type=Path, default=CACHE)
-    parser.add_argument("--read", nargs=2, metavar=("READER", "FILE"), help="read once and end: what a round runs")
+    parser.add_argument("--read", nargs=2, metavar=("READER", "FILE"), help="read once and exit, as in each round")
     arguments = parser.parse_args()
     if arguments.read:
         READERS[arguments.read[0]][0](arguments.read[1])

@@ -1,15 +1,17 @@
-"""What capturing and replaying cost: against dd to the same folder, memcpy, and a bare loop of launches of the same kernel.
+"""What capturing and replaying cost, compared with dd to the same folder, memcpy, and a bare loop that launches the kernel.
 
     python benchmarks/replay.py [--sizes 1M,100M,4G] [--launches N] [--folder DIR] [--rounds N]
 
-The program has one buffer of random bytes; its kernel changes a word in every page, so that each iteration must restore all
-of them. All peers run in the same minutes on the same machine; sizes from 1 GiB on in one round only. Prints JSON; figures
-are medians of the rounds, with the smallest and the largest beside them.
+The program has one buffer of random bytes; its kernel changes a word in every page, so each iteration must restore all of them.
+Everything that is compared runs during the same minutes on the same machine; sizes of 1 GiB and more run in one round only.
+Prints JSON with the medians of the rounds, and the smallest and largest figures.
 
-capture: bytes written before the kernel, per second, in the program's own process, zeros and repetitions not counted; dd: as
-many bytes of zeros to the same folder, in blocks of 16 MiB. Neither waits for the disk itself where the page cache has room.
-restore: the buffer's bytes per second, of bringing memory back between iterations; memcpy: a copy as large.
-iterations: replayed with restoring, without (--no-recopy), and launched by the HIP program, each with its wait.
+capture: bytes per second written before the kernel, in the program's own process, without counting zeros and repetitions; dd:
+as many bytes of zeros, written to the same folder in blocks of 16 MiB. Neither waits for the disk itself where the page cache
+has room.
+restore: the buffer's bytes per second when memory is restored between iterations; memcpy: the same for a copy of that size.
+iterations: iterations per second when replayed with restoring, without it (--no-recopy), and when launched by the HIP program,
+each followed by a wait.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1M,100M,4G")
     parser.add_argument("--launches", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="on the disk to write to")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="on the disk to be written to")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         print(json.dumps(measure(Path(folder), options), indent=2))
@@ -103,7 +105,7 @@ def one_round(folder: Path, device: devices.Device, command: list[str], size: in
 
 
 def written_by_capture(folder: Path, device: devices.Device, command: list[str]) -> float:
-    """Bytes per second, by the library's own report."""
+    """Bytes per second, as reported by the library itself."""
     environment = device.environment(os.environ, (native.isolate_library(),))
     environment |= {"ISOLATE_KERNEL": "change_pages", "ISOLATE_OUTPUT_DIR": str(folder)}
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -112,7 +114,7 @@ def written_by_capture(folder: Path, device: devices.Device, command: list[str])
 
 
 def written_by_dd(folder: Path, size: int) -> float:
-    """Bytes per second, by dd's own report. What is written are zeros, which this folder's file system must not notice."""
+    """Bytes per second, as reported by dd itself. It writes zeros, which the folder's file system must not treat specially."""
     block = min(size, BLOCK)
     command = ["dd", "if=/dev/zero", f"of={folder / 'dd'}", f"bs={block}", f"count={size // block}"]
     done = subprocess.run(command, env=os.environ | {"LC_ALL": "C"}, check=True, capture_output=True, text=True)
@@ -122,7 +124,7 @@ def written_by_dd(folder: Path, size: int) -> float:
 
 
 def copied(size: int) -> float:
-    """Bytes per second of memcpy, of the best of three."""
+    """Bytes per second of memcpy, the best of three runs."""
     source, target = (mmap.mmap(-1, size) for _ in range(2))
     addresses = [ctypes.addressof(ctypes.c_char.from_buffer(memory)) for memory in (source, target)]
     ctypes.memset(addresses[0], 1, size)

@@ -2,8 +2,8 @@
 
     python benchmarks/roofline_table.py RECORDED_FOLDER...
 
-RECORDED_FOLDER: a workload of rocprofiler-compute, with pmc_perf.csv.gz and sysinfo.csv, of gfx942 or gfx90a. Bytes are a
-dispatch's, the mean of those recorded.
+RECORDED_FOLDER is a workload recorded by rocprofiler-compute on gfx942 or gfx90a, with pmc_perf.csv.gz and sysinfo.csv. Bytes
+are per dispatch, as the mean over the recorded dispatches.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def _number(cell: str) -> float:
 
 
 def ours(target: str, counters: dict[str, float]) -> dict[str, float]:
-    """Bytes by level, by the formulas of this tool."""
+    """The bytes at each level, by this tool's formulas."""
     family = family_of(target)
     levels = {name: family.cache_bytes[name](counters).value for name in ("L2", "L1")}
     return {"HBM": sum(metric(counters).value for metric in family.hbm_bytes)} | levels
 
 
 def roofline_calc(target: str, counters: dict[str, float]) -> dict[str, float]:
-    """rocprofiler-compute's roofline_calc.py, which draws its roofline: 64 bytes for every request to L1 and L2."""
+    """The bytes by rocprofiler-compute's roofline_calc.py, which draws its roofline: 64 for every request to L1 and L2."""
     requests = sum(counters[name] for name in ("TCP_TCC_READ_REQ_sum", "TCP_TCC_WRITE_REQ_sum", *ATOMICS))
     return {"HBM": ours(target, counters)["HBM"], "L2": 64 * requests, "L1": 64 * counters["TCP_TOTAL_CACHE_ACCESSES_sum"]}
 
 
 def panels(target: str, counters: dict[str, float]) -> dict[str, float]:
-    """Its panels: L1 of 16.3 "Cache BW", L2 of 2.1 "L2 Cache BW", which counts every request of every client as a line."""
+    """The bytes by its panels: 16.3 "Cache BW" for L1; 2.1 "L2 Cache BW" for L2, where any client's request is a line."""
     line = {"gfx942": 128, "gfx90a": 64}[target]
     l2 = 128 * counters["TCC_REQ_sum"]
     return {"HBM": ours(target, counters)["HBM"], "L2": l2, "L1": line * counters["TCP_TOTAL_CACHE_ACCESSES_sum"]}

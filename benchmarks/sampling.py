@@ -1,11 +1,11 @@
-"""How long large programs take to profile on the software device, and how far off what it estimates from a sample is.
+"""How long large programs take to profile on the software device, and how far off its estimates from a sample are.
 
     python benchmarks/sampling.py [--only NAME...] [--threads N] [--json]
 
-Each program is profiled twice, with `observe=sampled` and with `observe=all`, which gives the true values. Printed are wall and
-processor time of both, the largest error among the times and counters that are estimates, and how many of the true values lie
-within the errors that are stated. Counters whose true value is too small to matter (less than a thousandth of what they count
-among) are compared with the latter.
+Each program is profiled twice, with `observe=sampled` and with `observe=all`, which yields the true values. The output shows
+the wall and processor time of both, the largest error among the estimated times and counters, and how many of the true values
+lie within the stated errors. For counters whose true value is too small to matter (less than a thousandth of the counter that
+includes them), the error is relative to a thousandth of that counter.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ SMALLER = {
 }  # fmt: skip
 PROGRAMS = LARGE | SMALLER
 
-# A counter that is a part of another one: its error is relative to a thousandth of that at least.
+# For each block, the counter that includes the others: their errors are relative to at least a thousandth of it.
 _WHOLE = {"TCC": "TCC_REQ_sum", "TCP": "TCP_TOTAL_CACHE_ACCESSES_sum", "SQC": "SQC_DCACHE_REQ", "SQ": "SQ_WAVE_CYCLES"}
 _WHOLE_OF = {"SQ_LDS": "SQ_LDS_IDX_ACTIVE"}
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one dispatch. error: the stated one, like the values."""
+    """An estimated value of one dispatch. error: the stated one, in the value's unit. whole: the counter that includes it."""
 
     name: str
     value: float
@@ -69,7 +69,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Found:
-    """seconds: wall, processor."""
+    """What was found for one program. sampled, all: wall and processor time in seconds."""
 
     sampled: tuple[float, float]
     all: tuple[float, float]
@@ -104,7 +104,7 @@ def profile(program: list[str], observe: str, folder: Path, threads: int) -> tup
 
 
 def estimates(sampled: Path, whole: Path) -> list[Estimate]:
-    """Of all dispatches, which are the same in both runs."""
+    """The estimates for all dispatches, which are the same in both runs."""
     true = values(whole)
     found = []
     for dispatch, named in values(sampled).items():
@@ -122,7 +122,7 @@ def of(name: str, true: dict[str, tuple[float, float | None]]) -> float:
 
 
 def values(run: Path) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """Dispatch -> counter, or "duration" in ns -> value, and its error if it is an estimate."""
+    """Maps dispatch -> counter name, or "duration" (in ns) -> value, and its error if it is an estimate."""
     (database,) = run.glob("**/*.db")
     found: dict[str, dict[str, tuple[float, float | None]]] = {}
     with sqlite3.connect(database) as connection:

@@ -1,14 +1,14 @@
-"""How long a large trace takes to analyse, against reading it: rocm-perf analyze and the sqlite3 command line by turns.
+"""How long a large trace takes to analyse, compared with reading it: rocm-perf analyze alternates with the program sqlite3.
 
     python benchmarks/scale.py [--dispatches N] [--rounds N] [--host] [--no-peers] [--cache DIR]
 
-The database is generated once and kept in the cache. A round is `sqlite3 FILE 'select <the columns that the analysis
-reads>' > /dev/null`, then the whole analysis in a process of its own: statistics per kernel, graph, critical path, slack,
-what-if, JSON, Parquet per dispatch. Printed are medians over the rounds of wall time, of processor time and of their ratios,
-and the largest memory. Exit status 1 if the analysis takes more than twice the wall time of reading, or 4 GB.
+The database is generated once and kept in the cache. A round is `sqlite3 FILE 'select <the columns that the analysis reads>' >
+/dev/null`, then the whole analysis in a process of its own: statistics per kernel, graph, critical path, slack, what-if, JSON,
+one Parquet row per dispatch. The output shows the medians over the rounds of wall time, of processor time and of their ratios,
+and the largest memory use. The exit status is 1 if the analysis takes more than twice the wall time of reading, or 4 GB.
 
-Peers work on smaller traces (--peer-dispatches), beside the analysis of the same: a plain Python loop over the rows, the view
-top_kernels that rocpd's schema brings for summaries, `rocpd summary` if a ROCm is installed, and Holistic Trace Analysis if
+Peers are compared with the analysis on smaller traces (--peer-dispatches): a plain Python loop over the rows, the view
+top_kernels that rocpd's schema provides for summaries, `rocpd summary` if ROCm is installed, and Holistic Trace Analysis if
 --hta names an interpreter that has it.
 """
 
@@ -42,7 +42,7 @@ class Usage:
 
 
 def measured(command: Sequence[str | Path]) -> Usage:
-    """Runs a command with its output thrown away. RuntimeError if it fails."""
+    """Run a command and discard its output. Raises RuntimeError if it fails."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=errors)
@@ -55,7 +55,7 @@ def measured(command: Sequence[str | Path]) -> Usage:
 
 
 def reading(database: Path, host: bool) -> Usage:
-    """The sqlite3 command line on the columns that the analysis uses."""
+    """What the sqlite3 command line uses to read the columns that the analysis reads."""
     selects = [
         f"SELECT {', '.join(DISPATCH_COLUMNS)} FROM rocpd_kernel_dispatch",
         f"SELECT {', '.join(COPY_COLUMNS)} FROM rocpd_memory_copy",
@@ -70,7 +70,7 @@ def analysis(database: Path, scratch: Path) -> Usage:
 
 
 def cached(folder: Path, dispatches: int, host: bool) -> Path:
-    """The generated database; another generator or schema makes another."""
+    """The generated database; a changed generator or schema leads to a new one."""
     sources = [HERE / "traces" / "rocpd_generator.py", HERE.parent / "native" / "tools" / "rocpd" / "schema.sql"]
     version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     path = folder / f"{dispatches}{'_host' if host else ''}_{version}.db"
@@ -81,7 +81,8 @@ def cached(folder: Path, dispatches: int, host: bool) -> Path:
         command = [sys.executable, sources[0], partial, "--dispatches", str(dispatches), *(["--host"] if host else [])]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         partial.rename(path)
-    # Into the page cache for all that follow, but not into this process: its memory counts as that of its children.
+    # Reads the file into the page cache for all that follows, but not into this process, whose memory would count as its
+    # children's.
     with path.open("rb") as file:
         while file.read(1 << 20):
             pass
@@ -89,7 +90,7 @@ def cached(folder: Path, dispatches: int, host: bool) -> Path:
 
 
 def compare(database: Path, rounds: int, host: bool, scratch: Path) -> bool:
-    """Prints the table; whether the bounds hold."""
+    """Print the table. Returns whether the bounds hold."""
     pairs = []
     for number in range(rounds):
         pairs.append((reading(database, host), analysis(database, scratch)))
@@ -121,7 +122,7 @@ class Peer:
 
 
 def available_peers(cache: Path, dispatches: int, hta: str | None, scratch: Path) -> list[Peer]:
-    """hta: a Python interpreter that has Holistic Trace Analysis. It needs HIP calls, and takes a tenth of the dispatches."""
+    """hta: a Python interpreter with Holistic Trace Analysis, which needs HIP calls and gets a tenth of the dispatches."""
     database = cached(cache, dispatches, False)
     loop = [sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"]
     view = ["sqlite3", database, 'SELECT * FROM "top_kernels"']
@@ -143,7 +144,7 @@ def available_peers(cache: Path, dispatches: int, hta: str | None, scratch: Path
 
 
 def peers(found: Sequence[Peer], rounds: int, scratch: Path) -> None:
-    """Of each peer the medians, and its processor time in that of our analysis of the same trace, which runs in between."""
+    """Print each peer's medians, and its processor time relative to our analysis of the same trace, run in alternation."""
     head = ("peer", "dispatches", "wall, s", "processor, s", "memory, GB", "processor / analysis", "does")
     print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for peer in found:
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=CACHE)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scale-") as scratch:
-        analysis(cached(arguments.cache, 200_000, False), Path(scratch))  # so that the compiled loops are in their cache
+        analysis(cached(arguments.cache, 200_000, False), Path(scratch))  # so that the compiled loops are cached
         holds = compare(
             cached(arguments.cache, arguments.dispatches, arguments.host), arguments.rounds, arguments.host, Path(scratch)
         )

@@ -3,11 +3,12 @@
     python benchmarks/suites.py FOLDER [--only LIBRARY...] [--binaries REGEX] [--cap SECONDS] [--case-cap SECONDS]
                                 [--seed N --sample K] [--again OUTCOME...] [--device DEVICE] [--json]
 
-Fetches Debian's test packages (librocprim-tests and so on, see others/libraries.py) into FOLDER and unpacks them there;
-nothing is installed. Each program (of ggml: each operation) gets --cap seconds. Every case is reached at most once: where a
-refusal, a fault or a crash ends the process, or a case takes more than --case-cap seconds, the next process goes on behind it.
-Results stay in FOLDER: started again, it goes on with the cases that were not reached. --sample K draws K cases of each
-program, else they run in their order; --again repeats those with these outcomes. --cap 0 prints the table alone.
+Fetches Debian's test packages (librocprim-tests and so on, see others/libraries.py) into FOLDER and unpacks them there; nothing
+is installed. Each program (for ggml, each operation) gets --cap seconds. Every case is run at most once: where a refusal, a
+fault or a crash ends the process, or a case takes more than --case-cap seconds, the next process continues with the following
+case. Results are kept in FOLDER, so a second run continues with the cases that were not reached. --sample K draws K cases from
+each program; otherwise they run in their own order. --again repeats the cases with the given outcomes. --cap 0 only prints the
+table.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
 from others.testing import Binary, CannotList  # noqa: E402
 
-_DRAWN = 4000  # records of test data that are read at a start
+_DRAWN = 4000  # records of test data that a program reads at each start
 _STARTS = 120  # seconds that listing the cases may take
 
 
@@ -66,7 +67,7 @@ def arguments() -> argparse.Namespace:
 
 def attempt_library(library: Library, given: argparse.Namespace, results: Results) -> None:
     if library.devices and given.device not in library.devices:
-        print(f"{library.name} is left out: Debian builds it for {' and '.join(library.devices)} alone", file=sys.stderr)
+        print(f"{library.name} is left out: Debian builds it only for {' and '.join(library.devices)}", file=sys.stderr)
         return
     try:
         folder = packages.unpack(library.package, given.folder / "packages", *library.more)
@@ -111,7 +112,7 @@ def told(result: dict[str, Any]) -> str:
 
 
 def report(found: dict[str, dict[str, Any]]) -> str:
-    """The table by library, that of the programs with anything but passes, and the causes."""
+    """The table by library, the table of the programs that did more than pass, and the causes."""
     named = [library.name for library in LIBRARIES]
     groups = {name: [one for one in found.values() if one["library"] == name] for name in named}
     rows = [summed(name, group) for name, group in groups.items() if group]

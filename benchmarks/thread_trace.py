@@ -1,12 +1,12 @@
-"""What reading a large thread trace costs, beside plain json.load of the same files.
+"""What reading a large thread trace costs, compared with a plain json.load of the same files.
 
     python benchmarks/thread_trace.py [--waves N] [--records N] [--rounds N] [--alike]
 
 Writes the trace of a loop that loads, waits, computes and stores, as rocprofv3 writes it. No two waves execute the same
-sequence unless --alike: of equal ones the reader follows the waits once. Then by turns, each in a process of
-its own: json.load of every file, and the reader, which checks all sums and finds what each wait was for. Prints JSON:
-medians, with the smallest and the largest of the rounds. Seconds are processor time, on all cores, which a busy machine
-disturbs less; files are in the page cache for both.
+sequence unless --alike is given; for equal waves, the reader follows the waits only once. Then json.load of every file
+alternates with the reader, which checks all sums and finds what each wait was for, each in a process of its own. Prints JSON
+with the medians of the rounds, and the smallest and largest values. Seconds are processor time on all cores, which a busy
+machine disturbs less than wall time; the files are in the page cache for both.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ WAYS = {"json.load": load_json, "reader": read_trace}
 
 
 def timed(way: str, folder: Path) -> tuple[float, int, float]:
-    """Processor seconds of the work without Python's start, records, and the process' largest memory in MB."""
+    """The processor seconds of the work without Python's start-up, the number of records, and the peak memory in MB."""
     command = [sys.executable, __file__, "--way", way, folder]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     seconds, records, kib = json.loads(done.stdout)

@@ -1,11 +1,11 @@
-"""What tracing costs, on dispatches that do next to nothing: the hardest case, whose cost is all overhead.
+"""What tracing costs for dispatches that do almost nothing: the hardest case, since all of its cost is overhead.
 
     python benchmarks/tracer.py [--dispatches N] [--rounds N] [--threads N] [--streams N]
 
-Runs an untraced and a traced round by turns, so that a machine that slows down slows both; the ratio is that of each
-such pair. Prints JSON: medians, with the smallest and the largest of the rounds beside those that vary.
-The time is the program's own, of its launches and of waiting for them: not that of loading and leaving HIP. Beside it
-stands processor time, of the whole program traced less untraced, which a busy machine disturbs less.
+Untraced and traced rounds alternate, so a machine that slows down slows both; ratios are those of such pairs. Prints JSON with
+medians, and the smallest and largest values of what varies between rounds. The time is measured by the program itself, for its
+launches and for waiting for them, without loading and leaving HIP. The output also shows processor time, as the difference
+between the whole program traced and untraced, which a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "native" / "tools" / "
 
 @dataclass(frozen=True)
 class Cost:
-    """seconds: of the launches by the program's clock. processor_seconds: of the program, on all cores."""
+    """seconds: those for the launches, by the program's clock. processor_seconds: those for the whole program, on all cores."""
 
     seconds: float
     processor_seconds: float
@@ -61,7 +61,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict:
     program = folder / "load"
     subprocess.run(["hipcc", f"--offload-arch={device.target}", "-O3", "-o", program, PROGRAM], check=True)
     command = [str(program), str(options.dispatches), str(options.threads), str(options.streams)]
-    cost(command, device.environment(os.environ))  # not counted: fills the machine's caches
+    cost(command, device.environment(os.environ))  # not counted; it only fills the machine's caches
     rounds = [one_round(folder, device, command) for _ in range(options.rounds)]
     count = options.dispatches
     return {
@@ -90,7 +90,7 @@ def spread(values: list[float]) -> dict[str, float]:
 def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round:
     untraced = cost(command, device.environment(os.environ))
     database, tracer = folder / "trace.db", native.tracer_library()
-    # The writer is run below instead, by itself: nothing then competes with it, and it with nothing.
+    # The writer is run separately below, so that it and the program do not compete with each other.
     environment = device.environment(os.environ, (tracer,)) | {
         "LD_PRELOAD": str(tracer), "ROCM_PERF_TRACE": str(database), "ROCM_PERF_ROCPD_WRITER": "/bin/true"
     }  # fmt: skip
@@ -106,7 +106,7 @@ def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round
 
 
 def cost(command: list[str], environment: dict[str, str]) -> Cost:
-    """Of one run. Raises CalledProcessError if the program's result is wrong."""
+    """The cost of one run. Raises CalledProcessError if the program's result is wrong."""
     before = processor_seconds_of_children()
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return Cost(float(re.search(r"seconds (\S+)", run.stdout)[1]), processor_seconds_of_children() - before)

@@ -1,10 +1,10 @@
-"""Tuning a Triton function: a full sweep, how near a quarter of its evaluations gets, and what an evaluation takes.
+"""Tuning a Triton function: a full sweep, how close a quarter of its evaluations gets, and how long an evaluation takes.
 
     python benchmarks/triton_tuning.py --python PYTHON [--seeds N] [--share 0.25] [SCRIPT::KERNEL [ARGUMENTS]...]
 
-PYTHON is an interpreter that has Triton; without one there is nothing to do. By default testbed/matmul.py is tuned at 512, 768
-and 1024. Times per evaluation are wall time, compilation included, of the first seed, with an empty cache of Triton's; further
-seeds look up what the sweep recorded.
+PYTHON is an interpreter with Triton; without one there is nothing to do. By default testbed/matmul.py is tuned at 512, 768 and
+1024. Times per evaluation are wall time for the first seed, including compilation, with Triton's cache empty; further seeds
+look up what the sweep recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIZES = ("512", "768", "1024")
 
 
 def tuned(python: str, words: list[str], triton_cache: Path, *options: str) -> list[dict[str, Any]]:
-    """The sizes of one tuning."""
+    """Run the tuning once; return the results for each size."""
     kernel, *arguments = words
     command = [sys.executable, "-m", "rocm_perf_lab", "autotune", "--triton", kernel, "--python", python, "--json", *options]
     environment = os.environ | {"TRITON_CACHE_DIR": str(triton_cache)}
@@ -56,7 +56,7 @@ def main() -> None:
         budget = max(1, int(arguments.share * max(size["search"]["total"] for size in sweep)))
         few = ("--budget", str(budget))
         fresh = tuned(arguments.python, arguments.words, folder / "fresh", "--no-cache", *few)
-        print(f"sweep: {seconds_each(sweep):.2f} s per evaluation; a search of {budget} a size: {seconds_each(fresh):.2f} s")
+        print(f"sweep: {seconds_each(sweep):.2f} s per evaluation; a search of {budget} per size: {seconds_each(fresh):.2f} s")
         further = (
             tuned(arguments.python, arguments.words, folder / "sweep", "--seed", str(seed), *kept, *few)
             for seed in range(1, arguments.seeds)

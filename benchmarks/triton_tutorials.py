@@ -3,11 +3,11 @@
     python benchmarks/triton_tutorials.py CHECKOUT --python PYTHON [--only NAME...] [--timeout SECONDS] [--again]
                                           [--folder DIR]
 
-CHECKOUT is one of github.com/triton-lang/triton; nothing of it is in this repository, and nothing is written there. PYTHON has
-Triton, a PyTorch for CPUs, pytest and what the tutorials import (09: llnl-hatchet). Each runs unmodified, without times and
-without the benchmarks that follow its checks (what is measured with Proton runs once); of the attention's tests, those with one
-batch and two heads. Results stay in DIR, so that a run that was cut goes on; --again runs again what did not pass. --timeout 0
-prints the table alone.
+CHECKOUT is a checkout of github.com/triton-lang/triton; it is not part of this repository, and nothing is written to it. PYTHON
+has Triton, PyTorch for CPUs, pytest and what the tutorials import (09: llnl-hatchet). Each tutorial runs unmodified, without
+timing and without the benchmarks that follow its checks (what is measured with Proton runs once); of the attention tests, only
+those with one batch and two heads run. Results are kept in DIR, so an interrupted run can be continued; --again repeats what
+did not pass. --timeout 0 only prints the table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DECLINES = re.compile(r"^.*(?:not supported on|requires GPU support).*$", re.MU
 
 
 class Case(NamedTuple):
-    """tutorial: its file, without the suffix. test: one of pytest's; empty for the whole script."""
+    """tutorial: the name of its file, without the suffix. test: a test's name in pytest; empty for the whole script."""
 
     tutorial: str
     test: str = ""
@@ -66,7 +66,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", nargs="?", type=lambda word: Path(word).resolve())
     parser.add_argument("--python", metavar="PYTHON")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="parts of names, such as 05 or fp8")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="parts of case names, such as 05 or fp8")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--folder", type=lambda word: Path(word).resolve(), default=CACHE / "tutorials")

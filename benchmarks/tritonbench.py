@@ -1,13 +1,13 @@
-"""TritonBench-G's programs on the software device and in Triton's interpreter: do their own tests return the same?
+"""TritonBench-G's programs on the software device and in Triton's interpreter: do their own tests return the same results?
 
     python benchmarks/tritonbench.py CHECKOUT --python PYTHON [--only NAME...] [--timeout SECONDS] [--jobs N]
                                      [--again OUTCOME...] [--folder DIR] [--json]
 
-CHECKOUT is one of github.com/thunlp/TritonBench; nothing of it is in this repository, and nothing is written there. PYTHON has
-Triton and a PyTorch for CPUs. Each program runs unmodified, without times, then once more with TRITON_INTERPRET=1, and what
-its tests return is compared. Results stay in DIR: a run that was cut goes on, and --again repeats what ended so (agree, differ,
-not interpreted, does not run). others/tritonbench.csv has what was found out about those that differ. --timeout 0 prints the
-tables alone.
+CHECKOUT is a checkout of github.com/thunlp/TritonBench; it is not part of this repository, and nothing is written to it. PYTHON
+has Triton and PyTorch for CPUs. Each program runs unmodified, without timing, then once more with TRITON_INTERPRET=1, and the
+results that its tests return are compared. Results are kept in DIR, so an interrupted run can be continued; --again repeats the
+programs with the given outcomes (agree, differ, not interpreted, does not run). others/tritonbench.csv lists what was found out
+about programs whose results differ. --timeout 0 only prints the tables.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _PROGRAMS = "data/TritonBench_G_v1"
 _RUNNER = Path(__file__).parent / "others" / "triton_program.py"
 _FOUND_OUT = Path(__file__).parent / "others" / "tritonbench.csv"
 
-# What a run that ended badly said, and what that means; the first that fits.
+# Patterns in the output of a failed run, and what they mean; the first match counts.
 _CAUSES = (
     (r"Block pointers have been removed|make_block_ptr", "uses block pointers, which this Triton does not have"),
-    (r"memory access fault|not allocated|outside of the launch's arrays", "accesses memory outside of its arrays"),
+    (r"memory access fault|not allocated|outside of the launch's arrays", "accesses memory outside its arrays"),
     (r"OutOfResources: [^\n]*shared memory", "needs more LDS than a workgroup can have"),
-    (r"OutOfResources", "needs more of a workgroup than there is"),
-    (r"libdevice|__nv_|ExternLibrary", "calls a function of CUDA that Triton has no name for on AMD's GPUs"),
-    (r"No module named '?triton\.ops|has no attribute|cannot import name", "uses what this Triton does not have"),
+    (r"OutOfResources", "needs more resources than a workgroup can have"),
+    (r"libdevice|__nv_|ExternLibrary", "calls a CUDA function that Triton does not offer for AMD's GPUs"),
+    (r"No module named '?triton\.ops|has no attribute|cannot import name", "uses a feature that this Triton does not have"),
     (r"CompilationError", "does not compile with this Triton"),
-    (r"ModuleNotFoundError", "needs another package"),
+    (r"ModuleNotFoundError", "needs a package that is not installed"),
 )
 
 
@@ -70,7 +70,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("checkout", nargs="?", type=lambda word: Path(word).resolve())
     parser.add_argument("--python", metavar="PYTHON")
     parser.add_argument("--only", nargs="+", metavar="NAME")
-    parser.add_argument("--timeout", type=float, default=60, help="of each of the two runs")
+    parser.add_argument("--timeout", type=float, default=60, help="time limit for each of the two runs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", nargs="+", default=[], choices=OUTCOMES)
     parser.add_argument("--folder", type=lambda word: Path(word).resolve(), default=CACHE / "tritonbench")
@@ -140,7 +140,7 @@ def report(found: dict[str, dict[str, Any]]) -> str:
 
 
 def explained(found: dict[str, dict[str, Any]]) -> str:
-    """Those that differ, and others of which more is known than how they ended."""
+    """The programs whose results differ, and others about which more is known than their outcome."""
     known = found_out()
     shown = (
         (name, one) for name, one in found.items() if one["outcome"] != AGREE and (name in known or one["outcome"] == DIFFER)

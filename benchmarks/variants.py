@@ -1,18 +1,18 @@
-"""Does the timing model order the variants of one kernel as a GPU does? Series whose times were published.
+"""Does the timing model order the variants of one kernel as a GPU does? Uses series whose times were published.
 
     python benchmarks/variants.py [--lab-notes CHECKOUT] [--training-examples CHECKOUT] [--only SERIES...]
                                   [--gfx90a] [--errors FILE] [--json]
 
-CHECKOUT is one of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with the
-exercises yAx and transpose and a solver for shallow water. Nothing of them is in this repository. The kernels are compiled
-unchanged, but for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, whose XCDs are those of an
-MI300X. The other two were recorded on GPUs of the MI200 series, which have 104 or 110 CUs on a die, an L2 of 8 MB and no
-Infinity Cache; the device is therefore run as one XCD (38 CUs on 4 MB) with that GPU's memory bandwidth per CU; with --gfx90a,
-as one die of an MI250X, whose timing parameters are not calibrated.
+The checkouts are of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with
+the exercises yAx and transpose and a shallow-water solver. They are not part of this repository. The kernels are compiled
+unchanged, except for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, whose XCDs are those of an
+MI300X. The other two were recorded on GPUs of the MI200 series, which have 104 or 110 CUs per die, an L2 of 8 MB and no
+Infinity Cache. For these, the device is run as one XCD (38 CUs with 4 MB) with that GPU's memory bandwidth per CU; with
+--gfx90a, it is run as one die of an MI250X, whose timing parameters are not calibrated.
 
-Printed are both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
-variants; and the error for differences: by how much the ratio of two variants' modelled times differs from that of their
-recorded times. --errors writes it as [differences] of arch/timing_errors.toml, into FILE.
+The output shows both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
+variants; and the error for differences: by how much the ratio of two variants' modelled times differs from the ratio of their
+recorded times. --errors writes this error to FILE, as the section [differences] of arch/timing_errors.toml.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.series import SERIES, SERIES_ON_GFX90A, expect_checkout, modelled_ms  # noqa: E402
 
-_SHARE = 0.8  # of the pairs, that the stated error covers
+_SHARE = 0.8  # share of the pairs that the stated error covers
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Times of a series' variants, both in units of the first one's. names: of the variants."""
+    """The published and modelled times of a series' variants, relative to the first variant. names: those of the variants."""
 
     names: Sequence[str]
     published: Sequence[float]
     modelled: Sequence[float]
 
     def differences(self) -> list[float]:
-        """For each pair: by what factor its modelled and its published ratio differ, at least 1."""
+        """For each pair, the factor (at least 1) by which its modelled and its published ratio differ."""
         pairs = itertools.combinations(zip(self.published, self.modelled, strict=True), 2)
         factors = ((m1 / m2) / (p1 / p2) for (p1, m1), (p2, m2) in pairs)
         return [max(factor, 1 / factor) for factor in factors]
@@ -117,7 +117,7 @@ def document(results: Mapping[str, Compared]) -> dict[str, object]:
 
 
 def error_for_differences(results: Mapping[str, Compared]) -> tuple[float, int]:
-    """(error that covers four of five pairs, number of pairs). Every series counts the same, whatever its number of pairs."""
+    """Return the error that covers four in five pairs, and the number of pairs. Every series has the same weight."""
     weighted = sorted(
         (factor, 1 / len(factors)) for one in results.values() for factors in (one.differences(),) for factor in factors
     )
@@ -127,14 +127,14 @@ def error_for_differences(results: Mapping[str, Compared]) -> tuple[float, int]:
 
 
 def with_differences(text: str, results: Mapping[str, Compared]) -> str:
-    """The errors' file with its section [differences] replaced, or added."""
+    """The text of the file of errors with its section [differences] replaced or added."""
     within, pairs = error_for_differences(results)
     section = f"[differences]\nwithin = {within:.2f}\npairs = {pairs}\nseries = {len(results)}  # {', '.join(results)}\n"
     return re.sub(r"\n\[differences\][^\[]*", "", text).rstrip("\n") + "\n\n" + section
 
 
 def kendall(published: Sequence[float], modelled: Sequence[float]) -> tuple[float, float, float]:
-    """Kendall's tau-b, which allows for ties, and the middle 95 % of its values for resamples of the pairs."""
+    """Kendall's tau-b, which allows for ties, and the middle 95 % of its values for resamples of the variants."""
     import numpy as np
     from scipy.stats import kendalltau
 
@@ -144,7 +144,7 @@ def kendall(published: Sequence[float], modelled: Sequence[float]) -> tuple[floa
     everything = range(len(published))
     draws = random.Random(1)
     resampled = [tau(draws.choices(everything, k=len(published))) for _ in range(2000)]
-    low, high = np.nanquantile(resampled, [0.025, 0.975])  # a resample that has one variant only has no order
+    low, high = np.nanquantile(resampled, [0.025, 0.975])  # a resample with only one variant has no order
     return tau(everything), float(low), float(high)
 
 

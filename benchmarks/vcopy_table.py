@@ -1,9 +1,9 @@
-"""One vector copy in one table: recorded MI200 durations, the modelled gfx942, and what their memory allows at best.
+"""One vector copy in one table: durations recorded on an MI200 and modelled on gfx942, and the best that their memory allows.
 
     python benchmarks/vcopy_table.py [VCOPY_PROGRAM [RECORDED_FOLDER]]
 
-VCOPY_PROGRAM: the testbed's vcopy; else the one that was built. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on
-MI200, with timestamps.csv and sysinfo.csv; without, the table has no recorded rows.
+VCOPY_PROGRAM is the testbed's vcopy, by default the one that was built here. RECORDED_FOLDER is rocprofiler-compute's vcopy
+workload on MI200, with timestamps.csv and sysinfo.csv; without it, the table has no recorded rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MI300X_GBPS = 5300  # MI300X data sheet
 
 
 def recorded(folder: Path) -> tuple[list[int], float]:
-    """ns of each recorded dispatch, and the HBM's GB/s."""
+    """The duration of each recorded dispatch in ns, and the HBM's bandwidth in GB/s."""
     with (folder / "timestamps.csv").open() as file:
         times = [int(row["End_Timestamp"]) - int(row["Start_Timestamp"]) for row in csv.DictReader(file)]
     with (folder / "sysinfo.csv").open() as file:
@@ -32,7 +32,7 @@ def recorded(folder: Path) -> tuple[list[int], float]:
 
 
 def modelled(program: Path) -> list[int]:
-    """ns of each dispatch on the software device."""
+    """The duration of each dispatch on the software device in ns."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         command = [sys.executable, "-m", "rocm_perf_lab", "profile", "--runs", "1", "-o", run]
@@ -43,7 +43,7 @@ def modelled(program: Path) -> list[int]:
 
 
 def table(program: Path, folder: Path | None) -> list[tuple[str, int, float]]:
-    """Rows of (what, ns, GB/s): recorded above, modelled below, what memory allows between."""
+    """Rows of (what, ns, GB/s): recorded ones first, then what the memory allows, then modelled ones."""
     rows = []
     if folder is not None:
         measured, mi200_gbps = recorded(folder)

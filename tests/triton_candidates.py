@@ -126,7 +126,7 @@ WRONG = [
     ("the result is rounded to bfloat16", MATMUL, [("total.to(tl.float16)", "total.to(tl.bfloat16).to(tl.float16)")],
      "elements differ"),
     ("the result is of a different type", MATMUL, [("(M, N), np.float16)", "(M, N), np.float32)")],
-     "c is float32, and float16 in the baseline"),
+     "c is float32, but float16 in the baseline"),
     ("the grid is too small", MATMUL, [("triton.cdiv(N, 16))", "triton.cdiv(N, 32))")], "c["),
     ("the result is transposed", MATMUL,
      [("c + row[:, None] * stride_cm + column[None, :]", "c + column[None, :] * stride_cm + row[:, None]")], ""),
@@ -189,7 +189,7 @@ WRONG = [
      "its code does not compute what its source says"),
     ("its interpreter cannot begin", SOFTMAX,
      [(_SOFTMAX_BODY, _ONE_BLOCK), ("BLOCK=64", "BLOCK=512"), ("\n\nfor columns", "\n\nimport os\nos.fork = None\nfor columns")],
-     "interpreter: it cannot be asked"),
+     "interpreter: it cannot be run"),
     ("slower than before", SOFTMAX, [("BLOCK=64", "BLOCK=32")], "slower"),
 ]  # fmt: skip
 

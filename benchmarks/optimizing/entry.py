@@ -1,4 +1,4 @@
-"""One kernel of the table: prepared, optimized, and its results checked by the program's own output."""
+"""One kernel of the table: it is prepared and optimized, and its results are checked by the program's own output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLE = Path(__file__).with_name("kernels.csv")
 _PROGRAMS = REPOSITORY / "benchmarks" / "others" / "programs.csv"
 _SECONDS = 1800.0
 _NOTES = "optimize.log"
-# What differs from run to run although the results are the same. The rest of a line counts.
+# Lines that differ from run to run although the results are the same. All other lines are compared.
 _TIMES = re.compile(r"(?i)^.*(\btime\b|\btook\b|seconds|bandwidth|gb/s|gflop|\bms\b|\bus\b|throughput).*$", re.MULTILINE)
 
 
@@ -30,8 +30,9 @@ _TIMES = re.compile(r"(?i)^.*(\btime\b|\btook\b|seconds|bandwidth|gb/s|gflop|\bm
 class Entry:
     """A row of the table.
 
-    sizes: arguments for which the results are checked; of no arguments, one. check: the command that tells from what the
-    program prints whether its results are right; empty: it must print the same but for times.
+    sizes: argument lists for which the results are checked; a single empty one if there are no arguments. check: the command
+    that decides from the program's output whether its results are right; if empty, the output must be the same except for
+    times.
     """
 
     name: str
@@ -56,13 +57,17 @@ def _entry(row: dict[str, str]) -> Entry:
 
 
 class Trial:
-    """folder: of this entry alone. checkout: of HeCBench, for its entries. options: more of `rocm-perf optimize`."""
+    """One run of an entry.
+
+    folder: used by this entry alone. checkout: the one of HeCBench, for its entries. options: further options of `rocm-perf
+    optimize`.
+    """
 
     def __init__(self, entry: Entry, folder: Path, checkout: Path | None, options: list[str]):
         self._entry, self._folder, self._checkout, self._options = entry, folder, checkout, options
 
     def result(self) -> dict[str, Any]:
-        """Errors end up in it as words."""
+        """The result of the run, with any errors as text."""
         shutil.rmtree(self._folder, ignore_errors=True)
         before, after = (self._prepared(self._folder / name) for name in ("before", "after"))
         if isinstance(before, str) or isinstance(after, str):
@@ -77,7 +82,7 @@ class Trial:
         return self._told(found) | {"seconds": seconds, "outputs": self._outputs(found, before, after)}
 
     def _prepared(self, folder: Path) -> Path | str:
-        """The folder with the built program; what went wrong, as words."""
+        """The folder with the built program, or an error message."""
         entry = self._entry
         if entry.origin == "hecbench":
             if self._checkout is None:
@@ -126,7 +131,7 @@ class Trial:
         }
 
     def _outputs(self, found: dict[str, Any], before: Path, after: Path) -> str:
-        """Both programs run with each of the sizes: what the changed one prints is right."""
+        """Run both programs with each of the sizes, and return whether the changed program's output is right, as text."""
         changed = [Path(path) for path in found["written"] if not path.endswith(".patch")]
         if not changed:
             return "unchanged"

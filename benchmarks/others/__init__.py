@@ -1,1 +1,1 @@
-"""What programs.py and suites.py share: they build and run code that is not this project's, and say what became of it."""
+"""What programs.py and suites.py share: they build and run code from outside this project, and report how it went."""

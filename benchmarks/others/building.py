@@ -1,4 +1,4 @@
-"""A copy of a program, in which it is built with its own Makefile. The checkout stays as it is."""
+"""Copies of programs, which are built there with their own Makefiles. The checkout is not changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNWANTED = shutil.ignore_patterns("*.o", "*.gch")
 
 
 def copy(program: Program, to: Path) -> Path:
-    """The folder of the program in `to`, with links beside it to what it names of the checkout."""
+    """Copy the program's folder to `to`, with links to the parts of the checkout that it names. Returns the new folder."""
     shutil.rmtree(to, ignore_errors=True)
     folder = to / program.folder.name
     shutil.copytree(program.folder, folder, symlinks=True, ignore=_UNWANTED)
@@ -32,7 +32,7 @@ def _named(name: str, program: Program) -> bool:
 
 
 def _bring(beside: Path, to: Path, whole: bool) -> None:
-    """Whole: sizes that are written there can be rewritten."""
+    """Link a folder of the checkout, or copy it as a whole so that sizes in its files can be rewritten."""
     if whole:
         shutil.copytree(beside, to, symlinks=True)
     else:
@@ -40,7 +40,7 @@ def _bring(beside: Path, to: Path, whole: bool) -> None:
 
 
 def changes(given: Given) -> list[tuple[str, str]]:
-    """(pattern, replacement) of what the table asks for."""
+    """The (pattern, replacement) pairs that the table asks for."""
     named = [word.partition("=")[::2] for word in given.macros.split()]
     edits = [edit.split(" -> ") for edit in given.edits.split(" ;; ") if edit]
     return [_definition(name, value) for name, value in named] + [(re.escape(old), new) for old, new in edits]
@@ -58,7 +58,7 @@ def _apply(change: tuple[str, str], folder: Path) -> None:
 
 
 def _written_files(folder: Path) -> list[Path]:
-    """Those of folders that are links are the checkout's: rglob does not follow."""
+    """The files that may be written: linked folders belong to the checkout, and rglob does not follow links."""
     files = (path for path in folder.rglob("*") if path.suffix in SOURCES)
     return sorted(path for path in files if path.is_file() and not path.is_symlink())
 

@@ -1,4 +1,4 @@
-"""What a checkout of HeCBench holds: its programs in HIP, and what each needs besides."""
+"""What a checkout of HeCBench contains: its HIP programs, and what else each of them needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 COMPILER = "hipcc --offload-arch=gfx942"
 _SUFFIX = "-hip"
 SOURCES = {".cu", ".cpp", ".cc", ".c", ".h", ".hpp", ".cuh", ".hip"}
-# Headers of libraries; what the compiler and HIP bring is not among them.
+# Headers of libraries, except those that come with the compiler and HIP.
 _LIBRARY = re.compile(
     r"#\s*include\s*[<\"]((?:hip(?:blas|blaslt|cub|fft|rand|solver|sparse)|roc(?:blas|sparse|solver|fft|rand|prim|thrust)|thrust|"
     r"rccl|miopen|torch|ATen|c10|boost|gsl|tbb|fmt)[/.][^>\"]*|zlib\.h|bzlib\.h|gdal[^>\"]*)[>\"]"
@@ -23,13 +23,13 @@ _LINKED = re.compile(r"(?<!\S)-l([A-Za-z][\w+]*)")
 
 @dataclass(frozen=True)
 class Given:
-    """A row of the table: arguments of a small size, and what is known beforehand."""
+    """A row of the table: arguments for a small size, and what is known beforehand."""
 
     arguments: str | None = None  # None: the Makefile's own, made smaller
-    macros: str = ""  # NAME=VALUE ...: sizes that are written in the source
+    macros: str = ""  # NAME=VALUE ...: sizes that have a name in the source
     edits: str = ""  # OLD -> NEW ;; OLD -> NEW: sizes that have no name there
-    make: str = ""  # more words for make
-    fault: str = ""  # whose it is if the program fails: program or environment
+    make: str = ""  # additional arguments for make
+    fault: str = ""  # whose fault it is if the program fails: program or environment
     note: str = ""
 
 
@@ -59,13 +59,13 @@ class Program:
 
     @cached_property
     def plan(self) -> str:
-        """What `make run` would do."""
+        """The commands that `make run` would execute."""
         command = ["make", "-n", "-B", "run", f"CC={COMPILER}", *self.given.make.split()]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, errors="replace").stdout
 
     @cached_property
     def start(self) -> list[str]:
-        """The first command that starts the program, as words; of nothing, if make does not say."""
+        """The first command that starts the program, as a list of words; empty if make's output shows none."""
         lines = (line.split() for line in self.plan.replace("\\\n", " ").splitlines() if not line.startswith(COMPILER[:6]))
         return next((words[i:] for words in lines for i, word in enumerate(words) if word.startswith("./")), [])
 
@@ -73,7 +73,7 @@ class Program:
         return [word for word in self.start[1:] if _is_file(word)]
 
     def libraries(self, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> list[str]:
-        """Those that are not there."""
+        """The libraries that are missing."""
         headers = {name for text in self.texts() for name in _LIBRARY.findall(text)}
         linked = set(_LINKED.findall(self.plan)) | ({"omp"} if "-fopenmp" in self.plan else set())
         own = {path.name for path in self.folder.rglob("*")}
@@ -81,13 +81,13 @@ class Program:
         return sorted(absent | {f"lib{name}" for name in linked if not has_library(name)})
 
     def texts(self) -> list[str]:
-        """The sources that the Makefile's folder holds, and those of the folders that it names."""
+        """The texts of the sources in the Makefile's folder and in the folders that the Makefile names."""
         folders = [self.folder, *(self.folder / name for name in self.neighbours())]
         files = [path for folder in folders for path in folder.rglob("*") if path.suffix in SOURCES and path.is_file()]
         return [path.read_text("utf-8", errors="replace") for path in files]
 
     def neighbours(self) -> list[str]:
-        """Other folders of the checkout that the Makefile names: ../NAME-cuda."""
+        """Other folders of the checkout that the Makefile names, such as ../NAME-cuda."""
         makefile = (self.folder / "Makefile").read_text("utf-8", errors="replace")
         names = set(re.findall(r"\.\./[A-Za-z][\w+.-]*", makefile))
         return sorted(name for name in names if (self.folder / name).is_dir())
@@ -98,7 +98,7 @@ def _is_file(word: str) -> bool:
 
 
 def needs(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
-    """What keeps it from being a candidate; empty if nothing. Arguments in the table settle whether it needs data."""
+    """Why the program is no candidate; empty if it is one. If the table states its arguments, it is assumed to need no data."""
     if absent := program.libraries(has_header, has_library):
         return "needs a library: " + ", ".join(absent)
     if program.given.arguments is None and (files := program.data_files()):
@@ -107,7 +107,7 @@ def needs(program: Program, has_header: Callable[[str], bool], has_library: Call
 
 
 def installed_headers() -> Callable[[str], bool]:
-    """Whether the compiler finds a header, by the folders that it looks in."""
+    """A function that tells whether the compiler finds a header in the folders that it searches."""
     command = ["hipcc", "-E", "-v", "-x", "c++", "/dev/null"]
     said = subprocess.run(command, capture_output=True, text=True).stderr
     listed = re.search(r"(?s)search starts here:\n(.*?)End of search list", said)

@@ -1,6 +1,6 @@
-"""The test data of rocSPARSE and rocBLAS: hundreds of thousands of cases, more than can be read in minutes. A part is drawn.
+"""The test data of rocSPARSE and rocBLAS: hundreds of thousands of cases, more than can be read in minutes. A sample is drawn.
 
-The file is a name, one record that shows the layout, the name in other case, and the records, all of the same size.
+The file consists of a name, one record that shows the layout, the name in the opposite case, and records of equal size.
 """
 
 from __future__ import annotations

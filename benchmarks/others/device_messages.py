@@ -1,4 +1,4 @@
-"""What the device says on stderr: that it has not built something, or that a kernel did what hardware would not carry out."""
+"""What the device reports on stderr: that a feature is not implemented, or that a kernel did what hardware refuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _REFUSAL = re.compile(r"does not (?:know|model)|not modelled|not supported|canno
 
 
 def first_message(text: str) -> str:
-    """Kernels of template libraries have names of thousands of characters, of which the first say enough."""
+    """The first message in the text, with kernel names cut short: those of template libraries have thousands of characters."""
     found = _ANY.search(text)
     return re.sub(r"(kernel .{60}).*?(: pc )", r"\1...\2", found.group()) if found else ""
 

@@ -1,4 +1,4 @@
-"""ggml's test-backend-ops, which compares each operation of a backend with that of the CPU: what gtest.py is for googletest."""
+"""The counterpart of gtest.py for ggml's test-backend-ops, which compares a backend's operations with the CPU backend's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from others import gtest
 from others.device_messages import first_message
 
 LIST = ("support", "--output", "csv")
-AT_ONCE = 400  # names of 100 to 250 characters in one argument, which may have 128 KiB
+AT_ONCE = 400  # names of 100 to 250 characters each, in one argument of at most 128 KiB
 _BACKEND = "ROCm0"
 _BEGIN = re.compile(rf"^Backend \d+/\d+: {_BACKEND}\b")
 _END = re.compile(r"^  (\w+\(.*\)): (?:.*?)(OK|FAIL|not supported)\b")
@@ -20,13 +20,13 @@ _OUTCOMES = {"OK": gtest.PASSED, "FAIL": gtest.FAILED, "not supported": gtest.SK
 
 
 def listed(output: str) -> list[str]:
-    """Operations with their parameters, each once."""
+    """The operations with their parameters, each listed once."""
     table = csv.reader(line for line in output.splitlines() if line.startswith(f'"{_BACKEND}"'))
     return list(dict.fromkeys(f"{name}({parameters})" for _, name, parameters, *_ in table))
 
 
 def parts(_program: str, cases: list[str]) -> dict[str, list[str]]:
-    """By operation, which has a time and a result of its own."""
+    """The cases by operation, each of which has its own time limit and result."""
     groups: dict[str, list[str]] = {}
     for case in cases:
         groups.setdefault(case.partition("(")[0], []).append(case)
@@ -38,7 +38,7 @@ def selection(cases: Iterable[str], _file: Path) -> list[str]:
 
 
 class Progress(gtest.Progress):
-    """A case is told when it has ended; the next one is that which follows in the program's order."""
+    """The program reports a case only when it has ended; the current case is the one that follows it in the program's order."""
 
     def line(self, text: str) -> None:
         plain = _COLOURS.sub("", text)

@@ -1,4 +1,4 @@
-"""Test programs made with googletest: which cases they have, and what became of those that were reached."""
+"""Test programs based on googletest: which cases they have, and the outcomes of those that were reached."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 REFUSED, FAULTED, CRASHED, LONG = "refused", "faulted", "crashed", "too long"  # these end the process
 OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, LONG, SKIPPED)
 
-# Tests print on the same line, so the marks are looked for anywhere in it.
+# Tests may print on the same line as googletest, so its marks are searched for anywhere in a line.
 _BEGIN = re.compile(r"\[ RUN {6}\] (\S+)")
 _END = re.compile(r"\[ {7}OK \] (\S+?),? |\[ {2}(FAILED|SKIPPED) ? ?\] (\S+?),? ")
 _NOISE = re.compile(r"^\s*$|^\[|^Note:|^Value of:|^Which is:|Google Test trace|^Warning: Resource leak")
 
 
 def listed(output: str) -> list[str]:
-    """What --gtest_list_tests prints, as full names."""
+    """The cases that --gtest_list_tests prints, as full names."""
     names, suite = [], ""
     for line in output.splitlines():
         plain = line.partition("  # ")[0].rstrip()
@@ -33,16 +33,16 @@ def listed(output: str) -> list[str]:
 
 @dataclass
 class Progress:
-    """Of one process, line after line."""
+    """The progress of one process, followed line by line."""
 
-    cases: Sequence[str] = ()  # that it was told to run
-    outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)  # name: (outcome, first words of why)
+    cases: Sequence[str] = ()  # those that the process was told to run
+    outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)  # name: (outcome, beginning of the reason)
     current: str | None = None
     _said: list[str] = field(default_factory=list)
     _device: str = ""
 
     def line(self, text: str) -> None:
-        """A line may hold the end of one case and the begin of the next."""
+        """Read one line, which may contain the end of one case and the beginning of the next."""
         self._device = self._device or first_message(text)
         if self.current and (ended := _END.search(text + " ")):
             self._end(PASSED if ended[1] else ended[2].lower())
@@ -60,11 +60,11 @@ class Progress:
 
     @property
     def broken(self) -> bool:
-        """A queue that saw a fault takes nothing more: what follows in this process says nothing."""
+        """Whether later outcomes of this process mean nothing: a queue accepts no more packets after a fault."""
         return any(outcome in (REFUSED, FAULTED) for outcome, _ in self.outcomes.values())
 
     def process_ended(self, status: int | None) -> None:
-        """status: None if it was stopped."""
+        """Record the end of the process. status: None if it was stopped."""
         if self.current is None:
             return
         why = self._device or (f"exit status {status}: " + " ".join(self._said[-3:]))
@@ -74,7 +74,7 @@ class Progress:
 
 
 def cause(said: list[str]) -> str:
-    """HIP's own error tells more than the comparison that noticed it."""
+    """The reason for a failure. HIP's own error comes first, because it says more than the comparison that noticed it."""
     return " ".join([*re.findall(r"hipError\w+", " ".join(said))[:1], *said])
 
 
@@ -83,16 +83,16 @@ def refused_or_faulted(message: str) -> str:
 
 
 LIST = ("--gtest_list_tests",)
-AT_ONCE = 2000  # cases of one process: their names are a filter that each is compared with
+AT_ONCE = 2000  # cases per process: their names form a filter that every case is compared with
 
 
 def parts(program: str, cases: list[str]) -> dict[str, list[str]]:
-    """What has a time and a result of its own: the program."""
+    """The cases by the part that has its own time limit and result, here the whole program."""
     return {program: cases}
 
 
 def selection(cases: Iterable[str], file: Path) -> list[str]:
-    """Through a file: command lines are too short for thousands of names."""
+    """The arguments that select the cases, by way of a file: command lines are too short for thousands of names."""
     file.write_text("--gtest_filter=" + ":".join(cases) + "\n", "utf-8")
     return [f"--gtest_flagfile={file}", "--gtest_color=no"]
 
@@ -103,6 +103,6 @@ def counts(outcomes: dict[str, list[str]]) -> dict[str, int]:
 
 
 def words(message: str) -> str:
-    """A message without what differs from case to case, so that equal causes can be counted."""
+    """The message without the parts that differ from case to case, so that equal causes can be counted."""
     kernel = re.sub(r"kernel .*?: pc 0x[0-9a-f]+ \([^)]*\): ", "", message)
     return re.sub(r"0x[0-9a-f]+|\b[asv]?\d+(?:\.\d+)?(?:e[-+]\d+)?\b", "N", kernel)[:160]

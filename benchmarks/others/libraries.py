@@ -1,4 +1,4 @@
-"""The test packages of AMD's libraries, as Debian builds them, and how their programs are started."""
+"""The test packages of AMD's libraries, as built by Debian, and how their programs are started."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from others import clients, ggml_tests, gtest, thrust_tests
 class Library:
     name: str
     package: str
-    data: str = ""  # a file of test data, of which a part is drawn
+    data: str = ""  # a file of test data, from which a sample is drawn
     frame: ModuleType = gtest
-    more: tuple[str, ...] = ()  # packages
+    more: tuple[str, ...] = ()  # additional packages
     programs: str = "usr/libexec/rocm/{package}/**/*"
-    devices: tuple[str, ...] = ()  # that it has code for; none named: all
+    devices: tuple[str, ...] = ()  # those that it has code for; if empty, all
 
 
 LIBRARIES = (
@@ -44,7 +44,7 @@ LIBRARIES = (
 
 
 def binaries(folder: Path, library: Library) -> list[str]:
-    """Paths as they would be if the package was installed."""
+    """The paths that the programs would have if the package were installed."""
     files = (path for path in sorted(folder.glob(library.programs.format(package=library.package))) if _is_program(path))
     return ["/" + str(path.relative_to(folder)) for path in files]
 
@@ -57,7 +57,7 @@ def _is_program(path: Path) -> bool:
 
 
 def start(folder: Path, drawn: Path, binary: str, device: str = "gfx942") -> Sequence[str]:
-    """As if the package was installed, for this process alone: an overlay over /usr, so that libraries and data are found."""
+    """The command that starts a program as if its package were installed, with libraries and data in an overlay over /usr."""
     layers = ["/usr", str(folder / "usr"), *([str(drawn / "usr")] if drawn.is_dir() else [])]
     sources = [word for layer in layers for word in ("--overlay-src", layer)]
     libraries = ":".join([*_alternatives(folder), str(Path(binary).parent)])
@@ -68,7 +68,7 @@ def start(folder: Path, drawn: Path, binary: str, device: str = "gfx942") -> Seq
 
 
 def _alternatives(folder: Path) -> list[str]:
-    """Debian's BLAS and LAPACK stand in folders of their own, which an installation links to."""
+    """The folders of Debian's BLAS and LAPACK, to which an installation would create links."""
     found = {path.parent for kind in ("blas", "lapack") for path in folder.glob(f"usr/lib/*/*{kind}*/lib{kind}.so*")}
     return sorted("/" + str(path.relative_to(folder)) for path in found)
 

@@ -1,4 +1,4 @@
-"""Debian packages unpacked into a folder: nothing is installed, and nothing outside of the folder changes."""
+"""Debian packages unpacked into a folder: nothing is installed, and nothing outside the folder changes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-# ROCm is in experimental; what of it is installed already is not fetched again.
+# ROCm is in experimental; packages that are already installed are not fetched again.
 _PLAN = ("apt-get", "-s", "install", "--no-install-recommends", "-t", "experimental")
 
 
 def unpack(package: str, cache: Path, *more: str) -> Path:
-    """The folder with the package, more packages, and what they need. Raises CannotUnpack."""
+    """Unpack the package, the additional ones, and their dependencies; return the folder. Raises CannotUnpack."""
     folder = cache / package
     done = folder / ".whole"
     if not done.exists():
@@ -29,7 +29,7 @@ class CannotUnpack(Exception):
 
 
 def needed(*packages: str) -> list[tuple[str, str]]:
-    """(name, version) of the packages and of what would be installed with them."""
+    """The (name, version) pairs of the packages and of what would be installed with them."""
     planned = subprocess.run([*_PLAN, *packages], capture_output=True, text=True)
     if planned.returncode:
         lines = planned.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""One command with a time limit, and what it said."""
+"""A command with a time limit, and its output."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT = 4 << 20  # bytes of a log that are looked at, half of them from each end
+KEPT = 4 << 20  # bytes of a log that are read, half of them from each end
 
 
 @dataclass(frozen=True)
 class Ran:
-    status: int | None  # minus the signal that ended it, as of subprocess; None: it was stopped for its time
+    status: int | None  # as in subprocess, minus the signal that ended it; None: stopped at the time limit
     seconds: float
     output: str
 
 
 def device_environment() -> dict[str, str]:
-    """One thread, unless told otherwise: several programs may run at a time, and results are then easier to compare."""
+    """The environment, with one device thread by default: programs may run side by side, and results are easier to compare."""
     return {"ROCM_PERF_DEVICE_THREADS": "1"} | os.environ
 
 
 def run(command: Sequence[str], folder: Path, log: Path, timeout: float, more: Mapping[str, str] | None = None) -> Ran:
-    """Everything that it started ends with it. Its output is in log."""
+    """Run a command, with its output in `log`. Everything that it started ends with it."""
     began = time.monotonic()
     status: int | None = None
     with log.open("wb") as output, session(command, folder, more, stdout=output) as started:
@@ -45,7 +45,7 @@ _starting = threading.RLock()
 def session(
     command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None, **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that ends at the end of this, with all that it has started."""
+    """A process that is ended when the context is left, with everything that it has started."""
     environment = device_environment() | dict(more or {})
     pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, **options}
     with _starting:
@@ -63,20 +63,20 @@ def _end(leader: int) -> None:
 
 
 def _children() -> list[int]:
-    """Asked of the system: a list of our own would lack the one that is just being started."""
+    """The child processes according to the system: a list of our own would lack the one that is just being started."""
     threads = Path("/proc/self/task").glob("*/children")
     return [int(child) for thread in threads for child in thread.read_text().split()]
 
 
 def end_with_sessions() -> None:
-    """From now on what ends this process ends what it has started, too, which is in sessions of its own."""
+    """From now on, signals that end this process also end what it has started, which runs in separate sessions."""
 
     def stop(number: int, _frame: object) -> None:
-        with _starting:  # no other thread starts one now
+        with _starting:  # no other thread starts a process now
             for child in _children():
                 _end(child)
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)  # where it has not come to a session of its own yet
+                    os.kill(child, signal.SIGKILL)  # in case it has no session of its own yet
                 with contextlib.suppress(ChildProcessError):  # another thread has waited for it
                     os.waitpid(child, 0)
             os._exit(128 + number)
@@ -86,7 +86,7 @@ def end_with_sessions() -> None:
 
 
 def ends(log: Path) -> str:
-    """Programs in a loop write gigabytes."""
+    """The beginning and the end of the log, since programs in an endless loop write gigabytes."""
     with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)

@@ -1,4 +1,4 @@
-"""A small language model of llama's architecture with random weights, as a GGUF file. It writes nonsense, always the same."""
+"""A small language model with llama's architecture and random weights, as a GGUF file. It always writes the same nonsense."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 _VOCABULARY, _EMBEDDING, _LAYERS, _HEADS, _FORWARD, _CONTEXT = 512, 256, 2, 4, 512, 512
-# So large that the next token depends on those before it.
+# Large enough for the next token to depend on those before it.
 _GAIN, _OUTPUT_GAIN = 2.0, 8.0
 
 
 def write_model(path: Path, seed: int) -> None:
-    """With weights in half precision."""
+    """Write the model with weights in half precision."""
     import gguf
 
     random = np.random.default_rng(seed)

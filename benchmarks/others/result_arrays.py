@@ -1,4 +1,4 @@
-"""Two results of one program, array by array."""
+"""Compares two results of one program, array by array."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-# Of the largest number of the array: what a different order of sums and another exp() make of narrow types, after a few layers.
+# Relative to the array's largest number: the differences that reordered sums and a different exp() cause after a few layers.
 _TOLERANCES = {2: 1e-2, 4: 2e-4, 8: 1e-6}
-_OF_TYPES_THAT_NUMPY_LACKS = {"bfloat16": 1e-2}  # by the end of their places
+_OF_TYPES_THAT_NUMPY_LACKS = {"bfloat16": 1e-2}  # by the last part of their place names
 
 Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """apart: the largest difference, in units of the array's largest number. reason: where they differ; empty if they agree.
-    arrays: how many were compared. without_numbers: those that hold NaN alone, as memory that nobody wrote does.
+    """How well two results agree.
+
+    apart: the largest difference, in units of the array's largest number. reason: where they differ; empty if they agree.
+    arrays: how many were compared. without_numbers: how many hold only NaN, as memory does that nobody wrote.
     """
 
     apart: float
@@ -28,7 +30,7 @@ class Agreement:
 
 
 def agreement(ours: Arrays, theirs: Arrays) -> Agreement:
-    """Of the device's and the interpreter's."""
+    """Compare the device's arrays with the interpreter's."""
     if ours.keys() != theirs.keys():
         return Agreement(np.inf, f"only one has {', '.join(sorted(ours.keys() ^ theirs.keys()))}", 0, 0)
     worst, reason, empty = 0.0, "", 0

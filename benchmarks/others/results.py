@@ -1,4 +1,4 @@
-"""Results that outlive a run that was cut: one JSON file a name."""
+"""Results that survive an interrupted run: one JSON file per name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Results:
             return {}
 
     def put(self, name: str, result: dict[str, Any]) -> None:
-        """Whole or not at all."""
+        """Write the result atomically."""
         new = self._path(name).with_suffix(".new")
         new.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
         os.replace(new, self._path(name))

@@ -1,4 +1,4 @@
-"""Arguments that ask for less: what a GPU does in a second takes a device in software hours."""
+"""Arguments that ask for less work: what a GPU does in a second takes a software device hours."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import re
 _REPEATS = re.compile(r"(?i)repeat|iter|steps|passes|launches|rounds|runs|trials|epoch")
 _NAMES = re.compile(r"<([A-Za-z][^<>]*)>")
 _ITEMS = 18  # log2 of the elements that all sizes together may ask for
-_SMALL = 256  # what is no larger is a block, a radius, a number of channels
+_SMALL = 256  # numbers up to this are taken for block sizes, radii or numbers of channels
 
 
 def smaller(arguments: list[str], usage: str) -> list[str]:
-    """usage: the program's own line. It names the arguments; without it the last of several is the number of repetitions."""
+    """Reduce the arguments. usage: the program's own line, which names them; without it, the last of several counts
+    repetitions.
+    """
     names = _NAMES.findall(usage)
     if len(names) != len(arguments):
         names = [""] * (len(arguments) - 1) + ["repeat"] if len(arguments) > 1 else [""] * len(arguments)
@@ -21,7 +23,7 @@ def smaller(arguments: list[str], usage: str) -> list[str]:
 
 
 def usage_of(texts: list[str]) -> str:
-    """The statement that prints it, where it has <names>."""
+    """The statement that prints the usage line, if the line contains <names>."""
     said = (found.group() for text in texts for found in re.finditer(r"(?is)usage.{0,500}?;", text))
     return next((statement for statement in said if _NAMES.search(statement)), "")
 

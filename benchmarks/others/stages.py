@@ -1,4 +1,4 @@
-"""What is tried with a program: each stage's result as a dictionary for JSON."""
+"""The stages that are tried with each program. Each returns its result as a dictionary for JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from others.checkout import Program
 from others.process import Ran, run
 
 Result = dict[str, Any]
-_FIRST_OWN_KERNEL = "^(?!__amd_)"  # of the runtime's are copies and fills
+_FIRST_OWN_KERNEL = "^(?!__amd_)"  # the runtime's own kernels copy and fill memory
 
 
 @dataclass
 class Trial:
     program: Program
-    folder: Path  # of this program alone
+    folder: Path  # used by this program alone
     timeout: float
 
     @property
@@ -60,7 +60,7 @@ def profile(trial: Trial) -> Result:
 
 
 def isolate(trial: Trial) -> Result:
-    """Captures the first dispatch, and replays it, which has to leave the same bytes."""
+    """Capture the first dispatch and replay it, which has to leave the same bytes."""
     captures = trial.folder / "captures"
     shutil.rmtree(captures, ignore_errors=True)
     captures.mkdir()
@@ -83,7 +83,7 @@ def prompt(trial: Trial) -> Result:
 
 
 def optimize(trial: Trial) -> Result:
-    """What it would propose."""
+    """Find out what the optimizer would propose."""
     shown = ["--dry-run", "--device", "gfx942", *_built(trial), "-o", str(trial.folder / "optimize")]
     ran = trial.tried("optimize", "rocm-perf", "optimize", *shown, *trial.command())
     return _result(ran, verdict.of_command(ran))
@@ -106,7 +106,7 @@ _NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate
 
 
 def next_stage(done: dict[str, Result], wanted: list[str]) -> str | None:
-    """The first that is wanted, not done, and whose condition holds."""
+    """The first stage that is wanted, not done, and whose condition holds."""
     for stage in STAGES:
         if stage in wanted and stage not in done and (stage not in _NEEDS or _held(done.get(_NEEDS[stage]))):
             return stage

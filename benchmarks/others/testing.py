@@ -1,4 +1,4 @@
-"""Runs the cases of one test program within a time, each at most once, in as many processes as that takes."""
+"""Runs the cases of a test program within a time limit, each at most once, in as many processes as that takes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class CannotList(Exception):
 
 @dataclass
 class Binary:
-    command: Sequence[str]  # how it is started, without the frame's own arguments
+    command: Sequence[str]  # how the program is started, without the test framework's own arguments
     folder: Path  # for its logs
     case_cap: float  # seconds that a case may take
-    frame: ModuleType = gtest  # or thrust_tests, or ggml_tests
+    frame: ModuleType = gtest  # the test framework: gtest, thrust_tests or ggml_tests
 
     def cases(self, timeout: float) -> list[str]:
         ran = run([*self.command, *self.frame.LIST], self.folder, self.folder / "list.log", timeout)
@@ -37,7 +37,7 @@ class Binary:
         return names
 
     def attempt(self, cases: list[str], cap: float) -> dict[str, tuple[str, str]]:
-        """What became of those that were reached within cap seconds."""
+        """The outcomes of the cases that were reached within `cap` seconds."""
         reached: dict[str, tuple[str, str]] = {}
         until = time.monotonic() + cap
         while (left := [case for case in cases if case not in reached]) and time.monotonic() < until:
@@ -52,13 +52,13 @@ class Binary:
         command = [*self.command, *self.frame.selection(cases, self.folder / "flags")]
         with (self.folder / "last.log").open("wb") as log:
             status, had_time = self._follow(command, progress, until, log)
-        # The last one may only have been cut by the end of all time, which is no fault of its own.
+        # The last case may have been stopped only because the total time was up, which is not its fault.
         if status is not None or had_time:
             progress.process_ended(status)
         return progress.outcomes
 
     def _follow(self, command: list[str], progress: Progress, until: float, log) -> tuple[int | None, bool]:
-        """(exit status, None if stopped; whether the case then under way had its whole time)."""
+        """Return the exit status (None if stopped), and whether the case then running had its full time."""
         with session(command, self.folder, stdout=subprocess.PIPE) as started, contextlib.closing(started.stdout):
             return _read(started, progress, until, self.case_cap, log)
 

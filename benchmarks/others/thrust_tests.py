@@ -1,4 +1,4 @@
-"""The test programs of Thrust, which have a frame of their own: what gtest.py is for googletest."""
+"""The counterpart of gtest.py for Thrust's test programs, which have a test framework of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ parts = gtest.parts
 _BEGIN = re.compile(r"^Running (\w+)\.\.\.")
 _END = re.compile(r"\[(PASS|FAILURE|FAIL|ERROR|KNOWN FAILURE)\]\s.*?(\w+)\s*$")
 _REASON = re.compile(r"^(?:FAILURE|FAIL|ERROR): (\w+)$")
-# What its authors know to fail does nothing but say so.
+# Tests that their authors know to fail only print that.
 _OUTCOMES = {"PASS": gtest.PASSED, "KNOWN FAILURE": gtest.SKIPPED}
 
 
@@ -28,7 +28,7 @@ def selection(cases: Iterable[str], _file: Path) -> list[str]:
 
 
 class Progress(gtest.Progress):
-    """What failed is told at the end of all, under its name."""
+    """Failures are reported after all cases, each under the name of its case."""
 
     _of: str | None = None
 

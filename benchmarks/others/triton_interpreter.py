@@ -1,6 +1,6 @@
-"""What Triton's interpreter does not know, although the compiler does: mended, so that more programs can be compared.
+"""Adds to Triton's interpreter what only the compiler supports, so that more programs can be compared.
 
-For the user's Python, beside triton_program.py: imports nothing of this project.
+Runs in the user's Python, together with triton_program.py, and imports nothing from this project.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def install() -> None:
     GridExecutor._init_args_hst = _noting_extents(GridExecutor._init_args_hst)
     for name, place in (("create_masked_load", 1), ("create_masked_store", 2)):
         setattr(InterpreterBuilder, name, _within_arrays(getattr(InterpreterBuilder, name), place))
-    # Of CUDA's and AMD's mathematical functions it has the names alone; they return None.
+    # The interpreter knows only the names of CUDA's and AMD's mathematical functions; they return None.
     libdevice.rsqrt = lambda x: tl.math.rsqrt(x)
     libdevice.tanh = lambda x: 2 * tl.sigmoid(2 * x) - 1
 
 
 def _knowing_constants(make: Any) -> Any:
-    """Annotations may be strings."""
+    """Also recognise constants whose annotations are strings."""
 
     @wraps(make)
     def made(self: Any, function: Any, *arguments: Any, **named: Any) -> None:
@@ -42,7 +42,7 @@ def _knowing_constants(make: Any) -> Any:
 
 
 def _with_tuple_as_grid(execute: Any) -> Any:
-    """Grids, and what functions return as one, may be lists."""
+    """Also accept grids that are lists, or functions that return lists."""
 
     @wraps(execute)
     def executed(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -54,7 +54,7 @@ def _with_tuple_as_grid(execute: Any) -> Any:
 
 
 def _dropping_refused(bench: Any) -> Any:
-    """A configuration that the kernel's static assertions refuse is the slowest, not the end."""
+    """Treat a configuration that the kernel's static assertions refuse as the slowest one, not as an error."""
 
     @wraps(bench)
     def benched(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -68,11 +68,11 @@ def _dropping_refused(bench: Any) -> Any:
     return benched
 
 
-_extents = np.empty((0, 2), np.uint64)  # of the arrays of the launch: first address, and that behind the last
+_extents = np.empty((0, 2), np.uint64)  # for each array of the launch: its first address, and the address past its end
 
 
 def _noting_extents(copied: Any) -> Any:
-    """copied: makes the copies of a launch's arrays that the kernel then works on."""
+    """Note the extents of a launch's arrays. copied: makes the copies of the arrays that the kernel then works on."""
 
     @wraps(copied)
     def noting(self: Any, *arguments: Any) -> Any:
@@ -90,14 +90,14 @@ def _tensors(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, tuple):
             yield from _tensors(value)
-        elif hasattr(value := getattr(value, "base", value), "untyped_storage"):  # of a descriptor, what it describes
+        elif hasattr(value := getattr(value, "base", value), "untyped_storage"):  # a descriptor's tensor
             yield value
 
 
 def _within_arrays(access: Any, place: int) -> Any:
-    """An access that leaves the arrays is an error: it would read anything, or end the process. place: of the mask.
+    """Make an access outside the arrays an error: it could read anything, or crash the process. place: the mask's position.
 
-    Masks may be integers, as comparisons of scalars make them, which the interpreter does not take for truths.
+    Masks may be integers, as comparisons of scalars produce them, which the interpreter does not accept as booleans.
     """
 
     @wraps(access)

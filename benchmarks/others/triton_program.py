@@ -1,9 +1,9 @@
-"""Runs one program of TritonBench-G as a script would, and writes what its tests return to a file of NumPy's (.npz).
+"""Runs one program of TritonBench-G as a script would, and writes what its tests return to a NumPy file (.npz).
 
     python triton_program.py PROGRAM RESULT.npz
 
-Two runs are comparable: random numbers begin at the same seed, memory that nobody wrote holds NaN, and what an autotuner's
-trials leave in the arrays is taken back. For the user's Python: imports nothing of this project.
+Two runs are comparable: random numbers start from the same seed, memory that nobody wrote holds NaN, and the changes that an
+autotuner's trials make to the arrays are undone. Runs in the user's Python, and imports nothing from this project.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _restoring(bench: Any) -> Any:
     @wraps(bench)
     def benched(self: Any, *arguments: Any, **named: Any) -> Any:
         tensors = [value for value in (*arguments, *named.values()) if isinstance(value, torch.Tensor)]
-        storages = [tensor.untyped_storage() for tensor in tensors]  # tensors may be views, in which elements coincide
+        storages = [tensor.untyped_storage() for tensor in tensors]  # tensors may be views whose elements overlap
         copies = [storage.clone() for storage in storages]
         try:
             return bench(self, *arguments, **named)
@@ -64,7 +64,7 @@ def _restoring(bench: Any) -> Any:
 
 
 def arrays_of(value: Any, place: str) -> Iterator[tuple[str, np.ndarray]]:
-    """All tensors and numbers in it, by their places, which end in a type that NumPy lacks. What is neither is left out."""
+    """All tensors and numbers in a value (nothing else), with their places' names, which end in the type if NumPy lacks it."""
     if isinstance(value, torch.Tensor):
         plain = value.detach().cpu()
         if _is_numpys(plain.dtype):

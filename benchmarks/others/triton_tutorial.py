@@ -4,7 +4,7 @@ What is measured with Proton is run once, instead of 10,000 times.
 
     python triton_tutorial.py TUTORIAL [TEST]
 
-TEST is as pytest names it after the file's name. For the user's Python: imports nothing of this project.
+TEST is the test's name in pytest, without the file's name. Runs in the user's Python, and imports nothing from this project.
 """
 
 from __future__ import annotations

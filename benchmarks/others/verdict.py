@@ -1,4 +1,4 @@
-"""Whose fault it is: what a program printed, and how it ended, sorted into a few classes."""
+"""Whose fault a failure is: sorts what a program printed, and how it ended, into a few classes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ENVIRONMENT = (
     r"error while loading shared libraries: [^\n]*",
 )
 _BAD_ARGUMENTS = r"(?i)usage ?:[^\n]*"
-# Only whole words, and not "0 failures" or "no mismatch".
+# Only whole words match, and not "0 failures" or "no mismatch".
 _FAIL = re.compile(r"(?i)(?<!\bno )(?<!\b0 )\b(?:fail(?:ed|ure)?|mismatch|incorrect|not equal)\b(?!(?:\s+\w+)?\s*[:=]\s*0\b)")
 _PASS = re.compile(r"(?i)\b(?:pass(?:ed)?|success(?:ful)?|correct)\b")
 
 
 def self_check(output: str) -> str:
-    """What the program says of its own results; "none" if nothing is found."""
+    """What the program reports about its own results; "none" if nothing is found."""
     return "FAIL" if _FAIL.search(output) else "PASS" if _PASS.search(output) else "none"
 
 
@@ -42,7 +42,7 @@ def of_build(ran: Ran) -> tuple[str, str]:
 
 
 def of_run(ran: Ran, check: str) -> tuple[str, str]:
-    # What the device does not do is this project's; a fault may well be the program's.
+    # What the device does not support is this project's fault; a kernel's fault may well be the program's.
     if message := first_message(ran.output):
         return (PROJECT if is_refusal(message) else OPEN), message
     if "Traceback (most recent" in ran.output:
@@ -58,7 +58,7 @@ def of_run(ran: Ran, check: str) -> tuple[str, str]:
 
 
 def of_command(ran: Ran) -> tuple[str, str]:
-    """Of one of this project's commands: what it tells is its last line on stderr."""
+    """Return (class, reason) for one of this project's commands, whose last line on stderr is the reason."""
     if ran.status == 0:
         return FINE, ""
     if ran.status is None:

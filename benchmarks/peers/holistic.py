@@ -1,9 +1,9 @@
 """Holistic Trace Analysis' critical path (pip install HolisticTraceAnalysis) on a rocpd trace. A peer for scale.py.
 
-    python benchmarks/peers/holistic.py convert TRACE.db TRACE.json    as PyTorch's profiler writes it, for HTA to read
+    python benchmarks/peers/holistic.py convert TRACE.db TRACE.json    writes the format of PyTorch's profiler, for HTA
     python benchmarks/peers/holistic.py analyse TRACE.json             with an interpreter that has HTA
 
-HTA knows the calls by their CUDA names, and takes one process with one annotated step.
+HTA knows the calls by their CUDA names, and expects one process with one annotated step.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/peers/kernel_tuner_search.py CACHE STRATEGY BUDGET SEED
 
-Prints {"trace": times in the order of first evaluation, null of what failed, "seconds": processor time in the strategy}.
-Only some of the strategies take a seed, so the global generators are seeded; bayes_opt's Latin hypercube stays unseeded.
+Prints {"trace": times in the order of first evaluation, null for failures, "seconds": processor time in the strategy}. Only
+some of the strategies take a seed, so the global generators are seeded; bayes_opt's Latin hypercube remains unseeded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read_cache(path: str) -> dict:
 
 
 class Timed:
-    """A strategy as one of the user's own. seconds: without reading the cache and without building the space."""
+    """Wraps a strategy as a user-defined one. seconds: its time, without reading the cache and building the space."""
 
     def __init__(self, strategy):
         self._strategy, self.__name__, self.seconds = strategy, strategy.__name__, 0.0
@@ -47,7 +47,7 @@ def search(path: str, name: str, budget: int, seed: int) -> dict[str, object]:
     cache = read_cache(path)
     names, keys = cache["tune_params_keys"], set(cache["cache"])
 
-    def recorded(values: dict[str, object]) -> bool:  # a lambda would be parsed
+    def recorded(values: dict[str, object]) -> bool:  # Kernel Tuner would parse a lambda
         return _key(values, names) in keys
 
     strategy = Timed(strategy_map[name])

@@ -1,8 +1,9 @@
-"""The same analysis as a plain Python loop over the rows: what one writes first. A peer for scale.py.
+"""The same analysis as a plain Python loop over the rows, as a first version would be written. A peer for scale.py.
 
     python benchmarks/peers/row_loop.py TRACE.db OUT
 
-Per-kernel totals, predecessors by order in queues and streams, critical path, slack; OUT.json and, per dispatch, OUT.csv.
+Computes totals per kernel, predecessors by order in queues and streams, critical path and slack. Writes OUT.json and, with a
+row per dispatch, OUT.csv.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Modelled times beside recorded ones: what calibration.py consists of."""
+"""Modelled times compared with recorded ones: the parts of calibration.py."""

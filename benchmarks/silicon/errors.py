@@ -1,4 +1,4 @@
-"""The errors of points that were left out of the fit, by what limits their kernels: arch/timing_errors.toml."""
+"""The errors of points that were left out of the fit, grouped by what limits their kernels, for arch/timing_errors.toml."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_SHARE = 0.8  # of the times, that lie within the error that is given
+_SHARE = 0.8  # share of the times that lie within the stated error
 
 _HEAD = """\
 # How far modelled times were from recorded ones, by what mostly limits a kernel (analysis/model_error.py). Each program
@@ -20,13 +20,13 @@ _HEAD = """\
 
 
 def with_limits(text: str, limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
-    """`text` is the file as it was: the errors by limit are replaced, and its section [differences] stays."""
+    """`text`, the file's old contents, with the errors by limit replaced; its section [differences] is kept."""
     differences = re.search(r"\n\[differences\][^\[]*", text)
     return written(limits, programs, ratios) + (differences[0] if differences else "")
 
 
 def written(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
-    """The file's text. ratios: modelled over recorded time of each point, in the order of its limit and program."""
+    """The file's text. ratios: modelled over recorded time of each point, in the order of `limits` and `programs`."""
     parts = [_HEAD]
     for limit in sorted(set(limits)):
         of_limit = [i for i, one in enumerate(limits) if one == limit]
@@ -38,5 +38,5 @@ def written(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[flo
 
 
 def spread(ratios: Sequence[float]) -> float:
-    """The error that four of five of the ratios do not exceed: 0.25 is 1.25 times as long, or as short."""
+    """The error that four in five of the ratios do not exceed: 0.25 means 1.25 times as long, or as short."""
     return math.expm1(float(np.quantile(np.abs(np.log(ratios)), _SHARE)))

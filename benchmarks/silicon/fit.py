@@ -1,9 +1,9 @@
 """Fits parameters of the timing model to recorded times by bounded least squares.
 
-The model is linearised: the logarithm of each time, as a function of the logarithms of the parameters, is taken to be straight
-between the table's value and one a step away. Residuals are logarithms of modelled over recorded times. Large ones count less
-(soft L1), so that one program which the model does not describe does not spoil the rest. A parameter may move as far as the
-uncertainty of its source allows, and each is held to its source's value as if by one point more.
+The model is linearised: the logarithm of each time, as a function of the logarithms of the parameters, is assumed to be linear
+between the table's value and a value one step away. Residuals are logarithms of modelled over recorded times. Large ones count
+less (soft L1), so that a program which the model does not describe does not spoil the rest. A parameter may move as far as the
+uncertainty of its source allows, and one additional point per parameter pulls it towards its source's value.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from scipy.optimize import least_squares
 
 _STEP = math.log(1.25)
-_LARGE = 0.15  # residuals beyond this count less than their square
-_PRIOR = 0.1  # residual of a parameter at the limit that its uncertainty sets
+_LARGE = 0.15  # residuals larger than this count less than their square
+_PRIOR = 0.1  # residual of a parameter at the limit set by its uncertainty
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """value: the table's. uncertainty: relative, as in the table."""
+    """A parameter to fit. value: the table's. uncertainty: relative, as in the table."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Parameter:
 
     @property
     def reach(self) -> float:
-        """How far its logarithm may move."""
+        """How far the parameter's logarithm may move."""
         return math.log1p(self.uncertainty)
 
     def stepped(self) -> float:
@@ -64,8 +64,8 @@ class Linearised:
 def linearised(
     parameters: Sequence[Parameter], recorded: Sequence[float], base: Sequence[float], stepped: Mapping[str, Sequence[float]]
 ) -> Linearised:
-    """recorded, base: the recorded times and those modelled with the table. stepped: those modelled with one parameter one step
-    larger, by its name. All in the same order and unit.
+    """Linearise the model. recorded: the recorded times. base: those modelled with the table's values. stepped: those modelled
+    with one parameter one step larger, by its name. All are in the same order and unit.
     """
     log_base = np.log(base)
     slopes = [(np.log(stepped[parameter.name]) - log_base) / _STEP for parameter in parameters]

@@ -1,7 +1,7 @@
 """The microbenchmarks of RRZE's gpu-benches: which of their points are run here, and how their tables are read.
 
 The sources are compiled as they are, except for sizes and repetitions that would take hours on a software device. The edits
-say so; where one does not fit the source, that is an error.
+change those; an edit that does not match its source is an error.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 HIPCC = ("hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "-fopenmp")
 OWN = Path(__file__).parent / "microbenchmarks"
-# Headers that read sensors: their functions are in cuda_names.h.
+# Headers with functions that read sensors; cuda_names.h replaces these functions.
 SENSORS = ("gpu-clock.cuh", "gpu-stats.h", "gpu-metrics/gpu-metrics.hpp")
 
-Table = dict[str, float]  # the figures that a benchmark prints, by the name of the point
+Table = dict[str, float]  # the figures that a benchmark prints, by the point's name
 
 
 def _merged(tables: Sequence[Table]) -> Table:
@@ -25,16 +25,18 @@ def _merged(tables: Sequence[Table]) -> Table:
 
 
 def _later_passes(tables: Sequence[Table]) -> Table:
-    """From rates of 2 and of 4 passes, each with a launch and a first pass that misses: that of passes 3 and 4."""
+    """The rate of passes 3 and 4, from the rates of 2 and of 4 passes, which include a launch and a first pass that misses."""
     two, four = tables
     return {point: 2 / (4 / rate - 2 / two[point]) for point, rate in four.items()}
 
 
 @dataclass(frozen=True)
 class Group:
-    """A microbenchmark. edits: pattern and replacement, each of which fits once. defines: for each program to be compiled.
-    read: its printed lines, as a table. gigabytes: that a launch moves for each of its streams, where rates are of single
-    launches that are not long enough for their overhead not to matter. joined: one table of those that the programs print.
+    """A microbenchmark.
+
+    edits: patterns and replacements, each of which matches once. defines: compiler options, one for each program to be
+    compiled. read: turns the printed lines into a table. gigabytes: the gigabytes that a launch moves for each of its streams,
+    if rates are of single launches whose overhead matters. joined: combines the tables that the programs print.
     """
 
     folder: str
@@ -50,7 +52,7 @@ class Group:
 
 
 def _columns(names: Sequence[str], step: int = 1) -> Callable[[str], Table]:
-    """Lines of block size, blocks per CU ... | GB/s: figures, of which every step-th counts."""
+    """Reads lines of block size, blocks per CU, ..., "GB/s:" and figures, of which every step-th is used."""
 
     def read(text: str) -> Table:
         table = {}
@@ -58,7 +60,7 @@ def _columns(names: Sequence[str], step: int = 1) -> Callable[[str], Table]:
             left, _, right = line.partition("GB/s:")
             words, figures = left.split(), right.split()[::step][: len(names)]
             if len(figures) == len(names):
-                # gpu-stream prints threads before blocks, gpu-l2-stream the data set behind both.
+                # gpu-stream prints threads before blocks, gpu-l2-stream prints the data set after both.
                 blocks, kilobytes = (words[1], words[3]) if step > 1 else (words[2], "")
                 row = f"{words[0]} x {blocks}" + (f", {kilobytes} kB" if kilobytes else "")
                 table |= {f"{name} {row}": float(figure) for name, figure in zip(names, figures, strict=True)}
@@ -72,7 +74,7 @@ def _caches(text: str) -> Table:
 
 
 def _latencies(text: str) -> Table:
-    """Cycles of one hop, by the size of the list as the recording has it."""
+    """The cycles of one hop, by the size of the list in the recording's format."""
     rows = re.findall(r"(?m)^ *\d+ +\d+ +([\d.]+) +[\d.]+ +([\d.]+)", text)
     return {f"{float(size):.0f} kB": float(cycles) for size, cycles in rows}
 
@@ -81,9 +83,9 @@ def _rates(text: str) -> Table:
     return {f"{n} FMAs": float(rate) for n, rate in re.findall(r"blocks +(\d+) its.*?(\d+) GF/s", text)}
 
 
-# Arrays that a kernel reads or writes, by gpu-benches' own reckoning, in which a triad has four.
+# Numbers of arrays that a kernel reads or writes, as gpu-benches counts them: a triad has four.
 STREAMS = {"init": 1, "read": 1, "write": 1, "scale": 2, "triad": 4, "3pt": 2, "5pt": 2}
-_ELEMENTS = 40 * 1024 * 1024  # of the streams: 320 MB an array, more than the Infinity Cache
+_ELEMENTS = 40 * 1024 * 1024  # of each array of the streams: 320 MB, more than the Infinity Cache
 _L2_ELEMENTS = 24 * 1024 * 1024
 
 GROUPS = {
@@ -153,8 +155,8 @@ GROUPS = {
 
 
 def paired(found: Table, recorded: Table) -> list[tuple[str, float, float]]:
-    """Name, recorded figure and modelled one of each point. gpu-latency draws its sizes: there the nearest one is taken, and a
-    size that the recording does not come within 10 % of is left out.
+    """Name, recorded figure and modelled figure of each point. gpu-latency draws its sizes at random, so the nearest recorded
+    size is used; a size with none within 10 % is left out.
     """
     pairs = []
     for point, figure in found.items():
@@ -168,7 +170,7 @@ def paired(found: Table, recorded: Table) -> list[tuple[str, float, float]]:
 
 
 def compiled(group: Group, checkout: Path, folder: Path) -> list[Path]:
-    """The group's programs, built in `folder` from an edited copy."""
+    """Compile the group's programs in `folder` from an edited copy of the sources."""
     home = folder / group.folder
     home.mkdir(parents=True)
     (folder / "gpu-metrics").mkdir(exist_ok=True)

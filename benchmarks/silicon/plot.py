@@ -1,4 +1,4 @@
-"""Draws modelled times over recorded ones (needs matplotlib, which nothing else here does)."""
+"""Plots modelled times over recorded ones (nothing else here needs matplotlib)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Compared(Protocol):
 
 
 def plot(points: Sequence[Compared], file: Path, title: str) -> None:
-    """A picture in the format of the file's name, with a line where both are equal and a band of 25 % around it."""
+    """Write a plot in the format of the file's suffix, with a line where both times are equal and a band of 25 % around it."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -12,8 +12,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Program:
-    """A recorded program. size: pattern of a problem size. options: the program's, one for each group of the pattern. most:
-    largest product of all groups that is quick enough to execute here.
+    """A recorded program.
+
+    size: the pattern of a problem size. options: the program's options, one for each group of the pattern. most: the largest
+    product of all groups that runs quickly enough here.
     """
 
     source: str
@@ -44,7 +46,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Point:
-    """One problem size of a program. recorded_us: mean time of an iteration in microseconds, see recorded_mean()."""
+    """One problem size of a program. recorded_us: the mean time of an iteration in microseconds, see recorded_mean()."""
 
     program: str
     size: str
@@ -62,7 +64,7 @@ class Point:
 
 
 def recorded_points(times: Path, only: Sequence[str], large: bool) -> Iterator[Point]:
-    """The rows of `times` for these programs; with `large`, also those that take long to execute here."""
+    """The points in `times` for these programs; with `large`, also those that take long to execute here."""
     with times.open(newline="") as file:
         for row in csv.DictReader(file):
             name, size = row["kernel_name"], row["problem_size"]
@@ -72,8 +74,8 @@ def recorded_points(times: Path, only: Sequence[str], large: bool) -> Iterator[P
 
 
 def recorded_mean(row: dict[str, str]) -> float:
-    """Mean of the iterations without the longest, in milliseconds. One of 51 copies to the host took 33 to 43 ms, whatever the
-    size, where all others took as long as copies to the device: something on the host, which would triple the mean.
+    """The mean of the iterations without the longest, in milliseconds. One of 51 copies to the host took 33 to 43 ms, whatever
+    its size, while all others took as long as copies to the device: an effect of the host that would triple the mean.
     """
     count, mean = int(row["iterations"]), float(row["avg_ms"])
     return mean if count < 2 else (mean * count - float(row["max_ms"])) / (count - 1)

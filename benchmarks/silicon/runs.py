@@ -15,15 +15,13 @@ from rocm_perf_lab.analysis.model_error import dominant_limit
 from silicon.programs import PROGRAMS, Point
 
 HIPCC = ("hipcc", "-O3", "--offload-arch=gfx942")
-ITERATIONS = 3  # after one that is not counted
+ITERATIONS = 3  # after a first one that is not counted
 
 Parameters = Mapping[str, float]  # adjustable parameters of the timing model, by name
 
 
 class Runs:
-    """Runs programs on `device`. With `kept`, a JSON file, what was run before is not run again: it belongs to one build of the
-    device.
-    """
+    """Runs programs on `device`. With `kept`, a JSON file for one build of the device, earlier runs are not repeated."""
 
     def __init__(self, sources: Path, folder: Path, device: str, jobs: int, kept: Path | None = None) -> None:
         self._sources, self._folder, self._device, self._jobs = sources, folder, device, jobs
@@ -46,7 +44,7 @@ class Runs:
         return times
 
     def limits(self, points: Sequence[Point], parameters: Parameters) -> list[str | None]:
-        """What mostly limits each point's longest kernel, by the product's own analysis; None where that is not known."""
+        """What mostly limits each point's longest kernel, according to rocm-perf's own analysis; None if that is unknown."""
         with ThreadPoolExecutor(self._jobs) as pool:
             return list(pool.map(lambda point: self._limit(point, parameters), points))
 
@@ -88,7 +86,7 @@ class Runs:
         return self._times[key]
 
     def _run(self, point: Point, options: Sequence[str]) -> float | None:
-        """The program's own time; other rows that it prints are passed over."""
+        """The program's own time, converted to microseconds; other rows of its output are ignored."""
         binary = str(self._folder / PROGRAMS[point.program].source)
         command = ["rocm-perf", "run", "--device", self._device, *options, binary, "--iterations", str(ITERATIONS)]
         done = subprocess.run([*command, *point.arguments], capture_output=True, text=True)

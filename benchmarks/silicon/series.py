@@ -1,7 +1,7 @@
 """Series of variants of one kernel whose times on a GPU were published, and how each is built and run here.
 
 The sources are compiled as they are, except for edits that keep them from taking hours on a software device; an edit that does
-not fit its source is an error.
+not match its source is an error.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-Edits = tuple[tuple[str, str], ...]  # pattern and replacement; each fits once
+Edits = tuple[tuple[str, str], ...]  # patterns and replacements; each matches once
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One kernel. files: those of the checkout that it is built from, the first one compiled, others beside it. edits: for each
-    of them. published: its time, in any unit that the series has for all.
+    """One kernel.
+
+    files: the checkout's files that it is built from; sources among them are compiled. edits: those of each file. published:
+    its time, in any unit that all variants of the series share.
     """
 
     name: str
@@ -34,8 +36,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Series:
-    """repository: that holds the sources. gpu: that the times were published for. device: how that GPU is modelled. arguments:
-    of the programs. kernel: name of the one that is timed. rate: instead, a pattern of the rate that the programs print.
+    """Variants of one kernel.
+
+    repository: the repository with the sources. gpu: the GPU that the times were published for. device: how that GPU is
+    modelled. arguments: those of the programs. kernel: the name of the kernel that is timed. rate: used instead of its time,
+    the pattern of a rate that the programs print.
     """
 
     repository: str
@@ -49,7 +54,7 @@ class Series:
 
 def one_die(cus: int, gbps: float) -> tuple[str, ...]:
     """One XCD (38 CUs) with the memory bandwidth per CU of a die of the MI200 series, which has no Infinity Cache. Such a die
-    reaches 85 % of it.
+    reaches 85 % of its peak bandwidth.
     """
     share = round(gbps * 38 / cus)
     reached = round(0.85 * share)
@@ -70,10 +75,10 @@ def _laplacian(kernel: int, tile: int | None, speed: float, streaming: bool = Fa
     return Variant(name, files, (((r"num_iter = \d+", "num_iter = 2"),), edits), 1 / speed, options)
 
 
-_SHARE = 16  # of the columns, one in so many is read
+_SHARE = 16  # one in this many columns is read
 _WITHOUT_FILLING = (r"(?s)  for\(int i = 0; i < n\*m; i\+\+\)\{.*?\}\n", "")
-_FEWER_COLUMNS = (r"j < m\b", f"j < m / {_SHARE}")  # a number known only at run time, so that the loop is compiled as it was
-_FEWER_FROM_LDS = (  # which stays as large as it is, but is filled and used for the same share of the columns
+_FEWER_COLUMNS = (r"j < m\b", f"j < m / {_SHARE}")  # a number known only at run time, as in the original loop
+_FEWER_FROM_LDS = (  # the LDS array keeps its size, but is filled and used for the same share of the columns
     (r"i < (\w+_allocate_lds); i", rf"i < \1 / {_SHARE}; i"),
     (r"\(j < (\w+_allocate_lds) \?", rf"(j < \1 / {_SHARE} ?"),
 )
@@ -93,7 +98,7 @@ def _transpose(name: str, microseconds: float) -> Variant:
 
 
 def _shallow_water(stage: str, rate: float, steps: int = 2) -> Variant:
-    """Two of 500 time steps; more of the small domain."""
+    """A variant with two of 500 time steps, or with more steps for the small domain."""
     file = f"Profiling-by-example/shallow-water/novice/{stage}/shallow.hip"
     return Variant(stage[2:].replace("_", " "), (file,), (((r"NSTEPS = 500", f"NSTEPS = {steps}"),),), 1 / rate)
 
@@ -143,7 +148,7 @@ SERIES = {
 }  # fmt: skip
 
 
-# Those of the MI200 series on the software device as a gfx90a: planes of the published size, and the L2 that goes with them.
+# The series of the MI200 GPUs on the software device as a gfx90a, with planes of the published size and the L2 to match.
 GFX90A = ("gfx90a",)
 SERIES_ON_GFX90A = {
     "laplacian": replace(SERIES["laplacian"], device=GFX90A, arguments=("512", "512", "16")),
@@ -152,14 +157,14 @@ SERIES_ON_GFX90A = {
 
 
 def expect_checkout(parser: argparse.ArgumentParser, checkout: Path, series: Series) -> None:
-    """Ends with an error of the command line where the folder lacks a file of the series."""
+    """End with a command-line error if the folder lacks a file of the series."""
     for file in [file for variant in series.variants for file in variant.files]:
         if not (checkout / file).is_file():
             parser.error(f"{checkout} has no {file}: name a whole checkout of {series.repository}")
 
 
 def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
-    """The kernel's shortest modelled time; of a series with a rate, its inverse."""
+    """The kernel's shortest modelled time; for a series with a rate, the inverse of the rate."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-variants-") as name:
         folder = Path(name)
@@ -168,7 +173,7 @@ def modelled_ms(series: Series, variant: Variant, checkout: Path) -> float:
 
 
 def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
-    """Compiles the variant in `folder`; returns the program."""
+    """Compile the variant in `folder`; return the program."""
     for file, edits in zip(variant.files, variant.edits, strict=True):
         (folder / Path(file).name).write_text(edited((checkout / file).read_text(), edits))
     sources = [Path(file).name for file in variant.files if file.endswith((".cpp", ".hip"))]

@@ -1,11 +1,11 @@
-"""Writes large rocpd databases as rocprofv3 would: several GPUs, queues, streams, copies, events between streams.
+"""Writes large rocpd databases as rocprofv3 would, with several GPUs, queues, streams, copies, and events between streams.
 
     python benchmarks/traces/rocpd_generator.py OUT.db [--dispatches N] [--host] [--seed N]
 
-Each GPU has a host thread that works in iterations: copy something in, launch 16 kernels on each of four queues (two of
-which serve two streams), let the second queue wait half-way for the first (an event), synchronise. Kernels start when
-their queue and their launch allow it, so that the timestamps obey the dependencies. With --host the HIP calls are traced,
-too. Rows are computed as arrays; writing them is what takes the time (10 million dispatches: about two minutes).
+Each GPU has a host thread that works in iterations: copy something in, launch 16 kernels on each of four queues (two of which
+serve two streams each), let the second queue wait half-way for the first (an event), and synchronise. Kernels start when their
+queue and their launch allow it, so the timestamps obey the dependencies. With --host the HIP calls are traced, too. Rows are
+computed as arrays; most of the time goes into writing them (10 million dispatches: about two minutes).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AT_ONCE = 1_000  # iterations held in memory
 
 @dataclass(frozen=True)
 class Iterations:
-    """Times in ns and kernels of some iterations of all GPUs. Shapes (iterations, agents[, queues, launches])."""
+    """Times in ns, and kernels, of some iterations on all GPUs. The shapes are (iterations, agents[, queues, launches])."""
 
     first: int
     begin: np.ndarray
@@ -50,7 +50,7 @@ class Iterations:
 
 
 def iterations(count: int, random: np.random.Generator) -> Iterator[Iterations]:
-    """`count` iterations in pieces; each begins when the one before it is synchronised and the host has done its part."""
+    """`count` iterations in chunks; each begins when the previous one is synchronised and the host has done its part."""
     usual = random.lognormal(np.log(12_000), 1.0, KERNELS)  # ns, of each kernel
     popularity = 1 / np.arange(1, KERNELS + 1)
     clock = np.full(AGENTS, BOOT_NS, np.int64)
@@ -76,14 +76,14 @@ def iterations(count: int, random: np.random.Generator) -> Iterator[Iterations]:
 
 
 def _launches(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    """When each launch is called, in turns over the queues, after the copy's call."""
+    """When each launch is called: after the call of the copy, with the queues taking turns."""
     takes = random.integers(LAUNCH_NS // 2, LAUNCH_NS * 2, (*shape[:2], LAUNCHES * QUEUES))
     called = 3 * LAUNCH_NS + np.cumsum(takes, axis=-1)
     return called.reshape(*shape[:2], LAUNCHES, QUEUES).swapaxes(2, 3)
 
 
 def _schedule(ready: np.ndarray, duration: np.ndarray, copy_end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Start and end of each dispatch: after its launch, its queue's last one, and what it waits for besides."""
+    """Start and end of each dispatch; it starts after its launch, its queue's previous one, and whatever else it waits for."""
     ready = ready.copy()
     ready[:, :, 0, 0] = np.maximum(ready[:, :, 0, 0], copy_end)
     end = np.empty_like(ready)
@@ -99,7 +99,7 @@ def _schedule(ready: np.ndarray, duration: np.ndarray, copy_end: np.ndarray) -> 
 
 
 class Database:
-    """Fills the tables; ids run on over the pieces."""
+    """Fills the tables; ids continue from chunk to chunk."""
 
     def __init__(self, path: Path, dispatches: int, host: bool):
         self.count = -(-dispatches // (AGENTS * PER_ITERATION))
@@ -148,7 +148,7 @@ class Database:
 
     def write(self, part: Iterations) -> None:
         n = len(part.begin)
-        number = (part.first * AGENTS + np.arange(n * AGENTS)).reshape(n, AGENTS, 1, 1)  # of the iteration of a GPU
+        number = (part.first * AGENTS + np.arange(n * AGENTS)).reshape(n, AGENTS, 1, 1)  # iterations, numbered over all GPUs
         place = np.arange(LAUNCHES) * QUEUES + np.arange(QUEUES)[:, None]  # in order of submission
         index = number * PER_ITERATION + place
         self._dispatches(part, index, number * self.calls_per_iteration + 2 + place)
@@ -161,7 +161,7 @@ class Database:
         self.insert("event", columns, (ids, self.text[category], stack, stack if category[0] != "H" else 0, 0))
 
     def _dispatches(self, part: Iterations, index: np.ndarray, call: np.ndarray) -> None:
-        def ordered(values):  # by id: queues and launches the other way round
+        def ordered(values):  # in order of ids, with the axes of queues and launches swapped
             return np.broadcast_to(values, index.shape).swapaxes(2, 3)
 
         agent = np.arange(AGENTS)[None, :, None, None]
@@ -196,7 +196,9 @@ class Database:
         )
 
     def _calls(self, part: Iterations, number: np.ndarray) -> None:
-        """One iteration's calls: copy, launches up to the event, record, wait, ... in order of their ids."""
+        """Insert the calls of each iteration in order of their ids: the copy, the launches, the event's record and wait, and
+        the synchronisation.
+        """
         shape = (*number.shape, self.calls_per_iteration)
         start = np.empty(shape, np.int64)
         start[..., 0] = part.begin + 2 * LAUNCH_NS
@@ -232,7 +234,7 @@ def _agents():
 
 
 def generate(path: Path, dispatches: int, host: bool = False, seed: int = 1, progress=lambda text: None) -> Path:
-    """Writes at least `dispatches` dispatches (rounded up to whole iterations)."""
+    """Write at least `dispatches` dispatches (rounded up to whole iterations)."""
     database = Database(path, dispatches, host)
     for part in iterations(database.count, np.random.default_rng(seed)):
         database.write(part)

@@ -1,4 +1,5 @@
-// The C interface through which Python reads captures: with a single reader, all parts of the tool reach the same verdict.
+// The C interface through which Python reads captures: with a single reader, all parts of the tool agree on what a valid
+// capture is.
 #include <cstring>
 #include <exception>
 #include <string>
@@ -14,8 +15,8 @@ char* copy_of(const std::string& text) { return strdup(text.c_str()); }
 
 extern "C" {
 
-// Opens and checks the capture at `path`; with `verify`, every byte of it. Returns null if it is valid, else the reason,
-// to be freed with rpd_capture_free.
+// Opens and checks the capture at `path`; with `verify`, checks every byte of it. Returns null if it is valid, else the reason
+// why not, to be freed with rpd_capture_free.
 __attribute__((visibility("default"))) char* rpd_capture_check(const char* path, int verify) {
   try {
     const rpd::capture::Capture capture(path);
@@ -27,7 +28,8 @@ __attribute__((visibility("default"))) char* rpd_capture_check(const char* path,
   }
 }
 
-// Reads `size` bytes at `offset` of one region, as before or after the kernel, into `to`. Returns null or the reason, as above.
+// Reads `size` bytes at `offset` of one region, as they were before or after the kernel, into `to`. Returns null or the reason
+// for failure, as above.
 __attribute__((visibility("default"))) char* rpd_capture_read(const char* path, int after, uint64_t base, uint64_t offset,
                                                               uint64_t size, unsigned char* to) {
   try {

@@ -15,7 +15,7 @@ constexpr uint32_t kMetadataNote = 32;    // NT_AMDGPU_METADATA
 
 uint64_t padded(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 
-// The description of the metadata note among the notes at `begin`.
+// The contents of the metadata note among the notes at `begin`.
 std::span<const unsigned char> note_in(std::span<const unsigned char> notes) {
   uint64_t at = 0;
   Elf64_Nhdr header{};
@@ -74,7 +74,7 @@ std::optional<CodeMetadata> code_metadata(std::span<const unsigned char> file) {
     metadata.target = root.value("amdhsa.target", "");
     for (const json& kernel : root.at("amdhsa.kernels")) metadata.kernels.push_back(kernel_from(kernel));
     return metadata;
-  } catch (const std::exception&) {  // json's own, and failed allocations of absurd lengths
+  } catch (const std::exception&) {  // json's own exceptions, and failed allocations for absurd lengths
     return {};
   }
 }

@@ -1,5 +1,5 @@
-// A code object's metadata about its kernels, from the note that AMD's compiler writes [LLVM AMDGPUUsage, "Code Object V3 to
-// V6 Metadata"].
+// A code object's metadata about its kernels, read from the note that AMD's compiler writes [LLVM AMDGPUUsage, "Code Object V3
+// to V6 Metadata"].
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct CodeMetadata {
   const KernelMetadata* find(const std::string& symbol) const;
 };
 
-// Returns nothing if the bytes, which may be anything, are not an AMD GPU code object.
+// Returns nothing if the bytes, which may be arbitrary, are not an AMD GPU code object.
 std::optional<CodeMetadata> code_metadata(std::span<const unsigned char> file);
 
 }  // namespace rpd::capture

@@ -34,7 +34,7 @@ File Folder::open(const std::string& name, uint64_t& bytes) const {
   const size_t slash = name.find('/');
   int folder = descriptor_.descriptor();
   File inner;
-  if (slash != std::string::npos) {  // O_NOFOLLOW applies to the last part only
+  if (slash != std::string::npos) {  // O_NOFOLLOW applies only to the last part of a path
     inner = File(openat(folder, name.substr(0, slash).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inner) return File();
     folder = inner.descriptor();

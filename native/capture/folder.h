@@ -34,10 +34,10 @@ class Folder {
   const std::string& path() const { return path_; }
   bool has(const std::string& name) const;
 
-  // Reading: returns an invalid File if there is no such regular file; links are not followed.
+  // For reading. Returns an invalid File if there is no such regular file; links are not followed.
   File open(const std::string& name, uint64_t& bytes) const;
 
-  // Writing: these throw.
+  // For writing. These functions throw FileError.
   void make_folder(const std::string& name) const;
   File create(const std::string& name) const;
   void write(const std::string& name, const void* bytes, size_t size) const;

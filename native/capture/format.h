@@ -1,4 +1,4 @@
-// A capture: one dispatch with all memory that it could access. docs/REPLAY.md describes the directory.
+// A capture: one dispatch together with all the memory that it could access. docs/REPLAY.md describes the directory.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ inline constexpr int kFormatVersion = 1;
 inline constexpr const char* kFormatName = "rocm-perf-capture";
 
 inline constexpr uint64_t kPage = 4096;
-inline constexpr uint64_t kBlock = 256 * 1024;       // unit of compression, checking and sharing
+inline constexpr uint64_t kBlock = 256 * 1024;       // unit of compression, of checksums and of sharing
 inline constexpr uint64_t kAddressLimit = 1ull << 48;  // a GPU's addresses have 48 bits
 
-inline constexpr const char* kIncompleteFile = "INCOMPLETE";  // present from the first moment to the last
+inline constexpr const char* kIncompleteFile = "INCOMPLETE";  // present from the start until the capture is complete
 inline constexpr const char* kManifestFile = "manifest.json";  // written last
 inline constexpr const char* kDispatchFile = "dispatch.json";
 inline constexpr const char* kRegionsFile = "memory_regions.json";
@@ -52,18 +52,19 @@ struct Region {
   }
 };
 
-// Computed from the pages' checksums, so that those that detect changed pages serve for the block as well (see checksum.h).
+// A block's checksum. It is computed from its pages' checksums, which are needed anyway to detect changed pages (see
+// checksum.h).
 using Checksum = std::array<uint64_t, 2>;
 
 // A record of an index file: where some bytes of a region are stored. Bytes without a record are zero (before the kernel)
 // or unchanged (after it).
 struct Block {
-  uint32_t region = 0;    // the region that the bytes belong to: its position in memory_regions.json
-  uint32_t source = 0;    // the region whose file holds them: the same, or another one with equal bytes
+  uint32_t region = 0;    // the region to which the bytes belong: its position in memory_regions.json
+  uint32_t source = 0;    // the region whose file holds them: the same one, or a different one with equal bytes
   uint64_t offset = 0;    // in the region
   uint64_t position = 0;  // in the file
-  uint32_t bytes = 0;     // whole pages, kBlock at most
-  uint32_t stored = 0;    // stored size; equal to `bytes`: uncompressed; less: a zstd frame
+  uint32_t bytes = 0;     // a multiple of kPage, at most kBlock
+  uint32_t stored = 0;    // stored size; if equal to `bytes`, they are uncompressed; if less, a zstd frame
   Checksum checksum{};    // of the bytes themselves, not of their stored form
 };
 static_assert(sizeof(Block) == 48);
@@ -94,8 +95,8 @@ struct Origin {
   std::string program, working_directory, time;
   std::vector<std::string> command;
   int64_t pid = 0;
-  uint64_t dispatch_index = 0;     // among the dispatches that matched
-  uint64_t gpu_time_ns = 0;        // of the captured dispatch itself
+  uint64_t dispatch_index = 0;     // its number among the dispatches that matched
+  uint64_t gpu_time_ns = 0;        // duration of the captured dispatch itself
 };
 
 struct Dispatch {
@@ -105,7 +106,7 @@ struct Dispatch {
   std::string descriptor;  // the kernel descriptor's 64 bytes, hexadecimal
   Origin origin;
   bool completed = true;   // false: the kernel itself failed, and memory after it is unknown
-  std::vector<Variable> variables;  // of the code object
+  std::vector<Variable> variables;  // variables of the code object
   std::vector<uint64_t> argument_allocations;  // addresses of allocations that have held a dispatch's arguments
   std::vector<std::string> not_captured;
   std::vector<std::string> warnings;

@@ -46,7 +46,7 @@ T number(const json& object, const char* key) {
   return static_cast<T>(wide);
 }
 
-// Checked because null and objects can be iterated over as well.
+// Checked because null and objects can also be iterated over.
 const json& list(const json& object, const char* key) {
   const json& value = object.at(key);
   if (!value.is_array()) refuse(std::string(key) + " is not a list");

@@ -16,7 +16,7 @@ struct InvalidCapture : std::runtime_error {
 
 struct FileEntry {
   uint64_t bytes = 0;
-  std::string checksum;  // empty if the index files' checksums cover the content
+  std::string checksum;  // empty if the checksums in the index files cover the content
 };
 using Manifest = std::map<std::string, FileEntry>;
 

@@ -103,16 +103,16 @@ const Region* Capture::region_of(uint64_t address, uint64_t bytes) const {
 }
 
 void Capture::check_regions() const {
-  uint64_t end = kPage;  // nothing at the null page
+  uint64_t end = kPage;  // nothing may be in the null page
   for (const Region& region : regions_) {
     const std::string name = std::string(kRegionsFile) + ": the region at " + hex(region.base);
-    if (region.base % kPage || region.bytes % kPage || region.bytes == 0) refuse(name + " is not of whole pages");
+    if (region.base % kPage || region.bytes % kPage || region.bytes == 0) refuse(name + " does not consist of whole pages");
     if (region.base >= kAddressLimit || region.bytes > kAddressLimit - region.base)
-      refuse(name + " is beyond 48 bits of address");
+      refuse(name + " is beyond 48 bits of address space");
     if (region.base < end) refuse(name + " overlaps the one before it, or they are not in order");
     end = region.end();
     for (const Allocation& a : region.allocations)
-      if (!region.contains(a.address, a.bytes)) refuse(name + " does not hold its allocation at " + hex(a.address));
+      if (!region.contains(a.address, a.bytes)) refuse(name + " does not contain its allocation at " + hex(a.address));
   }
 }
 
@@ -120,7 +120,7 @@ void Capture::read_index(Phase phase) {
   const char* name = phase == Phase::before ? kBeforeIndexFile : kAfterIndexFile;
   const std::vector<unsigned char> content = read(name, kDescriptionLimit * 16);
   const auto bad = [&](size_t i, const char* why) { refuse(std::string(name) + ": record " + std::to_string(i) + " " + why); };
-  if (content.size() % sizeof(Block)) refuse(std::string(name) + " is not of whole records");
+  if (content.size() % sizeof(Block)) refuse(std::string(name) + " does not consist of whole records");
   std::vector<Block>& blocks = blocks_[static_cast<size_t>(phase)];
   blocks.resize(content.size() / sizeof(Block));
   if (!content.empty()) std::memcpy(blocks.data(), content.data(), content.size());
@@ -158,15 +158,15 @@ void Capture::check_dispatch() const {
   if (items > 1024) refuse(name + "a workgroup of " + std::to_string(items) + " work-items");
   if (packet.group_bytes > (1u << 20) || packet.private_bytes > (1u << 24)) refuse(name + "absurd LDS or scratch");
   const Region* code = region_of(packet.kernel_object, 64);
-  if (!code || code->kind != Kind::code) refuse(name + "the kernel object is in no captured code object");
+  if (!code || code->kind != Kind::code) refuse(name + "the kernel object is not in any captured code object");
   if (dispatch_.code.load_bytes == 0 || !region_of(dispatch_.code.load_base, dispatch_.code.load_bytes))
-    refuse(name + "the code object is in no captured region");
+    refuse(name + "the code object is not in any captured region");
   if (kernarg_.size() != dispatch_.kernel.kernarg_bytes)
-    refuse(std::string(kKernargFile) + " has not the size of the kernel's arguments");
+    refuse(std::string(kKernargFile) + " does not have the size of the kernel's arguments");
   if (!kernarg_.empty() && !region_of(packet.kernarg_address, kernarg_.size()))
-    refuse(name + "the kernel arguments are in no captured region");
+    refuse(name + "the kernel arguments are not in any captured region");
   for (const Variable& v : dispatch_.variables)
-    if (!region_of(v.address, v.bytes)) refuse(name + "the variable " + v.name + " is in no captured region");
+    if (!region_of(v.address, v.bytes)) refuse(name + "the variable " + v.name + " is not in any captured region");
 }
 
 File Capture::data_file(uint32_t region, Phase phase) const {
@@ -211,7 +211,7 @@ void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
   }
 }
 
-// There must be nothing between the bytes that records name, since damage in a hole would otherwise go unnoticed.
+// There must be nothing between the bytes that the records name, since damage in a hole would otherwise go unnoticed.
 void Capture::check_holes_of(uint32_t region, Phase phase) const {
   const File file = data_file(region, phase);
   if (!file) return;
@@ -232,7 +232,7 @@ void Capture::check_holes_of(uint32_t region, Phase phase) const {
       if (!read_fully(file.descriptor(), content.data(), content.size(), at))
         refuse(region_file(regions_[region], phase) + " cannot be read");
       if (std::any_of(content.begin(), content.end(), [](char c) { return c != 0; }))
-        refuse(region_file(regions_[region], phase) + " is damaged: it holds bytes that belong to nothing");
+        refuse(region_file(regions_[region], phase) + " is damaged: it contains bytes that no record names");
       at += content.size();
     }
     at = std::max(at, position + size);

@@ -20,7 +20,7 @@ const std::string& created(const std::string& path) {
   return path;
 }
 
-constexpr const char* kBeingWritten = "this capture is being written, or whoever wrote it was killed; it cannot be replayed\n";
+constexpr const char* kBeingWritten = "this capture is still being written, or its writer was killed; it cannot be replayed\n";
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void Writer::open_file(Phase phase, uint32_t region) {
   }
   file_ = folder_.create(name);
   if (level_) return;
-  // An image of the region, sparse and of the same length.
+  // Makes the file a sparse image of the region, with the same length.
   if (ftruncate(file_.descriptor(), static_cast<off_t>(regions_[region].bytes)) != 0)
     fail_with_errno(folder_.path() + "/" + name);
   entry.bytes = regions_[region].bytes;
@@ -160,7 +160,7 @@ std::span<const unsigned char> as_bytes(const std::vector<Block>& blocks) {
   return {reinterpret_cast<const unsigned char*>(blocks.data()), blocks.size() * sizeof(Block)};
 }
 
-// Updates the link "isolate_capture" beside the capture, which always points to the newest complete one.
+// Updates the link "isolate_capture" next to the capture, which always points to the newest complete capture.
 void link_newest(const std::filesystem::path& capture) {
   namespace fs = std::filesystem;
   const fs::path link = capture.parent_path() / "isolate_capture";

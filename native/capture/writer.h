@@ -1,4 +1,4 @@
-// Writes a capture's directory: first a mark that the capture is incomplete, last the manifest.
+// Writes a capture's directory, beginning with a mark that the capture is incomplete and ending with the manifest.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ class Writer {
   uint64_t bytes_stored() const { return stored_; }
 
   void begin(const std::vector<Region>& regions);
-  // Writes bytes of a region. Within a phase, calls must come in ascending order of regions and offsets; `offset` must be a
-  // multiple of kBlock. `checksums` are those of the pages; pages with `skip` set are zero (before) or unchanged (after).
+  // Writes bytes of a region. Within a phase, calls must be made in ascending order of regions and offsets; `offset` must be a
+  // multiple of kBlock. `checksums` are the pages' checksums; pages with `skip` set are zero (before) or unchanged (after).
   void write(Phase phase, uint32_t region, uint64_t offset, std::span<const unsigned char> bytes,
              std::span<const uint64_t> checksums, std::span<const bool> skip);
   void finish(const Dispatch& dispatch, std::span<const unsigned char> kernarg, std::span<const unsigned char> code);
@@ -37,7 +37,7 @@ class Writer {
   void abandon(const std::string& why) noexcept;
 
  private:
-  struct Pages;  // those of one write() call
+  struct Pages;  // the pages of one write() call
   void open_file(Phase phase, uint32_t region);
   void close_file();
   void store(Phase phase, Block block, const unsigned char* bytes, const Pages& pages);

@@ -16,7 +16,7 @@ LaunchConfiguration launch_from(const nlohmann::json& value) {
   return {value.at("groups").get<Extent>(), value.at("group_size").get<Extent>(), value.at("dynamic_lds").get<uint32_t>()};
 }
 
-// The device reads these variables when a dispatch ends, and none is in flight now.
+// The device reads these variables only when a dispatch ends, and no dispatch is in flight now.
 void put_findings_into(const std::string& prefix) {
   for (const auto& [variable, file] :
        {std::pair{"ROCM_PERF_DEVICE_RACES", ".races"}, {"ROCM_PERF_DEVICE_WRITTEN", ".written"}}) {

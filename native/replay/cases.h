@@ -1,5 +1,5 @@
-// Many runs in one process: overlays of other inputs are applied to the captured memory and removed again, and the software
-// device restarts whenever its options change.
+// Performs many runs in one process: overlays with other inputs are applied to the captured memory and removed again, and the
+// software device restarts whenever its options change.
 #pragma once
 
 #include <chrono>
@@ -25,12 +25,13 @@ struct Case {
   bool flush_cache = false, compare = false;
 };
 
-// Reads a file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null, "findings":
-// PREFIX or null (of the files that the software device writes the findings of its race check to), "device_options": TEXT,
-// "flush_cache": BOOL, "compare": BOOL}. Throws WrongCases.
+// Reads a file with a JSON list of {"poison": BYTE or null, "launch": {"groups": [X, Y, Z], "group_size": [X, Y, Z],
+// "dynamic_lds": BYTES} or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": PREFIX or null (of the files to
+// which the software device writes the findings of its race check), "device_options": TEXT, "flush_cache": BOOL, "compare":
+// BOOL}. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
-// Runs each case once and prints one line of JSON as it ends. An exception from a case ends the run.
+// Runs each case once and prints one line of JSON when the case ends. An exception from a case ends the whole run.
 void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::seconds limit);
 
 }  // namespace rpd::replay

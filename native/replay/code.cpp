@@ -35,30 +35,30 @@ std::string processor(const std::string& target) {
 bool is_hidden(const capture::KernelArgument& argument) { return argument.kind.starts_with("hidden_"); }
 
 // Checks what ROCr's loader takes for granted in a file that begins like an ELF file: that its tables and segments are
-// complete. Returns a description of the damage, or an empty text.
+// complete. Returns a description of the damage, or an empty string.
 std::string damage_of(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
   if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return "";
   const auto reaches = [&](uint64_t offset, uint64_t bytes) { return offset <= file.size() && bytes <= file.size() - offset; };
-  if (!capture::read_at(file, 0, header)) return "it ends within its header";
+  if (!capture::read_at(file, 0, header)) return "it ends inside its header";
   if (!reaches(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)))
-    return "its table of segments lies beyond its end";
-  if (header.e_phentsize != sizeof(Elf64_Phdr)) return "its segments are described in another way";
+    return "its segment table extends beyond the end of the file";
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return "the entries of its segment table have the wrong size";
   if (!reaches(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
-    return "its table of sections lies beyond its end";
+    return "its section table extends beyond the end of the file";
   for (const Elf64_Phdr& segment : capture::elf_segments(file))
-    if (segment.p_type != PT_GNU_STACK && !reaches(segment.p_offset, segment.p_filesz)) return "a segment lies beyond its end";
+    if (segment.p_type != PT_GNU_STACK && !reaches(segment.p_offset, segment.p_filesz)) return "part of a segment is missing";
   for (uint32_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section{};
     capture::read_at(file, header.e_shoff + uint64_t{i} * sizeof section, section);
-    if (section.sh_type != SHT_NOBITS && !reaches(section.sh_offset, section.sh_size)) return "a section lies beyond its end";
+    if (section.sh_type != SHT_NOBITS && !reaches(section.sh_offset, section.sh_size)) return "part of a section is missing";
   }
   return "";
 }
 
-// The captured argument bytes have the captured layout. A kernel has only those hidden arguments that it uses: a replacement
-// may have fewer, but must not need any that has not been filled in and does not follow from the packet. Returns whether it
-// takes arguments that were not captured.
+// The captured argument bytes have the captured kernel's layout. A kernel has only the hidden arguments that it uses: a
+// replacement may have fewer, but must not need any that was not captured and cannot be derived from the packet. Returns
+// whether the replacement takes arguments that were not captured.
 bool check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
   std::vector<capture::KernelArgument> before, after;
   std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before),
@@ -67,13 +67,13 @@ bool check_arguments(const capture::KernelMetadata& captured, const capture::Ker
                [](auto& a) { return !is_hidden(a); });
   if (before != after)
     refuse("its arguments differ from the captured kernel's (" + std::to_string(after.size()) + " instead of " +
-           std::to_string(before.size()) + ", or others at the same place)");
+           std::to_string(before.size()) + ", or different ones at the same offset)");
   bool more = false;
   for (const capture::KernelArgument& argument : replacement.arguments) {
     if (!is_hidden(argument) ||
         std::find(captured.arguments.begin(), captured.arguments.end(), argument) != captured.arguments.end())
       continue;
-    if (!is_derived(argument)) refuse("it wants the hidden argument " + argument.kind + ", which was not captured");
+    if (!is_derived(argument)) refuse("it needs the hidden argument " + argument.kind + ", which was not captured");
     more = true;
   }
   if (!more && replacement.kernarg_bytes > captured.kernarg_bytes)
@@ -86,10 +86,10 @@ void check_workgroup(const capture::Packet& packet, const capture::KernelMetadat
   const uint32_t items = packet.workgroup[0] * packet.workgroup[1] * packet.workgroup[2];
   if (items > kernel.max_workgroup_items)
     refuse("it was compiled for workgroups of " + std::to_string(kernel.max_workgroup_items) +
-           " work-items at most, and the launch has " + std::to_string(items));
+           " work-items at most, but the launch has " + std::to_string(items));
   if (kernel.required_workgroup.size() == 3 &&
       !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
-    refuse("it requires a different workgroup size from the launch's");
+    refuse("it requires a workgroup size different from the launch's");
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
   const auto now = capture::code_metadata(replacement);
   if (!now) refuse("it is not an AMD GPU code object");
   if (processor(now->target) != processor(dispatch.origin.isa))
-    refuse("it is for " + processor(now->target) + ", and the capture for " + processor(dispatch.origin.isa));
+    refuse("it is for " + processor(now->target) + ", but the capture is for " + processor(dispatch.origin.isa));
   const capture::KernelMetadata* kernel = now->find(dispatch.kernel.symbol);
   if (kernel == nullptr) refuse("it has no kernel " + dispatch.kernel.symbol);
   check_workgroup(dispatch.packet, *kernel);
@@ -115,7 +115,7 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
 
   const uint32_t dynamic = dynamic_lds_of(dispatch), most = most_group_bytes(dispatch);
   if (uint64_t{kernel->group_bytes} + dynamic > most)
-    refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " +
+    refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, but there are " +
            std::to_string(most));
   fit.group_bytes = kernel->group_bytes + dynamic;
   fit.private_bytes =

@@ -21,7 +21,7 @@ struct UnfitCode : std::runtime_error {
 
 class LoadedCode {
  public:
-  // Throws UnfitCode if ROCr refuses it, or if it has no kernel of this name.
+  // Throws UnfitCode if ROCr refuses the code object, or if it has no kernel of this name.
   LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol);
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
@@ -39,15 +39,15 @@ class LoadedCode {
   std::vector<capture::Variable> variables_;
 };
 
-// Packet fields for which the replacement's kernel may need values other than the captured ones, and the kernel.
+// The packet fields for which the replacement's kernel may need values other than the captured ones, and its metadata.
 struct Fit {
   uint32_t private_bytes = 0, group_bytes = 0;
-  bool more_arguments = false;  // it takes hidden arguments that were not captured, but follow from the packet
+  bool more_arguments = false;  // it takes hidden arguments that were not captured but can be derived from the packet
   capture::KernelMetadata kernel{};
 };
 
-// dispatch: as it is to be launched. Throws UnfitCode, naming the mismatch: a truncated file, another target, no such kernel,
-// other arguments, too much LDS, a workgroup size that it was not compiled for.
+// dispatch: the dispatch as it is to be launched. Throws UnfitCode, naming the mismatch: a truncated file, a different target,
+// no such kernel, different arguments, too much LDS, or a workgroup size for which the kernel was not compiled.
 Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement);
 
 }  // namespace rpd::replay

@@ -1,4 +1,4 @@
-// Compares memory after a replay with the memory captured after the kernel: byte by byte, or number by number with a
+// Compares memory after a replay with the memory captured after the kernel, either byte by byte or number by number with a
 // tolerance.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace rpd::replay {
 
 enum class Number { f16, bf16, f32, f64 };
 
-// How much numbers of this type may differ in the allocation (or region) at `address` (0: everywhere): |a - b| <=
-// relative * max(|a|, |b|) + absolute. A NaN equals only a NaN with exactly the same bits.
+// By how much numbers of this type may differ in the allocation (or region) at `address` (0: everywhere): |a - b| <= relative *
+// max(|a|, |b|) + absolute. A NaN equals only a NaN with exactly the same bits.
 struct Tolerance {
   uint64_t address = 0;
   Number type = Number::f32;
@@ -28,9 +28,9 @@ struct RegionVerdict {
   capture::Kind kind{};
   uint64_t expected_changes = 0;  // bytes that the captured kernel changed
   uint64_t differing_bytes = 0;   // bytes not equal to the captured ones, whatever the tolerance
-  uint64_t beyond = 0;            // differing bytes in numbers beyond the tolerance (all of them if there is no tolerance)
-  uint64_t first_difference = 0;  // address of the first byte that counts in `beyond`; 0 if there is none
-  double largest_error = 0;       // relative, among numbers that were compared with a tolerance
+  uint64_t beyond = 0;            // differing bytes in numbers beyond the tolerance; without one, all differing bytes
+  uint64_t first_difference = 0;  // address of the first byte counted in `beyond`; 0 if there is none
+  double largest_error = 0;       // largest relative error of the numbers that were compared with a tolerance
 };
 
 struct Comparison {

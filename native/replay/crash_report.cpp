@@ -14,7 +14,7 @@ namespace rpd::replay {
 namespace {
 
 constexpr unsigned kPatienceSeconds = 60;
-constexpr size_t kStackBytes = 64 << 10;  // for the handler, in case the stack has overflowed
+constexpr size_t kStackBytes = 64 << 10;  // the handler's own stack, in case the normal one has overflowed
 
 std::atomic<const Doing*> doing{nullptr};
 
@@ -27,7 +27,8 @@ constexpr Death kDeaths[] = {{SIGSEGV, "died of SIGSEGV"}, {SIGBUS, "died of SIG
 
 }  // namespace
 
-// Does only what is allowed in a signal handler.
+// Prints the line of the innermost Doing and ends the process; returns if there is no Doing. Does only what is allowed in a
+// signal handler.
 void end_with(const char* how) {
   const Doing* now = doing.load();
   if (now == nullptr) return;

@@ -1,16 +1,16 @@
-// Ends the process with one line and a documented exit code even if foreign code kills it: how ROCr's loader, comgr and the
-// kernel behave with a damaged code object is beyond its control.
+// Ends the process with one line and a documented exit code even if foreign code crashes it: the replay cannot control how
+// ROCr's loader, comgr and the kernel behave with a damaged code object.
 #pragma once
 
 #include <string>
 
 namespace rpd::replay {
 
-// From now on, a signal that would end this process makes it print what it was doing. To be called once, before other threads
-// are started.
+// From now on, a signal that would end this process, or an exit() in foreign code, makes it print what it was doing. To be
+// called once, before other threads are started.
 void report_crashes();
 
-// Names what the process is doing, on all threads, while this lives: "ROCr's loader". The innermost one counts.
+// While this object exists, it names what the whole process is doing: "ROCr's loader". The innermost object counts.
 class Doing {
  public:
   // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; it gets one
@@ -20,7 +20,7 @@ class Doing {
   Doing(const Doing&) = delete;
 
  private:
-  std::string line_;  // with a gap for the signal's name
+  std::string line_;  // with a gap for how the process ended
   int exit_code_;
   bool is_foreign_;
   const Doing* outer_;

@@ -21,7 +21,7 @@ double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Sta
   if (kernel.start < before.end) contradict("it starts before the packet in front of it has ended");
   if (kernel.end > after.end) contradict("it ends after the packet that follows it");
   const double ms = static_cast<double>(kernel.end - kernel.start) * 1e3 / static_cast<double>(ticks_a_second);
-  if (ms > host_ms * (1 + kDrift) + kGraceMs) contradict("it takes longer than the host has waited for it");
+  if (ms > host_ms * (1 + kDrift) + kGraceMs) contradict("it takes longer than the host waited for it");
   return ms;
 }
 

@@ -1,5 +1,5 @@
-// Memory at the addresses that a capture requires, with the capture's content. There are two ways to obtain it: pages of this
-// process for the software device, HSA's virtual memory functions for a GPU. The agent determines which one is used.
+// Memory at the addresses that a capture requires, with the capture's content. There are two ways to obtain it: this process's
+// own pages for the software device, and HSA's virtual memory functions for a GPU. The agent determines which way is used.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -21,14 +21,14 @@ class ExactMemory {
  public:
   virtual ~ExactMemory() = default;
 
-  // Turns the addresses that `reserve` kept free into memory that the agent can use. For those that the agent cannot use, the
+  // Turns the addresses that `reserve` kept free into memory that the agent can use. For regions that the agent cannot use, the
   // outcome is not `exact` and the placement says why.
   virtual std::vector<Placement> map(const std::vector<capture::Region>& regions) = 0;
 
-  // Restores all of it to the captured content. The first call fills it.
+  // Restores all of the memory to the captured content. The first call fills it.
   virtual void restore() = 0;
 
-  // Where the contents may differ from those after the last restore(); whole pages, ascending.
+  // The ranges whose contents may have changed since the last restore(); whole pages, in ascending order.
   virtual std::vector<PageRange> changed(uint32_t region) = 0;
 
   virtual void read(uint64_t address, void* to, uint64_t bytes) = 0;
@@ -36,7 +36,7 @@ class ExactMemory {
 
   virtual void flush_caches() = 0;
 
-  // The kernel's address: the captured one, or (on a GPU) where the loader has put the same code.
+  // The kernel's address: the captured one, or (on a GPU) where the loader has placed the same code.
   virtual uint64_t kernel_object() = 0;
 
   virtual const char* method() const = 0;

@@ -1,4 +1,4 @@
-// The exit codes of rocm-perf (src/rocm_perf_lab/errors.py), and hints on what to do about them.
+// The exit codes of rocm-perf (src/rocm_perf_lab/errors.py), and a hint on what to do.
 #pragma once
 
 namespace rpd::replay {

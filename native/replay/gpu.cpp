@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kQueuePackets = 64;
 constexpr size_t kPacketBytes = 64;
 
-// Memory is restored and read back without the caches' knowledge: use the widest fences, whatever was captured.
+// Memory is restored and read back behind the caches' backs, so use the widest fences, whatever was captured.
 constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
@@ -50,7 +50,7 @@ void on_queue_error(hsa_status_t status, hsa_queue_t*, void*) { queue_error.stor
 std::atomic<uint64_t> fault_address{0};
 std::atomic<bool> faulted{false};
 
-// Replaces ROCr's own reaction to a memory fault, which is to abort.
+// Replaces ROCr's own reaction to a memory fault, which is to abort the process.
 hsa_status_t on_system_event(const hsa_amd_event_t* event, void*) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) fault_address.store(event->memory_fault.virtual_address);
   faulted.store(true);
@@ -93,10 +93,10 @@ Gpu::~Gpu() {
 std::string Gpu::product() const { return agent_text(target_.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME); }
 
 void Gpu::set_device_options(const std::string& more) {
-  if (device_ == nullptr) throw std::runtime_error("there are device options, and this is not the software device");
+  if (device_ == nullptr) throw std::runtime_error("device options were given, but this is not the software device");
   const char* const of_process = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
   const std::string all = (of_process != nullptr ? std::string(of_process) : "") + "," + more;
-  if (device_->set_options(all.c_str()) != 0) throw std::runtime_error("the software device does not take the options " + all);
+  if (device_->set_options(all.c_str()) != 0) throw std::runtime_error("the software device rejects the options " + all);
 }
 
 void Gpu::open_queue() {
@@ -149,8 +149,8 @@ void Gpu::check_failures() const {
   if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
 }
 
-// On the software device, a wait with a timeout takes modelled time, and therefore as long as the kernel. So until the limit
-// the signal's value is only polled.
+// On the software device, a timeout is modelled time, so such a wait would last as long as the kernel. Until the limit,
+// therefore, the signal's value is only polled.
 void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
   const auto began = Clock::now();
   const auto* const value = &reinterpret_cast<const amd_signal_t*>(signal.handle)->value;
@@ -173,7 +173,7 @@ void Gpu::wait_for(hsa_signal_t signal, std::chrono::seconds limit) {
   }
 }
 
-// The times from the device's own record, whatever the signals say.
+// The times from the device's own record, regardless of what the signals contain.
 Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
   rpd_dispatch times{};
   std::vector<double> counters(device_->counter_count);

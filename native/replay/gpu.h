@@ -1,4 +1,4 @@
-// The agent that replays, and one queue on it.
+// The agent on which dispatches are replayed, with one queue.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -15,15 +15,15 @@
 
 namespace rpd::replay {
 
-// Counts of a dispatch from the software device.
+// What the software device counted for a dispatch.
 struct Counted {
   double instructions = 0;         // of all waves
   double requests_beyond_l2 = 0;   // reads and writes, of at least 32 bytes each
 };
 
 struct Times {
-  double gpu_ms = 0;   // by the GPU's timestamps (see dispatch_times.h), or the software device's own record
-  double wait_ms = 0;  // on the host's clock, from ringing the doorbell to seeing the packet after the kernel's complete
+  double gpu_ms = 0;   // from the GPU's timestamps (see dispatch_times.h), or from the software device's own record
+  double wait_ms = 0;  // on the host's clock, from ringing the doorbell to seeing the packet after the kernel complete
   std::optional<Counted> counted{};  // empty on hardware
 };
 
@@ -35,7 +35,7 @@ struct Packet {
 
 class Gpu {
  public:
-  // Calls hsa_init and takes the first agent with this name ("gfx942"). Throws std::runtime_error.
+  // Calls hsa_init and selects the first agent with this name ("gfx942"). Throws std::runtime_error.
   explicit Gpu(const std::string& name);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -55,7 +55,7 @@ class Gpu {
  private:
   static hsa_status_t on_agent(hsa_agent_t agent, void* self);
   void open_queue();
-  // Puts a 64-byte packet into the ring, with `head` in place of its first four bytes; returns the packet's index.
+  // Puts a 64-byte packet into the ring, with `head` as its first four bytes; returns the packet's index.
   uint64_t submit(const void* packet, uint32_t head);
   uint64_t submit_barrier(hsa_signal_t signal);
   uint64_t submit_kernel(const Packet& packet);
@@ -78,7 +78,7 @@ class Gpu {
 
 // ROCr's version: "1.18".
 std::string runtime_version();
-// The version that ROCm's packages record; empty if ROCm was not installed from these.
+// The version recorded by ROCm's packages; empty if ROCm was not installed from packages.
 std::string rocm_version();
 
 }  // namespace rpd::replay

@@ -1,5 +1,5 @@
-// The software device's memory is this process's. Within its aperture, the device maps pages where it is told to; above it,
-// device addresses are the process's own, so that a page mapped there is already device memory.
+// The software device's memory is this process's memory. Inside its aperture, the device maps pages where it is told to; above
+// the aperture, device addresses are the process's own, so a page mapped there is already device memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ class IdentityMemory final : public ExactMemory {
       const int error = region.base < device_.aperture_size() ? in_aperture(region) : 0;
       if (error != 0) {
         placement.outcome = Outcome::failed;
-        placement.why = error == EEXIST ? "ROCr has something there" : std::strerror(error);
+        placement.why = error == EEXIST ? "ROCr already uses these addresses" : std::strerror(error);
       }
       placements.push_back(placement);
       device_.declare_memory(region.base, region.bytes, 1);
@@ -54,7 +54,7 @@ class IdentityMemory final : public ExactMemory {
     filled_ = true;
   }
 
-  // Pages that no longer belong to the file have been written.
+  // A page that no longer belongs to the file has been written.
   std::vector<PageRange> changed(uint32_t index) override {
     const capture::Region& region = capture_.regions()[index];
     const uint64_t count = region.bytes / kPage;
@@ -88,8 +88,8 @@ class IdentityMemory final : public ExactMemory {
     if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
   }
 
-  // Pages that have ever been written are the process's own and stay so: dropping them would be cheap, but each would be
-  // copied again by a page fault, which takes many times as long as copying it here.
+  // Pages that have ever been written are private to the process and stay so: dropping them would be cheap, but each would then
+  // be copied by a page fault, which takes many times as long as copying it here.
   void copy_back(uint32_t index) {
     const uint64_t base = capture_.regions()[index].base;
     for (const PageRange& range : changed(index))

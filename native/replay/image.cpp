@@ -44,7 +44,7 @@ const unsigned char* Image::expected(uint32_t region) {
 
 void Image::overlay(uint32_t region, uint64_t offset, std::span<const unsigned char> content) {
   const uint64_t bytes = capture_.regions()[region].bytes;
-  if (offset > bytes || content.size() > bytes - offset) throw std::out_of_range("an overlay goes beyond its region");
+  if (offset > bytes || content.size() > bytes - offset) throw std::out_of_range("an overlay extends beyond its region");
   std::memcpy(before_ + offsets_[region] + offset, content.data(), content.size());
 }
 

@@ -16,8 +16,8 @@ class Image {
   ~Image();
   Image(const Image&) = delete;
 
-  // An in-memory file that holds all regions one after the other; pages of zeros are holes. Private mappings of it start
-  // with the captured content and share the file's memory, except for the pages that are written.
+  // An in-memory file that contains all regions one after the other; pages of zeros are holes. Private mappings of it start
+  // with the captured content and share the file's memory, except for pages that are written.
   int file() const { return file_; }
   uint64_t offset(uint32_t region) const { return offsets_[region]; }
 
@@ -25,7 +25,7 @@ class Image {
   // Built on first use: shares the memory of before(), except for the pages that the kernel changed.
   const unsigned char* expected(uint32_t region);
 
-  // Replaces captured bytes; the expected ones stay. Throws std::out_of_range beyond the region.
+  // Replaces captured bytes; the expected content stays as it is. Throws std::out_of_range beyond the region.
   void overlay(uint32_t region, uint64_t offset, std::span<const unsigned char> content);
 
   uint64_t bytes() const { return bytes_; }

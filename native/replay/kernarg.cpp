@@ -10,7 +10,7 @@ Kernarg::Kernarg(const Target& target) {
   if (pool_.handle == 0 || hsa_amd_memory_pool_allocate(pool_, kRoom, 0, &memory_) != HSA_STATUS_SUCCESS)
     throw std::runtime_error("there is no memory for the kernel's arguments");
   if (hsa_amd_agents_allow_access(1, &target.agent, nullptr, memory_) != HSA_STATUS_SUCCESS)
-    throw std::runtime_error("the GPU has no access to memory for the kernel's arguments");
+    throw std::runtime_error("the GPU cannot access the memory for the kernel's arguments");
 }
 
 Kernarg::~Kernarg() {
@@ -28,8 +28,8 @@ hsa_status_t Kernarg::on_pool(hsa_amd_memory_pool_t pool, void* data) {
 void Kernarg::fill(std::vector<unsigned char> content, const std::vector<HiddenValue>& hidden) {
   content.resize(kRoom);
   for (const HiddenValue& one : hidden) {
-    if (one.offset > kRoom || one.bytes > kRoom - one.offset) throw std::runtime_error("the kernel's arguments are too many");
-    std::memcpy(content.data() + one.offset, &one.value, one.bytes);  // both are little-endian
+    if (one.offset > kRoom || one.bytes > kRoom - one.offset) throw std::runtime_error("the kernel's arguments are too large");
+    std::memcpy(content.data() + one.offset, &one.value, one.bytes);  // host and GPU are little-endian
   }
   content_ = std::move(content);
   std::memcpy(memory_, content_.data(), content_.size());

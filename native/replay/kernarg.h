@@ -1,4 +1,4 @@
-// A kernel's arguments in memory of their own, for a launch whose arguments differ from the captured ones.
+// A kernel's arguments in separate memory, for a launch whose arguments differ from the captured ones.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -18,13 +18,13 @@ class Kernarg {
   ~Kernarg();
   Kernarg(const Kernarg&) = delete;
 
-  // Bytes that it can hold.
+  // The largest size of the arguments, in bytes.
   static constexpr uint32_t kRoom = 64 * 1024;
 
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
-  // content: the captured arguments, kRoom bytes at most; `hidden` is written over them.
+  // content: the captured arguments, at most kRoom bytes; `hidden` is written over them.
   void fill(std::vector<unsigned char> content, const std::vector<HiddenValue>& hidden);
-  // A kernel has no business to write there. Throws std::runtime_error if it did.
+  // Throws std::runtime_error if the kernel wrote to its arguments, which it must not do.
   void check_unchanged() const;
 
  private:

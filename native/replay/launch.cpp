@@ -7,8 +7,8 @@
 namespace rpd::replay {
 namespace {
 
-constexpr uint64_t kMostItems = 1024;              // of a workgroup, on all supported families
-constexpr uint64_t kMostInGrid = 0xffff'ffff;      // work-items in one dimension: a packet's field has 32 bits
+constexpr uint64_t kMostItems = 1024;              // the limit for a workgroup, on all supported families
+constexpr uint64_t kMostInGrid = 0xffff'ffff;      // work-items in one dimension: the packet's fields have 32 bits
 constexpr uint16_t kDimensions = 3;                // bits of the packet's setup that hold the number of dimensions
 
 uint64_t product(const Extent& extent) { return uint64_t{extent[0]} * extent[1] * extent[2]; }
@@ -63,7 +63,7 @@ Extent extent_from(const std::string& text) {
     if (*end == '\0') return extent;
     at = end + 1;
   }
-  throw WrongLaunch(text + ": not one to three numbers from 1 on, with commas between");
+  throw WrongLaunch(text + ": not one to three numbers of at least 1, separated by commas");
 }
 
 uint32_t most_group_bytes(const capture::Dispatch& dispatch) {

@@ -1,4 +1,4 @@
-// Launches with a different shape from the captured one, as the host would have submitted them.
+// Launches whose shape differs from the captured one, as the host would have submitted them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace rpd::replay {
 
-// No queue accepts a launch of this shape.
+// Thrown for a launch shape that no queue accepts.
 struct WrongLaunch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,7 +32,7 @@ struct LaunchConfiguration {
 // "8", "8,4" or "8,4,2". Throws WrongLaunch.
 Extent extent_from(const std::string& text);
 
-// LDS that a workgroup can have on the GPU of the capture.
+// The most LDS that a workgroup can have on the capture's GPU.
 uint32_t most_group_bytes(const capture::Dispatch& dispatch);
 
 uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
@@ -40,9 +40,9 @@ uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
 // The dispatch with the packet that this launch would have had. Throws WrongLaunch.
 capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfiguration& launch);
 
-// Bytes of the kernel's arguments that the host derives from the packet.
+// Bytes among the kernel's arguments that the host derives from the packet.
 struct HiddenValue {
-  uint32_t offset = 0, bytes = 0;  // 8 bytes at most
+  uint32_t offset = 0, bytes = 0;  // at most 8 bytes
   uint64_t value = 0;
 };
 

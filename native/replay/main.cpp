@@ -21,10 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// It is worth trying again with a different layout of this process's own memory, which is random.
+// How often to try again: each attempt has a different, random layout of this process's own memory.
 constexpr unsigned kAttempts = 16;
 
-// If the thunk manages a range of addresses itself, that range ends below this [libhsakmt, fmm.c: SVM_RESERVATION_LIMIT].
+// If the thunk manages a range of addresses itself, that range ends below this address [libhsakmt, fmm.c:
+// SVM_RESERVATION_LIMIT].
 constexpr uint64_t kHighestSvmRange = 1ull << 40;
 
 struct CannotWrite : std::runtime_error {
@@ -43,7 +44,8 @@ void try_again_elsewhere(const Options& options, int count, char** words) {
   execv("/proc/self/exe", again.data());
 }
 
-// Called before hsa_init, so that ROCr stays away from the addresses that the capture needs.
+// Called before hsa_init, so that ROCr stays away from the addresses that the capture needs. If some of them are taken, starts
+// the process again, up to kAttempts times.
 std::vector<Placement> reserved(const Options& options, const capture::Capture& capture, int count, char** words) {
   std::vector<Placement> placements = reserve(ranges_of(capture));
   if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
@@ -106,13 +108,13 @@ void require_exact(const std::vector<Placement>& placements) {
 
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  check_fit(options, capture, code, options.launch);  // refuse before anything is set up
+  check_fit(options, capture, code, options.launch);  // an unfit launch must be refused before anything is set up
   if (!capture.dispatch().completed && (options.compare || options.poison))
-    throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so nothing is known of memory after it");
+    throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so memory after it is unknown");
   if (!options.dump.empty()) make_dump_folder(options.dump);
   const auto began = Clock::now();
   capture.check_holes(capture::Phase::before);
-  capture.verify(capture::Phase::after);  // refuse any damaged capture, whichever parts this replay would use
+  capture.verify(capture::Phase::after);  // a damaged capture must be refused, whichever parts this replay would use
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
   session.launch(options.launch);
@@ -149,7 +151,8 @@ void verify(const capture::Capture& capture) {
   for (const capture::Phase phase : {capture::Phase::before, capture::Phase::after}) capture.verify(phase);
 }
 
-// Writes the memory of every region as a plain file, and beside it what the kernel changed: for users without a reader.
+// Writes every region's memory as a plain file and, if the kernel changed it, the memory after the kernel as a second one, for
+// users without a reader.
 void unpack(const Options& options, const capture::Capture& capture) {
   make_dump_folder(options.dump);
   verify(capture);
@@ -191,7 +194,7 @@ int run(const Options& options, int count, char** words) {
   }
 }
 
-// Prints a single line, whatever characters the names in a file contain.
+// Prints a single line, whatever characters the names in a capture contain.
 int fail(ExitCode code, std::string what, const char* hint) {
   for (char& c : what)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
@@ -210,19 +213,19 @@ int guarded(int count, char** words) {
       return fail(kOutput, "the output cannot be written", "free some disk space");
     return code;
   } catch (const WrongUsage& error) {
-    return fail(kUsage, error.what(), "`rocm-perf replay --help` lists what it takes");
+    return fail(kUsage, error.what(), "`rocm-perf replay --help` lists what it accepts");
   } catch (const capture::InvalidCapture& error) {
     return fail(kBadCapture, options.capture + ": " + error.what(), "capture again with `rocm-perf isolate`");
   } catch (const NotExact& error) {
     return fail(kNotExact, options.capture + ": " + error.what(),
                 "`rocm-perf replay reserve-check` shows every range; try a machine with a similar address space");
   } catch (const WrongLaunch& error) {
-    return fail(kUsage, options.capture + ": " + error.what(), "choose another --groups, --group-size or --dynamic-lds");
+    return fail(kUsage, options.capture + ": " + error.what(), "choose a different --groups, --group-size or --dynamic-lds");
   } catch (const UnfitCode& error) {
     const std::string file = options.hsaco.empty() ? options.capture + "/" + capture::kCodeFile : options.hsaco;
     return fail(kUnfit, file + ": " + error.what(), kBuildIt);
   } catch (const WrongOverlay& error) {
-    return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for its records");
+    return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for the format of its records");
   } catch (const WrongCases& error) {
     return fail(kUsage, std::string("--cases: ") + error.what(), "`rocm-perf` writes this file itself");
   } catch (const CannotWrite& error) {

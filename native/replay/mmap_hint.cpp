@@ -9,7 +9,7 @@
 namespace rpd::replay {
 namespace {
 
-constexpr uint64_t kGuard = 4096;  // the thunk leaves a page free on both sides [libhsakmt, fmm.c]
+constexpr uint64_t kGuard = 4096;  // the thunk leaves one page free on each side [libhsakmt, fmm.c]
 
 constexpr uint64_t kLeastSvmRange = 4ull << 30;  // [libhsakmt, fmm.c: SVM_MIN_VM_SIZE]
 constexpr uint64_t kHugePage = 2 << 20;
@@ -27,7 +27,7 @@ void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1)
 
 }  // namespace rpd::replay
 
-// The program's own mmap takes precedence over the C library's for everything that is loaded into it.
+// An mmap defined in the program takes precedence over the C library's for every library loaded into it.
 extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file,
                                                              off_t offset) noexcept {
   using namespace rpd::replay;

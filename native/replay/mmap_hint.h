@@ -1,13 +1,13 @@
-// Chooses the place of the next address range that ROCr requests from the kernel. ROCr's loader does not let its caller
-// choose where code goes; but its thunk accepts whatever place mmap returns.
+// Chooses the address of the next range that ROCr requests from the kernel. ROCr's loader does not let its caller choose where
+// to place code, but its thunk accepts whatever address mmap returns.
 #pragma once
 
 #include <cstdint>
 
 namespace rpd::replay {
 
-// While it lives, if this thread requests at least `bytes` of address space without naming a place, it gets `address` minus
-// the thunk's guard page, if that is free.
+// While this object exists, a request by this thread for at least `bytes` of address space, without an address, gets `address`
+// minus the thunk's guard page, if that is free.
 class MmapHint {
  public:
   MmapHint(uint64_t address, uint64_t bytes);
@@ -15,9 +15,9 @@ class MmapHint {
   MmapHint(const MmapHint&) = delete;
 };
 
-// ROCr's thunk searches for its own range of addresses in steps of 2 MiB from the bottom, with two system calls each. From
-// now on it is offered the first place above `end` at once; for a capture with memory at 100 GB that saves a third of a
-// second.
+// ROCr's thunk searches for its own range of addresses from the bottom in steps of 2 MiB, with two system calls per step. From
+// now on it is immediately offered the first address above `end`, which saves a third of a second for a capture with memory at
+// 100 GB.
 void start_svm_range_above(uint64_t end);
 
 }  // namespace rpd::replay

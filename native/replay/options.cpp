@@ -72,10 +72,10 @@ Options options_from(int count, char** words) {
   if (options.poison && !options.recopy)
     throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
   if (options.action == Options::Action::cases && !options.launch.as_captured())
-    throw WrongUsage("cases have launches of their own");
+    throw WrongUsage("each case defines its own launch");
   if (!options.tolerances.empty()) options.compare = true;
   if (options.compare && !options.overlay.empty())
-    throw WrongUsage("--compare with --overlay: what the kernel made of its captured inputs is not what it makes of others");
+    throw WrongUsage("--compare with --overlay: the captured outputs are not those that the kernel computes from other inputs");
   return options;
 }
 

@@ -28,7 +28,7 @@ struct Options {
   LaunchConfiguration launch;
   std::string hsaco, dump, overlay, cases;
   uint64_t limit_seconds = 600;
-  unsigned attempt = 0;  // at placing this process where it does not occupy the captured addresses
+  unsigned attempt = 0;  // the number of earlier attempts to start this process where it does not occupy the captured addresses
 };
 
 // Throws WrongUsage.

@@ -1,4 +1,4 @@
-// Bytes that replace captured memory before the kernel runs: another input.
+// Bytes that replace captured memory before the kernel runs, so that it gets different inputs.
 #pragma once
 
 #include <cstdint>

@@ -67,9 +67,9 @@ std::string comparison_text(const Comparison& comparison, bool tolerant) {
   for (const RegionVerdict& v : comparison.regions) changed += v.expected_changes, differing += v.differing_bytes;
   if (comparison.equal)
     return format(
-        "Memory after the kernel: %s the captured (%lu bytes changed by the kernel, %zu regions, %lu bytes different)\n",
+        "Memory after the kernel: %s the captured memory (%lu bytes changed by the kernel, %zu regions, %lu bytes different)\n",
         differing ? "within the tolerance of" : "identical to", changed, comparison.regions.size(), differing);
-  std::string text = "Memory after the kernel: DIFFERENT from the captured\n";
+  std::string text = "Memory after the kernel: DIFFERENT from the captured memory\n";
   for (const RegionVerdict& v : comparison.regions)
     if (v.beyond)
       text += format("  %s region %s: %lu of %lu bytes%s, the first at %s\n", kind_name(v.kind), hex(v.base).c_str(), v.beyond,

@@ -12,9 +12,9 @@ namespace rpd::replay {
 
 // Statistics of the times of several iterations.
 struct Statistics {
-  double average = 0, minimum = 0, maximum = 0, median = 0, deviation = 0;  // deviation: the sample's, 0 for one value
+  double average = 0, minimum = 0, maximum = 0, median = 0, deviation = 0;  // deviation: of the sample; 0 for a single value
   double cv = 0;  // deviation / average; 0 if the average is 0
-  const char* classification = "stable";  // as in profile.json: up to 0.05 stable, up to 0.10 moderate, else unstable
+  const char* classification = "stable";  // by cv, as in profile.json: up to 0.05 stable, up to 0.10 moderate, else unstable
 };
 
 Statistics statistics_of(std::vector<double> values);
@@ -23,7 +23,7 @@ struct Result {
   Statistics gpu, wait, restore;  // milliseconds
   std::vector<double> gpu_ms;     // one per iteration
   double setup_ms = 0, wall_ms = 0;
-  std::optional<Counted> counted;  // of the last iteration
+  std::optional<Counted> counted;  // counts of the last iteration
   std::optional<Comparison> comparison;
 };
 

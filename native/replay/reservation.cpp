@@ -26,7 +26,7 @@ Placement reserved(Placement range) {
     return range;
   }
   range.outcome = Outcome::relocated, range.got = reinterpret_cast<uint64_t>(got);
-  range.why = error == EEXIST ? "this process has something there" : std::strerror(error);
+  range.why = error == EEXIST ? "this process already uses these addresses" : std::strerror(error);
   munmap(got, range.bytes);
   return range;
 }

@@ -16,8 +16,8 @@ struct Placement {
   std::string why{};
 };
 
-// Reserves each range at its own addresses, without memory. To be called before hsa_init, so that ROCr uses other addresses.
-// Ranges whose outcome is not exact are not reserved.
+// Reserves each range at its own addresses, without allocating memory. To be called before hsa_init, so that ROCr uses other
+// addresses. Ranges whose outcome is not exact are not reserved.
 std::vector<Placement> reserve(const std::vector<Placement>& ranges);
 
 // The worst of the placements' outcomes.

@@ -17,7 +17,7 @@ constexpr uint64_t kPage = capture::kPage;
 
 std::string described(const Placement& placement) {
   std::string text = std::to_string(placement.bytes) + " bytes at " + hex(placement.base);
-  text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.got) : " cannot be had";
+  text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.got) : " cannot be mapped";
   return text + " (" + placement.why + ")";
 }
 
@@ -65,7 +65,7 @@ void Session::launch(const LaunchConfiguration& launch) {
   hidden_ = hidden_values(dispatch, fitted.kernel);
 }
 
-// Captured memory keeps its captured arguments: they may be those of other kernels as well.
+// The new arguments go into separate memory; the captured arguments stay, since other kernels may use the same ones.
 void Session::place_arguments() {
   if (hidden_.empty()) return;
   if (!kernarg_) kernarg_ = std::make_unique<Kernarg>(gpu_.target());
@@ -116,7 +116,7 @@ void Session::overlay(const std::vector<Overlay>& overlays) {
   restore();
 }
 
-// In loaded code, only variables may be given other values.
+// In loaded code, an overlay may change only variables.
 bool Session::is_variable(const Overlay& overlay) const {
   const auto& variables = capture_.dispatch().variables;
   return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& one) {
@@ -133,7 +133,7 @@ uint32_t Session::region_of(const Overlay& overlay) const {
       return i;
   }
   throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) +
-                     " are in no captured region of data, and no variable");
+                     " are neither in a captured data region nor in a variable");
 }
 
 void Session::put(const Overlay& overlay) {
@@ -178,7 +178,7 @@ Times Session::run(std::chrono::seconds limit) {
   return times;
 }
 
-// The bytes that differ from the inputs; most regions have none, and may be large.
+// The number of bytes that differ from the inputs. Only changed pages are read, since most regions have none and may be large.
 uint64_t Session::count_changed(uint32_t region) {
   uint64_t differing = 0;
   std::vector<unsigned char> now;

@@ -1,4 +1,4 @@
-// A capture set up in this process: memory in place, code loaded, ready to be run repeatedly.
+// A capture set up in this process: its memory is in place and its code loaded, ready to be run repeatedly.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class Session {
   void restore();
   // From now on, launches are of this shape. Throws WrongLaunch, UnfitCode.
   void launch(const LaunchConfiguration& launch);
-  // Replaces captured inputs by these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
+  // Replaces captured inputs with these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
   // WrongOverlay.
   void overlay(const std::vector<Overlay>& overlays);
   // Overwrites the bytes that the kernel changed when it was captured.
@@ -43,15 +43,15 @@ class Session {
   Comparison compare(const std::vector<Tolerance>& tolerances) {
     return replay::compare(*memory_, image_, capture_, tolerances);
   }
-  // Writes the regions that differ from their content before the kernel as files in a new or empty folder. Throws
-  // std::runtime_error.
+  // Writes each region that differs from its content before the kernel to a file in `folder`, which must exist, and a list of
+  // them to outputs.json. Throws std::runtime_error.
   void dump(const std::string& folder);
 
   const Gpu& gpu() const { return gpu_; }
   const char* method() const { return memory_->method(); }
 
  private:
-  // A variable of the replacement, whose address differs from that of the captured variable that it stands for.
+  // A variable of the replacement that corresponds to a captured variable at a different address.
   struct Twin {
     uint64_t captured, loaded, bytes;
   };
@@ -59,7 +59,7 @@ class Session {
     uint64_t loaded;
     std::vector<unsigned char> content;
   };
-  // A run of bytes that were all changed by the captured kernel.
+  // A run of consecutive bytes that the captured kernel changed.
   struct Run {
     uint64_t address, bytes;
   };
@@ -78,16 +78,16 @@ class Session {
   std::unique_ptr<LoadedCode> code_;
   const std::vector<unsigned char> replacement_;
   Packet packet_;
-  std::vector<HiddenValue> hidden_;  // of the kernel, if its arguments are not the captured ones
+  std::vector<HiddenValue> hidden_;  // values that differ from the captured arguments; empty if none do
   std::unique_ptr<Kernarg> kernarg_;
   std::vector<Run> changed_;
   bool changed_known_ = false;
-  std::vector<Overlay> beneath_;  // the bytes that the present overlays cover
+  std::vector<Overlay> beneath_;  // the bytes that the current overlays have replaced
   std::vector<Twin> twins_;
   std::vector<Fresh> fresh_;
 };
 
-// Checks reliably whether each range is available: it is reserved and mapped as for a replay.
+// Checks reliably whether each range is available, by reserving and mapping it as a replay would.
 std::vector<Placement> check_ranges(const capture::Capture& capture);
 
 std::vector<Placement> ranges_of(const capture::Capture& capture);

@@ -1,4 +1,4 @@
-// Writes a memory image to a file of the same length, with holes for pages of zeros.
+// Writes a memory image to a file of the same length, with holes in place of zero pages.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rpd::replay {
 
-// Throws std::runtime_error that names the file.
+// Throws a std::runtime_error that names the file.
 void write_sparse(const capture::Folder& folder, const std::string& name, const unsigned char* memory, uint64_t bytes);
 
 }  // namespace rpd::replay

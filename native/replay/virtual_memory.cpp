@@ -1,5 +1,5 @@
-// A GPU's memory, through HSA's virtual memory functions. Host memory is mapped in this process and locked, which keeps it at
-// its address; code can be placed only by ROCr's loader.
+// A GPU's memory, obtained through HSA's virtual memory functions. Host memory is mapped in this process and locked, which
+// makes it accessible at the same address; code can be placed only by ROCr's loader.
 #include <hsa/hsa_ext_amd.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 namespace rpd::replay {
 namespace {
 
-// More than the L2 and the memory-attached cache of any supported GPU.
+// More than the L2 and the Infinity Cache of any supported GPU.
 constexpr uint64_t kFlushBytes = 512ull << 20;
 
 std::string text_of(hsa_status_t status) {
@@ -82,7 +82,7 @@ class VirtualMemory final : public ExactMemory {
 
   void flush_caches() override {
     if (flushed_ == nullptr)
-      check(hsa_amd_memory_pool_allocate(pool_, kFlushBytes, 0, &flushed_), "no memory to flush the caches with");
+      check(hsa_amd_memory_pool_allocate(pool_, kFlushBytes, 0, &flushed_), "not enough memory to flush the caches");
     check(hsa_amd_memory_fill(flushed_, 0, kFlushBytes / 4), "cannot flush the caches");
   }
 
@@ -116,13 +116,13 @@ class VirtualMemory final : public ExactMemory {
   static bool is_exact(Placement& placement, const void* got) {
     placement.got = reinterpret_cast<uint64_t>(got);
     if (placement.got == placement.base) return true;
-    placement.outcome = Outcome::relocated, placement.why = "ROCr chose another address";
+    placement.outcome = Outcome::relocated, placement.why = "ROCr chose a different address";
     return false;
   }
 
   void map_device(Placement& placement) {
     auto* const wanted = reinterpret_cast<void*>(placement.base);
-    munmap(wanted, placement.bytes);  // ROCr makes a reservation of its own
+    munmap(wanted, placement.bytes);  // ROCr makes its own reservation
     void* got = nullptr;
     hsa_status_t status = hsa_amd_vmem_address_reserve(&got, placement.bytes, placement.base, 0);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_address_reserve", status);

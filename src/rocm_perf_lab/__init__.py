@@ -1,4 +1,4 @@
-"""Profile HIP programs on AMD GPUs, or on a software device where there is none.
+"""Profile HIP programs on AMD GPUs, or on a software device where there is no GPU.
 
 import rocm_perf_lab as rpl
 run = rpl.profile(["./app"])
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rocm_perf_lab.api import Roofline, Run, compare, load, profile, replay
 
-__version__ = "0.1.0"  # in a clone; a package has a file with the version from git's tags (hatch_build.py)
+__version__ = "0.1.0"  # for a clone; a built package contains the version from git's tags (hatch_build.py)
 with suppress(ImportError):
     __version__ = import_module("rocm_perf_lab._version").VERSION
 __all__ = ["Roofline", "Run", "compare", "load", "profile", "replay"]

@@ -1,4 +1,4 @@
-"""The skill for coding agents: where it is, and installing it where an agent looks for skills."""
+"""The skill for coding agents: finding it, and installing it where an agent looks for skills."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENT_FOLDERS = ("~/.claude", "~/.codex", "~/.copilot", "~/.gemini")
 
 
 def skill_folder() -> Path:
-    """In the installed package, or in the repository of an editable install. Raises UnavailableError."""
+    """The skill's folder: in the installed package, or in the repository of an editable install. Raises UnavailableError."""
     for folder in (_PACKAGE / "_skill", _PACKAGE.parents[1] / "skill" / NAME):
         if (folder / _MAIN_FILE).is_file():
             return folder
@@ -24,7 +24,7 @@ def skill_folder() -> Path:
 
 
 def folders_of_agents() -> list[Path]:
-    """Where the agents of this user look for skills. Raises MissingInputError if there is none."""
+    """The folders in which this user's agents look for skills. Raises MissingInputError if there are no such agents."""
     found = [folder / "skills" for name in AGENT_FOLDERS if (folder := Path(name).expanduser()).is_dir()]
     if not found:
         raise MissingInputError(
@@ -35,7 +35,10 @@ def folders_of_agents() -> list[Path]:
 
 
 def install(into: Path) -> Path:
-    """Copy the skill to `into`/rocm-perf, replacing an earlier version; return its folder. Raises OutputError."""
+    """Copy the skill to `into`/rocm-perf, replacing an earlier version; return its folder.
+
+    Raises OutputError if it cannot be written there, UnavailableError if the skill is not found.
+    """
     destination, source = into / NAME, skill_folder()
     if destination.exists() and not _is_ours(destination):
         raise OutputError(f"{destination} exists and is not this skill", "move it away, or name another folder with --to")

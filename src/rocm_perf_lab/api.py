@@ -1,6 +1,6 @@
 """The Python interface: `import rocm_perf_lab as rpl`. Everything here is available as an attribute of the package.
 
-Errors are RocmPerfErrors (see rocm_perf_lab.errors), with the same sentences as on the command line.
+Errors are RocmPerfErrors (see rocm_perf_lab.errors), with the same messages as on the command line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Roofline:
     def plot(self, level: str = "HBM", axes: Axes | None = None) -> Axes:
         """Draw the kernels under the roofs of one memory level (HBM, MALL, L2, L1 or LDS); needs matplotlib.
 
-        Returns the axes, which are new ones unless given. Raises UnavailableError without matplotlib.
+        Returns `axes`, or new axes if it is None. Raises UnavailableError without matplotlib.
         """
         try:
             from matplotlib import pyplot
@@ -66,10 +66,11 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a program. documents: all results. directory: the folder of its files; None for a database that was not profiled
-    by this tool.
+    """A run of a program. documents: all results. directory: its run directory; None for a run that was loaded from anything
+    else, such as a database.
 
-    Tables are Arrow tables, which need pyarrow: `.to_pandas()`, or `polars.from_arrow(...)` without a copy.
+    Tables are Arrow tables, which need pyarrow. Convert them with `.to_pandas()`, or with `polars.from_arrow(...)`, which does
+    not copy.
     """
 
     documents: Reports
@@ -77,17 +78,17 @@ class Run:
 
     @property
     def profile(self) -> ProfileDocument:
-        """As in profile.json."""
+        """The contents of profile.json."""
         return self.documents.profile
 
     @property
     def analysis(self) -> AnalysisDocument:
-        """As in analysis.json: each kernel's bottleneck with evidence, and its headroom."""
+        """The contents of analysis.json: each kernel's bottleneck with evidence, and its headroom."""
         return self.documents.analysis
 
     @property
     def dag(self) -> DagDocument:
-        """As in dag.json: the critical path."""
+        """The contents of dag.json: the critical path."""
         return self.documents.dag
 
     @property
@@ -101,7 +102,7 @@ class Run:
 
     @cached_property
     def kernels(self) -> pa.Table:
-        """One row per kernel, most time first: times, share of the path, bottleneck, headroom, resources. Unknown is null."""
+        """One row per kernel, most time first: times, share of the path, bottleneck, headroom, resources. Null: unknown."""
         from rocm_perf_lab.export.tables import kernels_table
 
         return kernels_table(self.documents)
@@ -178,7 +179,7 @@ def profile(
     command: program and arguments. output: the run directory; None for ./<program>.rocm-perf, replacing an earlier run there.
     runs: how often to run it; None for three, or one if times are modelled. kernel: a regular expression for the kernels to
     report on. device: a choice of `--device`. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
-    whether to print no progress, and none of the program's output.
+    whether to suppress progress messages and the program's output.
     """
     import sys
 
@@ -202,7 +203,7 @@ def profile(
 
 
 def load(path: AnyPath) -> Run:
-    """A run that was made earlier: a run directory, or what `rocm-perf analyze` reads: databases, other profilers' files."""
+    """Load an earlier run: a run directory, or anything that `rocm-perf analyze` reads (databases, other profilers' files)."""
     from rocm_perf_lab.report.reading import is_run_directory, reports_in
 
     path = Path(path)
@@ -240,7 +241,7 @@ def _path_of(side: AnyPath | Run) -> Path:
 
 
 def replay(capture: AnyPath | Capture, **options: Any) -> ReplayResult:
-    """Replay a capture of `rocm-perf isolate`. options: those of rocm_perf_lab.replaying.replay."""
+    """Replay a capture made by `rocm-perf isolate`. options: as for rocm_perf_lab.replaying.replay."""
     from rocm_perf_lab.isolate import Capture
     from rocm_perf_lab.replaying import replay as run_replay
 

@@ -1,4 +1,4 @@
-"""Files that are either complete or absent, and outputs that cannot be such files."""
+"""Files that are either complete or absent, and outputs that must be written in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`. On a normal end, the file there replaces `path`; otherwise it is removed.
+    """Yield a temporary path beside `path`. On a normal exit, the file written there replaces `path`; otherwise it is removed.
 
     Raises OSError.
     """
@@ -24,8 +24,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def stream_of(path: Path) -> int | Path | None:
-    """The path or descriptor to open if the file must not be replaced, such as one that our output currently goes to, else
-    None.
+    """What to open instead of replacing `path`: a descriptor if `path` receives this process's output, `path` itself if it is
+    something other than a regular file (such as a pipe), else None.
     """
     if not path.exists():
         return None

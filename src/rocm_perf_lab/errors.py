@@ -1,10 +1,10 @@
-"""Errors that the user can act on, and the exit codes they end in.
+"""Errors that the user can act on, and their exit codes.
 
 An error says what went wrong, naming the thing concerned, and how to fix it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list. The numbers
 from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its source, 37 to 42
 about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about search spaces, 48 to
-50 about models, 51 and 52 about kernels that fail or write what they should not, 53 about code for another GPU, 54 about
+50 about models, 51 and 52 about kernels that access foreign memory or fail, 53 about code for another GPU, 54 about
 comparisons, and 55 about builds.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_WHAT = 1000  # characters: a message can quote a file, so its head and tail are kept
+_LONGEST_WHAT = 1000  # characters; of a longer message, which may quote a file, the head and the tail are kept
 
 
 class RocmPerfError(Exception):
@@ -177,7 +177,7 @@ class ForeignAccessError(RocmPerfError):
 
     def __init__(self, program: str, access: str):
         super().__init__(
-            f"{program} accesses memory outside its own: {access}", "let the kernel access only memory of its program"
+            f"{program} accesses memory outside its own: {access}", "make the kernel access only its program's memory"
         )
 
 
@@ -197,7 +197,7 @@ class WrongTargetError(RocmPerfError):
     meaning = "the program, or a library that it loads, has no code for this GPU"
 
     def __init__(self, what: str, target: str, other_device: str | None = None):
-        """other_device: a `--device` that has the code's target."""
+        """other_device: the choice of `--device` for which the code was compiled; None if there is none."""
         other = f", or run it with --device {other_device}" if other_device else ""
         super().__init__(what, f"compile with --offload-arch={target}{other}")
 

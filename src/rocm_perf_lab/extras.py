@@ -9,7 +9,7 @@ from rocm_perf_lab.errors import UnavailableError
 
 EXTRAS = MappingProxyType(
     {
-        "autotune": (("scipy", "sklearn"), "the autotune strategy three-phase, and which parameters matter"),
+        "autotune": (("scipy", "sklearn"), "autotune's strategy three-phase, and the importance of parameters"),
         "dask": (("distributed",), "--scheduler"),
         "fast": (("adbc_driver_sqlite", "numba", "pyarrow"), "quick analysis of traces with millions of dispatches"),
         "llm": (("anthropic", "genai_prices", "openai"), "llm-optimize with hosted models or any OpenAI-compatible server"),
@@ -18,7 +18,7 @@ EXTRAS = MappingProxyType(
         "perfetto": (("google.protobuf", "perfetto"), "export --perfetto"),
     }
 )
-"""Extra -> (the modules that it brings, what they are for). pyproject.toml has the same names."""
+"""Extra -> (the modules that it installs, what they are for). pyproject.toml has the same names."""
 
 
 def how_to_install(extra: str) -> str:
@@ -32,7 +32,7 @@ def missing(what: str, extra: str) -> UnavailableError:
 
 
 def absent_modules(extra: str) -> list[str]:
-    """The modules of an extra that are not installed. Nothing is imported but parent packages."""
+    """The modules of an extra that are not installed. Only parent packages are imported."""
     return [module for module in EXTRAS[extra][0] if not _is_installed(module)]
 
 

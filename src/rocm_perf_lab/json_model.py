@@ -1,4 +1,4 @@
-"""Building blocks for the JSON of commands and journals: models that know all their fields, and text of arbitrary bytes.
+"""Building blocks for the JSON of commands and journals: models with a fixed set of fields, and text with arbitrary bytes.
 
 The documents of a run directory follow rules of their own; see report.section.
 """
@@ -28,7 +28,7 @@ _CHANGE = "change"
 
 
 class _AnyText:
-    """Pydantic's str would refuse the surrogates that stand for bytes that are not UTF-8, in file names and sources."""
+    """Text that may contain surrogates, which stand for bytes that are not UTF-8. Pydantic's own str would refuse them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -41,7 +41,7 @@ class _AnyText:
 
 
 class _AnyScalar:
-    """A plain union of int, float and str would read "1" as a number."""
+    """A scalar that keeps its type. A plain union of int, float and str would read "1" as a number."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -67,7 +67,7 @@ def _text(value: object) -> str:
 
 def _scalar(value: object) -> bool | int | float | str:
     if not isinstance(value, bool | int | float | str):
-        raise ValueError("it is neither a number nor a text, true or false")
+        raise ValueError("it is not a number, a text, true or false")
     return value
 
 
@@ -77,7 +77,7 @@ def _written(value: str, info: SerializationInfo) -> str:
 
 
 TOLERANT = ConfigDict(extra="ignore", defer_build=True, json_schema_extra={"additionalProperties": False})
-"""For models that are read back: other versions may have written further fields, but this version writes none."""
+"""For models that are read back: fields that another version wrote are ignored, and this version writes none of them."""
 
 
 class JsonModel(BaseModel):
@@ -106,5 +106,5 @@ def json_text(model: BaseModel) -> str:
 
 
 def with_texts_changed(model: Model, change: Callable[[str], str]) -> Model:
-    """A copy of the model with `change` applied to every Text in it; field names and words from a fixed choice stay."""
+    """A copy of the model with `change` applied to every Text in it; field names and fixed choices stay unchanged."""
     return type(model).model_validate(model.model_dump(mode="json", context={_CHANGE: change}))

@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import UsageError
 def fits(pattern: str | None, *names: str | None) -> bool:
     """Whether the pattern is found in one of the kernel's names, demangled or mangled; pass None for a name that is not known.
 
-    Without a pattern every kernel fits.
+    Without a pattern, every kernel fits.
     """
     return pattern is None or any(re.search(pattern, name) for name in names if name)
 

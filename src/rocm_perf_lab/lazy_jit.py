@@ -2,7 +2,7 @@
 
 A loop is written once, on integer arrays, in the subset of Python that numba compiles, so both ways give the same result.
 numba is loaded, and compiles (or reads its cache), only when a loop is called with many elements, so small traces never wait
-for it. Without numba everything runs as plain Python, a hundred times slower.
+for it. Without numba, everything runs as plain Python, a hundred times slower.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Locates the native parts, such as the software device, the tracer and the writer of trace databases.
 
-The search order is $ROCM_PERF_LAB_NATIVE_DIR (and then nothing else, because a wrong setting should not be papered over),
-`_native/` of the installed package, `build/` of the repository (an editable install).
+If $ROCM_PERF_LAB_NATIVE_DIR is set, only that folder is searched, because a wrong setting should not be papered over.
+Otherwise, `_native/` of the installed package is searched, and then `build/` of the repository (an editable install).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
 _PACKAGE = Path(__file__).resolve().parent
 _PACKAGED = _PACKAGE / "_native"
 _SUBFOLDERS = ("", "lib", "bin")
-# x86-64-v3 beyond v2, which is what hatch_build.py compiles for, in the names of /proc/cpuinfo.
+# The features that x86-64-v3, for which hatch_build.py compiles, adds to v2, as they are named in /proc/cpuinfo.
 _PROCESSOR_FLAGS = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
 
 
@@ -62,7 +62,7 @@ def capture_library() -> Path:
 
 
 def replay_program() -> Path:
-    """The program that runs a captured dispatch again. Raises UnavailableError."""
+    """The program that replays a captured dispatch. Raises UnavailableError."""
     return _find(REPLAY)
 
 
@@ -81,7 +81,7 @@ def search_folders() -> list[Path]:
 
 
 def _repository() -> Path | None:
-    """The clone of the repository that this is an editable install of, if any."""
+    """The clone from which this package was installed in editable mode; None if it was installed otherwise."""
     repository = _PACKAGE.parents[1]
     return repository if (repository / "CMakeLists.txt").is_file() else None
 
@@ -100,7 +100,7 @@ def _find(name: str) -> Path:
 
 @lru_cache(maxsize=1)
 def _expect_processor(part: Path) -> None:
-    """Raises UnavailableError if this processor lacks instructions that the package's native parts consist of."""
+    """Raises UnavailableError if this processor lacks instructions that the package's native parts use."""
     flags = processor_flags(Path("/proc/cpuinfo"))
     if lacking := sorted(_PROCESSOR_FLAGS - flags) if flags else []:
         what = f"{part} is for x86-64-v3 processors; this one has no {', '.join(lacking)}"
@@ -117,7 +117,7 @@ def processor_flags(cpuinfo: Path) -> set[str]:
 
 
 def _how_to_get() -> str:
-    set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that has it"
+    set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that contains it"
     if _repository() is None:
         what = "this package has no native parts: install the wheel for Linux on x86-64"
         return f"{what}, or build them from the sources and {set_folder}"

@@ -22,7 +22,7 @@ def root() -> Path:
 
 
 def find_library(name: str) -> Path | None:
-    """The file that the dynamic loader would most likely load for `name` (a soname or its stem ending in .so)."""
+    """The file that the dynamic loader would most likely load for `name` (a soname or its stem ending in .so), or None."""
     folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     for folder in [*map(Path, folders), root() / "lib"]:
         if (folder / name).exists():
@@ -36,7 +36,7 @@ def _from_loader_cache(name: str) -> Path | None:
     return Path(match.group(1)) if match else None
 
 
-@lru_cache(maxsize=1)  # the gate selects a device for each of its many runs
+@lru_cache(maxsize=1)  # cached because the gate selects a device for each of its many runs
 def _loader_cache() -> str:
     for ldconfig in ("ldconfig", "/sbin/ldconfig"):
         try:
@@ -54,7 +54,7 @@ def has_model_interface(runtime: Path) -> bool:
 
 
 def find_program(name: str) -> Path | None:
-    """A ROCm program on PATH or in ROCm's installation prefix."""
+    """A ROCm program on PATH or in ROCm's installation prefix; None if it is in neither."""
     found = shutil.which(name) or shutil.which(name, path=str(root() / "bin"))
     return Path(found) if found else None
 

@@ -24,7 +24,7 @@ _REMOVE_SECONDS = 5.0
 _LEAST_BYTES = 1 << 16  # less free space than this counts as none
 _SIGNATURES = ("profile.json", "summary.json")  # either file marks a directory as an earlier run, which may be replaced
 
-# Any other operating system error while a run directory grows is a defect of this program, not of its environment.
+# Errors that the environment causes. Any other operating system error while a run directory grows is a defect of this program.
 _OUTPUT_TROUBLE = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY,
     errno.ENAMETOOLONG,
@@ -33,7 +33,7 @@ _OUTPUT_TROUBLE = {
 
 @contextlib.contextmanager
 def growing(destination: Path) -> Iterator[Path]:
-    """Yield an empty directory; move it to `destination` on a normal end, replacing an earlier run, and remove it otherwise.
+    """Yield a new directory; move it to `destination` on success, replacing an earlier run, and remove it otherwise.
 
     Raises OutputError if the directory cannot be written, or if `destination` exists and is not an earlier run.
     """
@@ -109,7 +109,7 @@ def _clear_abandoned(destination: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Delete the directory, even while the trace writer of a killed program is still adding files on its way out."""
+    """Delete the directory, even while the trace writer of a killed program is still adding its last files."""
     deadline = time.monotonic() + _REMOVE_SECONDS
     while directory.exists() and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)
@@ -137,7 +137,7 @@ def _output_errors(destination: Path) -> Iterator[None]:
 def _cannot_write(destination: Path, error: OSError) -> OutputError:
     return OutputError(
         f"{destination} cannot be written ({error.strerror or error})",
-        "free some space or choose a folder that you may write to with -o",
+        "free some space, or use -o to choose a folder that you can write to",
     )
 
 

@@ -69,7 +69,7 @@ def test_the_greatest_of_several_values_is_known_only_if_all_are():
     "cycles, waves, rounds, value, reason",
     [
         (8000.0, 4.0, 2.0, 2000.0, None),
-        (8000.0, 4.0, 1.9, None, "all waves start at once, or nearly: their start-up is paid for only once"),
+        (8000.0, 4.0, 1.9, None, "all or nearly all waves start at once, so their start-up costs time only once"),
         (0.0, 4.0, 2.0, None, "no waves were counted"),
         (8000.0, 0.0, 2.0, None, "no waves were counted"),
         (8000.0, None, 2.0, None, "no such counter is known"),

@@ -77,7 +77,7 @@ def test_ranks_repeats_and_passes(origins, found):
 def test_without_a_run_free_of_counters_a_pass_provides_the_times():
     found, notes = ranks([run("a0", counted=True), run("a1_0", None, LATER, counted=True)])
     assert [(one.base.path.name, len(one.counters)) for one in found] == [("a0", 1)]
-    assert notes == ["a0 was collected with counters, and no run without: its times are those of a profiled run"]
+    assert notes == ["a0 was collected with counters, and there is no run without them: its times are those of a profiled run"]
     assert ranks([run("a0")])[1] == []
 
 

@@ -42,7 +42,7 @@ def test_an_allocation_that_only_pads_up_to_the_limit_of_lds_is_no_limit(tmp_pat
     assert (found.occupancy.resident_waves_per_cu, found.occupancy.limited_by) == (12, ["LDS"])
     first = found.occupancy.lifts[0]
     assert [change.resource for change in first.changes] == ["LDS"]
-    assert any("136 VGPRs are what the compiler allocates" in note for note in found.occupancy.notes)
+    assert any("the compiler allocates 136 VGPRs" in note for note in found.occupancy.notes)
 
 
 @pytest.mark.parametrize("arch, accum", [(64, 64), (64, 80), (128, 16)])

@@ -137,7 +137,7 @@ def test_effects_by_hand():
     assert [tuple(one.values()) for one in b["values"]] == [("1", 2, 2.0, 4.0), ("2", 0, None, None), ("x", 1, 3.0, 3.0)]
     assert _effects(document(result(FEW[:1])), ["a", "b"]) == []  # one value has no effect
     (share, _) = _effects(found.model_copy(update={"importance": {"a": 0.25, "b": 0.75}}), ["a", "b"])
-    assert (share["title"], share["share"]) == ("b: 75% of what parameters explain", 0.75)
+    assert (share["title"], share["share"]) == ("b: 75% of what the parameters explain", 0.75)
     assert _evaluation(2, found.evaluations[1]) == {
         "number": 2, "values": {"a": 1, "b": 2}, "ms": None, "cv": None, "status": FAILED, "unstable": False, "reason": "<b>&",
     }  # fmt: skip

@@ -72,5 +72,5 @@ def test_the_best_is_built_again_for_the_target(profiled, tmp_path):
 
 
 def test_a_build_that_now_fails_is_reported(profiled):
-    with pytest.raises(NothingRanError, match="when the best was built again"):
+    with pytest.raises(NothingRanError, match="when the best was rebuilt"):
         profiled(f"{sys.executable} -c 'raise SystemExit(3)'")

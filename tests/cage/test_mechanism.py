@@ -81,4 +81,4 @@ def test_the_gate_refuses_to_run_without_a_cage_or_reports_that_it_did(native_di
     assert b"not confined by a cage" in trusted.stderr, trusted
     assert trusted.status == 0, trusted
     steps = {step["step"]: step for step in json.loads(trusted.stdout)["steps"]}
-    assert trusted.status == 0 and steps["application"]["evidence"]["cage"] == "none, as asked for"
+    assert trusted.status == 0 and steps["application"]["evidence"]["cage"] == "none, as requested"

@@ -239,8 +239,8 @@ OTHER_COMMAND = "UPDATE rocpd_info_process SET command = './app 2'"
     "work, statement, words",
     [
         ([Dispatch("k", 0, 3000)], OF_100, "k takes 32 VGPRs in one and 100"),
-        ([Dispatch("k", 0, 3000, grid=512)], "SELECT 1", "k was launched with other grids"),
-        ([Dispatch("k2", 0, 3000)], "SELECT 1", "each has kernels that the other has not: k is only in one.db"),
+        ([Dispatch("k", 0, 3000, grid=512)], "SELECT 1", "k was launched with different grids"),
+        ([Dispatch("k2", 0, 3000)], "SELECT 1", "each has kernels that the other lacks: k is only in one.db"),
         ([Dispatch("k", 0, 3000), Dispatch("l", 4000, 5000)], "SELECT 1", "only two.db launched l"),
         ([Dispatch("k", 0, 3000)], OTHER_COMMAND, "one is of ./app, the other of ./app 2"),
     ],
@@ -296,7 +296,7 @@ def test_a_gpu_that_only_one_rank_uses(analyzed, tmp_path):
         connection.execute("""ALTER TABLE rocpd_info_process ADD environment TEXT DEFAULT '{"PMI_RANK": "1"}'""")
     found = analyzed("one.db", "two.db", "--gpu", "1")
     assert [one["rank"] for one in found["summary"]["ranks"]] == [1]
-    assert any("rank 0 is left out: there is no GPU 1" in note for note in found["summary"]["notes"])
+    assert any("rank 0 is omitted: there is no GPU 1" in note for note in found["summary"]["notes"])
 
 
 def suffixed(path: Path, suffixes: list[str]) -> Path:

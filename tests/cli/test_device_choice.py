@@ -13,7 +13,7 @@ import pytest
         ("mi300a:0", "there can be 1 to 4 of them"),
         ("gfx942:", "there can be 1 to 4 of them"),
         ("gfx942:two", "there can be 1 to 4 of them"),
-        ("hardware:2", "only software devices can be counted"),
+        ("hardware:2", "only software devices accept a number"),
         ("gfx900:2", "'gfx900' is not one of"),
     ],
 )

@@ -41,7 +41,7 @@ def test_an_invalid_regular_expression_is_reported_before_anything_runs(rocm_per
 def test_every_command_describes_it_alike(rocm_perf, command):
     text = " ".join(rocm_perf(command, "--help").stdout.split())
     assert "-k, --kernel REGEX" in text
-    assert "a Python regular expression, found anywhere in the demangled or mangled name." in text
+    assert "a Python regular expression, matched anywhere in the demangled or mangled name." in text
 
 
 @pytest.mark.parametrize("pattern", ["softmax_naive", "(?i:SOFTMAX_N)aive", "^_Z13softmax_naive", r"\Asoftmax_(?=n)"])

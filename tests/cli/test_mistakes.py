@@ -48,7 +48,7 @@ def said(rocm_perf, tmp_path):
         (
             ["prompt", "python3", "s.py"],
             2,
-            "python3 is Python, and this changes kernels in HIP sources; for a Triton function, name it with --triton",
+            "python3 is Python, but this command changes kernels in HIP sources; for a Triton function, name it with --triton",
         ),
         (["optimize", "python3", "s.py", "--dry-run"], 2, "--auto-approve or --dry-run"),
         (

@@ -37,7 +37,7 @@ NOT_OURS = [("-q",), ("2",), ("--json", "2"), ("--other",), ("--json", "--other"
 def test_nothing_but_options_of_rocm_perf_after_a_program(behind, capsys):
     found = taken("./app", *behind)
     assert found["program"] == ("./app",) and (found["json"] or found["runs"] == 2)
-    assert f"rocm-perf: {shlex.join(behind)}, after the program, is taken for rocm-perf's" in capsys.readouterr().err
+    assert f"rocm-perf: {shlex.join(behind)}, after the program, is taken as rocm-perf's" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("behind", NOT_OURS)
@@ -102,5 +102,5 @@ def test_the_written_form_of_llm_optimize(rocm_perf, repository, tmp_path, hipcc
     (tmp_path / "app.cu").write_text((repository / "tests" / "llm" / "program.hip").read_text())
     model = {"ROCM_PERF_PROVIDER": "command", "ROCM_PERF_MODEL": "sh -c 'cat >/dev/null; echo no code'"}
     done = rocm_perf("llm-optimize", "app.cu", "./app", "--auto-approve", environment=model)
-    assert "--auto-approve, after the program, is taken for rocm-perf's" in done.stderr
+    assert "--auto-approve, after the program, is taken as rocm-perf's" in done.stderr
     assert done.returncode == 49 and "answers could be judged" in done.stderr, done.stderr

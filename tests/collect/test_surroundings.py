@@ -69,7 +69,7 @@ def test_a_limit_on_the_address_space(testbed, command):
     options = ["--kernel", "x"] if command == "isolate" else []
     words = [sys.executable, "-m", "rocm_perf_lab", command, "--device", "gfx942", *options, testbed("vcopy")]
     done = subprocess.run(words, preexec_fn=limited, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 72 and "needs 384 GiB of addresses, and the limit is 8192 MiB" in done.stderr, done.stderr
+    assert done.returncode == 72 and "needs 384 GiB of address space, and the limit is 8192 MiB" in done.stderr, done.stderr
 
 
 def test_the_recommended_limit_is_enough(testbed):

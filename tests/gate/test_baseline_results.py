@@ -24,7 +24,7 @@ NUMBERS = np.arange(1, 9, dtype=np.float32)
 LAYOUT = TypeLayout("float", 4, (Leaf("", 0, "float32"),))
 BUFFERS = [Buffer("in", "in", IN, LAYOUT, 8), Buffer("out", "out", OUT, LAYOUT, 8)]
 LARGER = "dropped: it fails with a size that is larger than the buffers were made for"
-OUTSIDE = "dropped: the baseline itself depends on what lies outside its buffers on it"
+OUTSIDE = "dropped: with these inputs, the baseline itself depends on what lies outside its buffers"
 POISONED = ["captured inputs, outputs filled with 0xa5", "captured inputs, outputs filled with 0xff"]
 
 

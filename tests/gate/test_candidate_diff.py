@@ -85,10 +85,10 @@ def test_the_parameters_of_a_new_function_are_not_judged_and_may_not_promise():
 @pytest.mark.parametrize(
     "body, refused",
     [
-        ("auto f = &another; p[0] = f != nullptr;", "refers to the kernel another, which is not its own"),
+        ("auto f = &another; p[0] = f != nullptr;", "refers to a different kernel, another"),
         ("int* __restrict__ q = p;\n int* __restrict__ r = p; q[0] = r[1];", "line 9 makes q restrict"),
-        ("auto f = &other; p[0] = f != nullptr;", "refers to the kernel other, which is not its own"),
-        ("__device__ int g(int); p[0] = g(n);", "declares the function g in another's body"),
+        ("auto f = &other; p[0] = f != nullptr;", "refers to a different kernel, other"),
+        ("__device__ int g(int); p[0] = g(n);", "declares the function g in another function's body"),
         ("p[0] = n;", "nothing was changed"),
     ],
 )

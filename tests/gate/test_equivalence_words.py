@@ -27,7 +27,7 @@ def words(captures, unproven=(), computes=True, **options) -> str:
     [((), ""), (["`n`"], "; unproven: `n`"), (["`n`", "`m`"], "; unproven: `n`, `m`")],
 )
 def test_what_is_unproven_is_named_if_there_is_something(unproven, said):
-    exact = "bit for bit but for signs of NaNs"
+    exact = "bit for bit except for the signs of NaNs"
     assert words([launch("equal", "differs", "equal"), launch("equal", "no race")], unproven) == (
         f"the same memory in all 3 cases, {exact}; {SIZES}{said}"
     )
@@ -36,10 +36,10 @@ def test_what_is_unproven_is_named_if_there_is_something(unproven, said):
 @pytest.mark.parametrize(
     "options, computes, said",
     [
-        ({}, True, "bit for bit but for signs of NaNs"),
+        ({}, True, "bit for bit except for the signs of NaNs"),
         ({}, False, "bit for bit"),
         ({"ulps": 4}, False, "floating-point numbers within 4 ULP"),
-        ({"level": "sampled"}, False, "bit for bit (level sampled: of one dispatch, without other orders of waves)"),
+        ({"level": "sampled"}, False, "bit for bit (level sampled: one dispatch, no other orders of waves)"),
     ],
 )
 def test_how_exactly_it_was_compared(options, computes, said):

@@ -83,7 +83,7 @@ def test_a_promise_of_the_baseline_is_not_a_new_one(promised, old, new):
     ],
 )
 def test_anything_else_is_not_allowed(promised, head, said):
-    expected = f"the head of k has {said}: beyond __restrict__, launch bounds and const it must stay as it is"
+    expected = f"the head of k has {said}: except for __restrict__, launch bounds and const, it must not change"
     assert promised(head) == expected
 
 

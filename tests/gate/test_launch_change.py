@@ -377,7 +377,7 @@ def test_a_grid_for_the_captured_size_alone_is_refused(judged, launch):
 
 def test_a_launch_that_overflows_for_larger_sizes_is_refused(judged):
     rejection = judged("doubled", changed((DOUBLED, "<<<n * 1000000 / 125000000 + (n + 127) / 128, 128>>>"))).rejection
-    assert rejection.step == "source" and "int does not hold" in rejection.reason, rejection
+    assert rejection.step == "source" and "int cannot hold" in rejection.reason, rejection
 
 
 def test_a_launch_that_hip_refuses_is_refused(judged):

@@ -44,7 +44,7 @@ def test_a_new_directive_that_reads_or_hides_something_is_refused(directive):
     shown = " ".join(directive.split("\n")[0].split())[:80]
     with pytest.raises(NotAllowed) as refused:
         expect_no_new_directive(BASELINE, candidate)
-    said = "a preprocessor directive that has other files read, or may hide one"
+    said = "a preprocessor directive that reads other files, or may hide one that does"
     assert str(refused.value) == f"line 6 is `{shown}`, {said}"
 
 

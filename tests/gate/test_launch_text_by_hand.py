@@ -109,7 +109,7 @@ def test_a_rule_takes_its_arguments_from_the_dispatch_and_what_is_laid_over_it(c
     assert rule.launch(capture, [(0x8FFE, b"\0\0" + n_bytes(640)), (0x9004, b"\1")]).groups == (10, 1, 1)
     assert rule.launch(capture, [(0x9004, b"\1"), (0x8FFC, bytes(4))]).groups == (4, 1, 1)
     other = LaunchRule(shape("n / 32 , 32"), ((0, 4),)).as_captured(capture)
-    assert other == "the source gives 8 workgroups of 32, and 4 workgroups of 64 was launched"
+    assert other == "the source gives 8 workgroups of 32, but the dispatch had 4 workgroups of 64"
     with pytest.raises(NoValue, match="n has a different size in the kernel's arguments"):
         LaunchRule(shape("n , 64"), ((0, 8),)).launch(capture)
     assert "workgroups of 2048" in LaunchRule(shape("1 , 2048"), ()).as_captured(capture)

@@ -141,7 +141,7 @@ CHEATS = {
         BY_WAVES,
         {"run.hip": '#include "/etc/hostname"\n' + beside(RUN)},
         "source",
-        "has other files read",
+        "reads other files",
     ),
     "a file that is not there": (BY_WAVES, {"none.hip": beside(RUN)}, "source", "cannot be read"),
     "a call in the launch": (BY_WAVES, launched("printf() + rows, 256"), "source", ".hip has a shape with `printf`"),

@@ -46,17 +46,17 @@ def test_the_target_its_descriptor_and_new_functions_may_differ(compared):
 @pytest.mark.parametrize(
     "changed, said",
     [
-        (replace(BASELINE["f"], size=9), "the function f has other size or kind: it is not part of the kernel"),
-        (replace(BASELINE["f"], linkage="weak"), "the function f has other linkage: it is not part of the kernel"),
-        (replace(BASELINE["f"], content=b"s_nop  0"), "the function f has other bytes: it is not part of the kernel"),
+        (replace(BASELINE["f"], size=9), "the function f has a different size or kind: it is not part of the kernel"),
+        (replace(BASELINE["f"], linkage="weak"), "the function f has different linkage: it is not part of the kernel"),
+        (replace(BASELINE["f"], content=b"s_nop  0"), "the function f has different bytes: it is not part of the kernel"),
         (
             replace(BASELINE["f"], references=((0, "10 k"),)),
-            "the function f has other references: it is not part of the kernel",
+            "the function f has different references: it is not part of the kernel",
         ),
-        (replace(BASELINE["v"], writable=False), "the variable v has other size or kind: it is not part of the kernel"),
-        (replace(BASELINE["m.kd"], content=b"DATA"), "the descriptor m.kd has other bytes: it is not part of the kernel"),
-        (data("w", True), "the variable w was added, which outlives a launch"),
-        (data(".L2", True), "the variable .L2 was added, which outlives a launch"),
+        (replace(BASELINE["v"], writable=False), "the variable v has a different size or kind: it is not part of the kernel"),
+        (replace(BASELINE["m.kd"], content=b"DATA"), "the descriptor m.kd has different bytes: it is not part of the kernel"),
+        (data("w", True), "the variable w, which outlives a launch, was added"),
+        (data(".L2", True), "the variable .L2, which outlives a launch, was added"),
         (data("n.kd"), "the kernel n was added"),
     ],
 )
@@ -66,7 +66,7 @@ def test_anything_else_is_named(compared, changed, said):
 
 def test_what_was_removed_is_named_as_such(compared):
     assert compared({name: one for name, one in BASELINE.items() if name != "v"}).complaint.startswith(
-        "the variable v was removed"
+        "the variable v, which outlives a launch, was removed"
     )
 
 

@@ -94,7 +94,7 @@ def test_all_captures_are_timed_and_then_other_inputs_of_the_first(checked):
         (
             (0.92, 0.92),
             {"concern": "it spills"},
-            ("rejected", f"8.00% {MODELLED}, and it spills: that needs 10% of the time saved to make up for it"),
+            ("rejected", f"8.00% {MODELLED}, and it spills: at least 10% of the time must be saved to make up for it"),
         ),
         ((0.875, 0.875), {"concern": "it spills"}, ("passed", f"12.50% {MODELLED}")),
     ],

@@ -112,7 +112,7 @@ def test_memory_that_varies_between_runs_is_named_and_pointers_to_moved_memory_a
         cheat = judge.judge(remembering(body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n")).encode())
     assert verdict.accepted, verdict.rejection
     left = next(one.evidence.unproven for one in verdict.steps if one.step == "equivalence")
-    assert left[0] == "launches with `out = in` (with both in the same memory it leaves something else there)"
+    assert left[0] == "launches with `out = in` (if both point to the same memory, it leaves different contents there)"
     # The time itself, and the buffer that HIP copied it through.
     assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left[1:]] == [
         f"{memory} at PLACE (not compared in the program: its contents vary from run to run)"

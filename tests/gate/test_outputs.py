@@ -184,7 +184,7 @@ def test_the_regions_that_a_kernel_changed(left):
 def test_a_region_that_only_one_of_them_changes_is_named_by_its_buffers(left):
     both = {ONE: SMALL, TWO: SMALL, THREE: SMALL}
     found = difference(left(both), left({ONE: SMALL}), PLACES)
-    assert found.reason == "the candidate leaves the region at 0x2000 (of two, rest) as it was, where the baseline writes"
+    assert found.reason == "the candidate leaves the region at 0x2000 (of two, rest) unchanged, but the baseline writes to it"
     found = difference(left({TWO: SMALL}), left(both), PLACES)
     assert found.reason == "the candidate writes to the region at 0x1000, which the baseline does not change"
     found = difference(left({ONE: SMALL, TWO: SMALL}), left({ONE: SMALL, THREE: SMALL}), PLACES)

@@ -62,7 +62,7 @@ CHEATS = {
     "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define", 1), NONE, "is not part of shift", SOURCE),
     "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
     "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
-    "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out of the same a, as line .* calls launch", OVERLAPPING),
+    "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out from the same a, as line .* calls launch", OVERLAPPING),
     "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all of its launches are known", SOURCE + "auto pointer = shift;\n"),
     "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
     "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
@@ -90,7 +90,7 @@ APART = {
 }  # fmt: skip
 # name -> (calls in main, text before it, words of the reason)
 SHARED = {
-    "a caller with one buffer": ("launch((float*)a, (float*)b, (float*)a + 4, 40);", "", "in and out of the same a, as line .* calls launch"),
+    "a caller with one buffer": ("launch((float*)a, (float*)b, (float*)a + 4, 40);", "", "in and out from the same a, as line .* calls launch"),
     "a caller's caller": ("twice((float*)a, (float*)b, (float*)a);", "static void twice(float* x, float* y, float* z) { launch(x, y, z, 4); }\n", "the same a, as line .* calls launch, as line .* calls twice"),
     "a copy": ("void* copy = a; launch((float*)a, (float*)b, (float*)copy, 4);", "", "the same a"),
     "a copy that is made later": ("void* copy = nullptr; for (int i = 0; i < 2; ++i, copy = a) launch((float*)a, (float*)b, (float*)copy, 4);", "", "the same a"),
@@ -99,7 +99,7 @@ SHARED = {
     "a buffer that a function keeps": ("launch(kept(), (float*)b, kept(), 4);", "static float* kept() { static float* m; if (!m) hipMalloc((void**)&m, 64); return m; }\n", "the same m"),
     "a variable of the file": ("x = (float*)a; launch(x, (float*)b, (float*)a, 4);", "static float* x;\n", "the same a"),
     "a parameter that is assigned": ("other((float*)a, (float*)b, (float*)c);", "static void other(float* x, float* y, float* z) { z = x; launch(x, y, z, 4); }\n", "the same a"),
-    "a distance": ("launch((float*)a, (float*)b, (float*)c + ((float*)a - (float*)c), 4);", "", "made of a distance"),
+    "a distance": ("launch((float*)a, (float*)b, (float*)c + ((float*)a - (float*)c), 4);", "", "computed from a distance between pointers"),
     "a member": ("Two two{(float*)a, (float*)a}; launch(two.x, (float*)b, two.y, 4);", "struct Two { float *x, *y; };\n", "cannot be followed"),
     "an element": ("float* all[2] = {(float*)a, (float*)a}; launch(all[0], (float*)b, all[1], 4);", "", "cannot be followed"),
     "what a pointer points to": ("float** p = (float**)&a; launch(*p, (float*)b, (float*)a, 4);", "", "cannot be followed|may change"),

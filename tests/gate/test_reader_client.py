@@ -73,7 +73,7 @@ def test_other_files_are_told_with_both_texts(reader, tmp_path):
 
 
 def test_without_an_answer_the_candidate_is_refused(reader):
-    assert reader(READY, None, seconds=3)[0].change(b"") == "it cannot be read within 30 s and the cage's memory"
+    assert reader(READY, None, seconds=3)[0].change(b"") == "it cannot be read within 30 s and the cage's memory limit"
 
 
 def test_a_baseline_that_cannot_be_read_is_an_error(reader):

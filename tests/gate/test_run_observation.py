@@ -24,8 +24,8 @@ def kernel(*texts: str) -> dict[str, SymbolContent]:
 
 
 RELEASE, ACQUIRE = "buffer_wbl2 sc1", "buffer_inv sc1"
-STORES = "it no longer makes its stores visible to other workgroups, as the baseline does by `buffer_wbl2 sc1`"
-LOOKS = "it no longer looks for what other workgroups have stored, as the baseline does by `buffer_inv sc1`"
+STORES = "it no longer makes its stores visible to other workgroups, as the baseline does with `buffer_wbl2 sc1`"
+LOOKS = "it no longer looks for what other workgroups have stored, as the baseline does with `buffer_inv sc1`"
 PLAIN = "s_endpgm"
 
 

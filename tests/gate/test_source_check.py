@@ -382,4 +382,4 @@ def test_no_directive_makes_the_compiler_read_a_file(directive):
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
     with Reader(baseline, seconds=30) as reader:
         answer = reader.change(replaced(("int main", f"{directive}\nint main")).encode())
-    assert "a preprocessor directive that has other files read, or may hide one" in answer
+    assert "a preprocessor directive that reads other files, or may hide one that does" in answer

@@ -390,7 +390,7 @@ def test_an_accepted_program_is_the_next_baseline_but_for_its_output(application
     [
         (1.0, 0.5, "passed", f"{SAME_OUTPUT}, 75.00% of the kernel's time saved there"),
         (3.5, 0.5, "rejected", "it saves 50.00% of the kernel's time when replayed and 12.50% in the program"),
-        (None, 0.5, "rejected", "the program has no times of the kernel's dispatches, although a gain is claimed"),
+        (None, 0.5, "rejected", "no dispatch of the kernel was timed in the program, although a gain is claimed"),
     ],
 )  # fmt: skip
 def test_the_gain_is_seen_in_the_program(checked, after, saved, outcome, said):

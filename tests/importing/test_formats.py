@@ -193,7 +193,7 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path):
     ("name", "content", "said"),
     [
         ("a.pftrace", b"\n\x12", "a Perfetto trace"),
-        ("a_kernel_stats.csv", b'"Name","Calls"\n', "statistics without single dispatches"),
+        ("a_kernel_stats.csv", b'"Name","Calls"\n', "statistics without individual dispatches"),
         ("a.csv", b"a,b\n1,2\n", "not those of rocprofv3"),
         ("a.json", b"[]", "that rocprofv3 did not write"),
         ("a.json", b'{"rocprofiler-sdk-tool": [{"meta', "not a complete JSON file"),

@@ -60,7 +60,7 @@ WRONG = {
     "an assignment": ("<<<rows = 1, 64>>>", "has `= 1, 64`"),
     "a string": ('<<<rows, "64">>>', 'has `"64"`'),
     "code behind it": ("<<<rows, 64>>>(in, out, rows, width); abort()", "has no launch"),
-    "a pointer": ("<<<in, 64>>>", "passes in not as a plain integer variable"),
+    "a pointer": ("<<<in, 64>>>", "does not pass in as a plain integer variable"),
 }
 
 

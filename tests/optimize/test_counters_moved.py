@@ -43,7 +43,7 @@ def test_the_cycles_add_up():
     [
         ({}, "loads are the same (SQ_INSTS_VMEM_RD) and a read beyond L2 takes as long as before", "fewer vector loads"),
         ({"TCC_EA0_RDREQ_LEVEL_sum": 550_000.0}, f"takes 10.0% longer .*: {OVERLAP}", "fewer vector"),
-        ({"TCC_EA0_RDREQ_LEVEL_sum": 300_000.0}, "but a read beyond L2 takes 40.0% less long", OVERLAP),
+        ({"TCC_EA0_RDREQ_LEVEL_sum": 300_000.0}, "but a read beyond L2 takes 40.0% less time", OVERLAP),
         ({"SQ_INSTS_VMEM_RD": 500.0}, r"50% fewer vector loads .* for the same lines from L2", OVERLAP),
         ({"SQ_INSTS_VMEM_RD": 500.0, "TCP_TCC_READ_REQ_sum": 2000.0}, "50% fewer .* for 50.0% fewer lines", OVERLAP),
         ({"TCC_EA0_RDREQ_sum": 800.0, "TCC_EA0_RDREQ_LEVEL_sum": 400_000.0}, "20% fewer reads beyond L2", OVERLAP),
@@ -61,7 +61,7 @@ def test_nothing_is_said_about_counters_that_were_not_collected():
     text = why(("TCC_EA0_RDREQ_LEVEL_sum",), **LESS)
     assert "either more are in flight at once, or each takes less time" in text
     assert "the counters do not show" in why(("SQ_INSTS_VMEM_RD",), **LESS)
-    assert explanation({}) == explanation({"SQ_INSTS": (10.0, 5.0)}) and "no counter tells" in explanation({})
+    assert explanation({}) == explanation({"SQ_INSTS": (10.0, 5.0)}) and "no counter shows" in explanation({})
 
 
 def test_waits_are_not_the_reason_where_the_saved_cycles_are_not_waits():

@@ -38,7 +38,7 @@ def test_an_accepted_change_is_shown_with_its_steps_counters_and_times():
     assert "Baseline runtime      2.000000 ms  in the program's kernels, modelled with the parameters 0123" in said
     assert "Iteration 1 runtime   1.500000 ms  unroll the loop of line 7 by 4" in said
     assert "Improvement           25.0%" in said and "Stopped               ended at --max-iters 1" in said
-    assert said[-1] == "Accepted (modelled: of the software device's timing model, not of a GPU)"
+    assert said[-1] == "Accepted (modelled: times of the software device's timing model, not of a GPU)"
 
 
 def test_where_nothing_was_accepted_each_reason_is_given():

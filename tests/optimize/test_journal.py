@@ -60,5 +60,5 @@ def test_an_incomplete_line_counts_as_damage(tmp_path):
     Journal(tmp_path).append(Step(word="first"))
     with (tmp_path / FILE).open("a") as file:
         file.write('{"number": 1, "event": "verdict", "baseline": "x"}\n')
-    with pytest.raises(OutputError, match="damaged in its line 2, verdict"):
+    with pytest.raises(OutputError, match="damaged in line 2, verdict"):
         Entries(tmp_path).of(VerdictLine)

@@ -176,7 +176,7 @@ def test_a_budget_ends_a_run_with_the_changes_accepted_so_far(folder, until):
         outcome.final_ms
         == TIMES[backend.read((folder / "program.optimized.hip").read_bytes()).text if outcome.written else ORIGINAL]
     )
-    if outcome.stop != f"the budget of {until} s is used":
+    if outcome.stop != f"the budget of {until} s is used up":
         assert until > 8 and outcome.final_ms == 5.0
     else:
         assert outcome.final_ms > 5.0 or outcome.iterations

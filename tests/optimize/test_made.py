@@ -12,15 +12,15 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.compile import SourceBuilder
 
-REMOVED = "a link, pipe, socket or device file is removed"
+REMOVED = "links, pipes, sockets and device files are removed"
 CUT = "it is not a whole ELF file ("
 NOISE = r"""{ printf '\177ELF\2\1\1'; head -c 200 /dev/zero | tr '\0' '\377'; } > "$out" """
 ENDINGS = {
-    "nothing": (":", "made no file where -o says"),
+    "nothing": (":", "made no file at the path given by -o"),
     "a pipe": ('mkfifo "$out"', REMOVED),
     "a link": ('ln -s /etc/passwd "$out"', REMOVED),
-    "a folder": ('mkdir "$out"', "made a folder where -o says"),
-    "a sparse file": ('truncate -s 3900M "$out"', "made a file of 3.8 GiB, and 1 GiB is the most that is read"),
+    "a folder": ('mkdir "$out"', "made a folder at the path given by -o"),
+    "a sparse file": ('truncate -s 3900M "$out"', "made a file of 3.8 GiB, but at most 1 GiB can be read"),
     "the beginning of an ELF file": (r'printf "\177ELF\2\1\1" > "$out"', CUT + "it ends within its first header)"),
     "an ELF file with noise": (NOISE, CUT),
     "many files": ('mkdir "$out.d"; cd "$out.d"; seq 110000 | xargs touch; sleep 20', "made more than 100,000 files"),

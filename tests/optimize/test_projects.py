@@ -181,7 +181,7 @@ def test_a_header_whose_launch_means_something_else_in_another_unit(tmp_path, mo
     target = find_build_target(("./program",), Path("kernel.h"), f"{COMMAND} main.hip other.hip -o program")
     source = target.read()
     (answer,) = wave_per_row.propose(source, source.kernel("sums"), ())
-    assert isinstance(answer, Refusal) and "has not the same shape in all units" in answer.reason
+    assert isinstance(answer, Refusal) and "has different shapes in different units" in answer.reason
 
 
 def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):

@@ -182,7 +182,7 @@ def test_values_that_were_not_collected_are_called_unknown(folder, prompt, found
             database.execute(f"DELETE FROM {table}")
     rocm_perf_in(tmp_path, "analyze", "bare.db", "-o", "bare")
     text = prompt("--profile", tmp_path / "bare")["text"]
-    assert "its place under the roof is not known: no counters were collected" in text.lower() and "| HBM |" not in text
+    assert "its position under the roof is not known: no counters were collected" in text.lower() and "| HBM |" not in text
     assert "Not known for HBM, MALL, L2, L1, LDS: no counters were collected." in text.replace("the ridge, ", "")
     assert "could not be judged: no counters were collected" in text and "Not known: no thread trace was made." in text
     assert found["text"].split("## Source")[1] == text.split("## Source")[1]

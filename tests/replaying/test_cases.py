@@ -44,7 +44,7 @@ def test_each_case_has_its_own_inputs_and_a_fault_ends_only_its_own(copy, tmp_pa
 
 
 def test_an_overlay_outside_of_all_regions_is_refused(copy):
-    with pytest.raises(UsageError, match="in no captured region"):
+    with pytest.raises(UsageError, match="neither in a captured data region"):
         replay(copy[0], overlays=[(0x1000, b"12345678")], iterations=1, device="gfx942")
 
 

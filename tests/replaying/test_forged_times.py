@@ -103,5 +103,5 @@ def test_times_that_contradict_each_other_are_refused(milliseconds, kernel, host
 
 def test_no_kernel_takes_longer_than_the_host_waits(milliseconds):
     after = (3_000_000_000, 3_000_000_001)
-    assert "longer than the host has waited" in milliseconds(BEFORE, (2000, 2_000_002_000), after, 1990.0 / 1.02)
+    assert "longer than the host waited" in milliseconds(BEFORE, (2000, 2_000_002_000), after, 1990.0 / 1.02)
     assert float(milliseconds(BEFORE, (2000, 2_000_002_000), after, 1990.0)) == pytest.approx(2000.0)

@@ -127,16 +127,16 @@ def idle(agent: int, fraction: float, **by_cause: int) -> IdleSection:
         ([idle(1, 0.49, host=5)], None),
         (
             [idle(1, 0.5, host=1_000, copy=3_000)],
-            "the GPU ran no kernel for 50.0 % of its span: 3 us of that it waited for copies",
+            "the GPU ran no kernel for 50.0 % of its span: 3 us of it waiting for copies",
         ),
         (
             [idle(1, 0.5, host=1_000), idle(2, 0.75, host=2_000), idle(3, 0.1, host=1)],
-            "GPU agent 2 ran no kernel for 75.0 % of its span: 2 us of that it waited for the host to launch; "
+            "GPU agent 2 ran no kernel for 75.0 % of its span: 2 us of it waiting for the host to launch; "
             "1 other GPU mostly waited as well",
         ),
         (
             [idle(1, 0.9, latency=1_000), idle(2, 0.75, host=2_000), idle(3, 0.6, host=1)],
-            "GPU agent 1 ran no kernel for 90.0 % of its span: 1 us of that it waited for launch and start-up; "
+            "GPU agent 1 ran no kernel for 90.0 % of its span: 1 us of it waiting for launch and start-up; "
             "2 other GPUs mostly waited as well",
         ),
     ],
@@ -154,7 +154,7 @@ def test_how_far_the_time_may_be_off():
     )
     assert found["Time"] == ["modelled; recorded times of such kernels were within ±20.0 % (4 of 5)"]
     assert found["Sample"] == [
-        "observed on some XCDs only: its time is within ±3.0 % of what all would give; "
+        "observed only on some XCDs: its time is within ±3.0 % of the time for all XCDs; "
         "2 counters are estimates, with errors in analysis.json"
     ]
 

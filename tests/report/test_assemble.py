@@ -149,7 +149,7 @@ def test_the_rooflines_of_kernels_that_have_one(monkeypatch, is_wanted):
     of.ceilings = of.total = None
     assert assemble._roofline(of, FurtherRuns(), HEAD).reasons == {
         "ceilings": NO_CEILINGS,
-        "total": "the kernels are the runtime's own, ran on several devices, or on one whose ceilings are not known",
+        "total": "only the runtime's kernels ran, or they ran on several devices or one whose ceilings are not known",
     }
 
 
@@ -178,7 +178,7 @@ def test_what_is_reported_about_a_kernel_with_times(tmp_path):
     assert (kernel.kernel, kernel.dispatches, kernel.time_ms, kernel.durations.max_ns) == ("k", 2, 0.002, 1500)
     assert kernel.critical_path_score == pytest.approx(2000 / 3000) and kernel.counters["SQ_WAVES"] == 16
     assert {name: kernel.reasons[name] for name in ("model_error", "sampling", "thread_trace")} == {
-        "model_error": "times are measured", "sampling": "all of its dispatches were observed as a whole",
+        "model_error": "times are measured", "sampling": "all of its dispatches were observed completely",
         "thread_trace": NOT_MADE,
     }  # fmt: skip
     assert "durations" not in kernel.reasons and [one.kernel for one in documents.roofline.kernels][0] == "k"

@@ -106,9 +106,9 @@ def test_the_three_kernels_that_follow_if_none_dominates(fraction, others, names
     assert report._next_in_line(on_path, dominant) == names
 
 
-RUNTIME_SAID = "fill has 30.0 % of the path; it is passed over, being the HIP runtime's own (fills, copies)"
+RUNTIME_SAID = "fill accounts for 30.0 % of the path; it is skipped, as the HIP runtime's own (fills, copies)"
 COPIES_SAID = "copies are 30.0 % of the path, more than any kernel of the program"
-NOTHING_RUNS = "on most of the path nothing runs"
+NOTHING_RUNS = "nothing runs on most of the path"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_one_symbol_on_the_path():
     }  # fmt: skip
     call = report._symbol_on_path(symbol("hipMemcpy", 1.0, "call", ceiling=None, share=None))
     assert call.kind == "host call" and call.reasons == {
-        "speedup_ceiling": "the symbol is the whole path", "share": "a host call takes no time of the GPU",
+        "speedup_ceiling": "the symbol is the whole path", "share": "a host call takes no GPU time",
     }  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def test_idle_times_of_a_gpu(span, fraction):
     assert found.by_cause_ns == {"host": 250}
     first, second = found.longest
     assert fields(first) == {"start_ns": 5, "duration_ns": 100, "cause": "host", "before": "k", "waited_for": "hipMemcpy"}
-    assert first.reasons == {} and second.reasons == {"waited_for": "the trace knows nothing that it depended on"}
+    assert first.reasons == {} and second.reasons == {"waited_for": "the trace shows nothing on which it depended"}
 
 
 def test_scenarios():
@@ -169,7 +169,7 @@ def test_scenarios():
     }  # fmt: skip
     assert asked.reasons == {}
     assert report._scenario(Scenario(("k",), None, None, 0, None, None, 0.0)).reasons == {
-        "pattern": "tried unasked", "factor": "the kernels take no time", "speedup": "nothing is left of the span",
+        "pattern": "tried by default", "factor": "the kernels take no time", "speedup": "nothing is left of the span",
         "dominant_symbol": "no kernel of the program is on the path",
     }  # fmt: skip
 

@@ -24,7 +24,7 @@ def test_each_pass_with_its_output_or_the_reason_why_there_is_none():
     }  # fmt: skip
     assert (traced.output, traced.kernel, traced.notes, traced.reasons) == ("att", "k()", [], {})
     assert failed.missing == {"C": "it crashed"} and failed.reasons["output"] == "it crashed"
-    assert nothing.reasons == {"output": "nothing came of it"}
+    assert nothing.reasons == {"output": "it produced nothing"}
 
 
 def test_why_there_is_no_roofline():

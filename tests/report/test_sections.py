@@ -136,7 +136,9 @@ def test_a_kernel_under_its_roofs():
         }],
     }  # fmt: skip
     roof.position = None
-    assert sections.roofline("sum()", roof).reasons == {"position": "the kernel counts no operations and moves no bytes"}
+    assert sections.roofline("sum()", roof).reasons == {
+        "position": "the kernel performs no operations that are counted, and moves no bytes"
+    }
     roof.ceiling_ns = missing("no counters")
     assert sections.no_position(roof) == "no counters"
     assert sections.no_position(None) == "no ceilings are known for this device"
@@ -172,7 +174,7 @@ def test_the_verdict_by_counters():
         "latency-bound", "counters", "waves wait", 0.75, "low",
     )  # fmt: skip
     assert found.confidence == 0.123457 and found.undecided == {"under-occupied": "no waves"}
-    assert found.reasons == {"on_full_device": "the verdict is not that the grid is small, by experiments"}
+    assert found.reasons == {"on_full_device": "there is no verdict by experiments that the grid is small"}
     assert found.advice == ["one", LARGER, "two"] and found.remedies == []
     assert [(one.name, one.value, one.counters) for one in found.evidence] == [("wait_fraction", 0.5, ["WAITS", "WAVES"])]
     (factor,) = found.factors
@@ -182,7 +184,7 @@ def test_the_verdict_by_counters():
     assert (first.name, first.score, first.at_least, first.at_most, first.reasons) == ("latency-bound", 0.75, 0.5, 1.0, {})
     assert first.signals[0].name == "wait_fraction" and first.advice == [*WAIT.advice]
     assert (second.score, second.at_least, second.at_most, second.advice) == (None, 0.0, 1.0, [])
-    assert second.reasons == {"score": "the numbers that it is scored by are missing"}
+    assert second.reasons == {"score": "the numbers that determine its score are missing"}
 
 
 def test_the_verdict_by_experiments():

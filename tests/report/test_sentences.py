@@ -33,7 +33,7 @@ def printed(render, *given) -> str:
     "found, timing, words",
     [
         ((1, None, None), "modelled", " (one run, and modelled time is the same in every run)"),
-        ((1, None, None), "measured", " (one run, so that the spread is not known)"),
+        ((1, None, None), "measured", " (one run, so the spread is not known)"),
         ((3, 0.0, "stable"), "modelled", " (the same in all 3 runs, as modelled time should be)"),
         ((3, 0.0, "stable"), "measured", ", the median of 3 runs (spread 0.0 % of the mean: stable)"),
         ((3, 0.03, "stable"), "modelled", ", the median of 3 runs (spread 3.0 % of the mean: stable)"),
@@ -93,8 +93,8 @@ def kernel(advice: list[str], undecided: dict[str, str]) -> KernelAnalysis:
         (
             [],
             {"memory-bound": "counters"},
-            ["collect the missing counters: the end of the whole report says how"],
-            ["collect the missing counters: without them no cause can be named (profile without --no-roofline)"],
+            ["collect the missing counters: the end of the full report says how"],
+            ["collect the missing counters: without them, no cause can be identified (profile without --no-roofline)"],
         ),
     ],
 )

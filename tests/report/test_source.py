@@ -190,9 +190,9 @@ def test_only_source_files_are_read(tmp_path):
     assert [(one.first, one.text) for one in text] == [(1, ["one", "two", "\ufffd[31mthree", ""])]
     reasons = {one.name: one.reasons["excerpts"] for one in found.values() if one.excerpts is None}
     assert reasons == {
-        "secret.txt": "it has no suffix of a source file",
+        "secret.txt": "it does not have the suffix of a source file",
         "large.hip": "it is larger than 4 MiB",
         "pipe.hip": "it is not a file",
         "none.hip": "it cannot be read (No such file or directory)",
-        "\0.hip": "its name is not that of a file",
+        "\0.hip": "its name is not a valid file name",
     }

@@ -70,7 +70,7 @@ def test_how_many_waves_were_traced(waves, words):
 @pytest.mark.parametrize(
     "instructions, left_out, end",
     [
-        ([instruction((0, 7)), instruction()], 0, "Enter to what is waited for."),
+        ([instruction((0, 7)), instruction()], 0, "Enter goes to what is waited for."),
         ([instruction()], 0, "for. The code has no line numbers: compile with -g to see its source."),
         ([instruction((0, 7))], 5, "for. 5 instructions with few cycles are left out."),
     ],

@@ -12,7 +12,7 @@ from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report.schema import Gpu, Tool
 from rocm_perf_lab.report.source import _Files, _kernel, source_document
 
-TOO_MANY = "the kernels with more time have 10,000 instructions already"
+TOO_MANY = "the kernels with more time already have 10,000 instructions"
 COST, OTHER = Cost(8, 100, 60, 20, 0.75), Cost(4, 30, 0, 10, 0.25)
 LOAD, WAIT = (Instruction(text, "a.hip:7", 1, address, COST) for text, address in (("load", 0x10), ("wait", 0x18)))
 

@@ -90,9 +90,9 @@ def test_measured_times_carry_no_such_label_but_say_what_was_inferred(tmp_path):
     text = flat(report(rocpd_database.write(tmp_path / "t.db", work)))
     assert "MODELLED" not in text
     assert "dependencies are inferred" in text
-    assert "one run, so that the spread is not known" in text
+    assert "one run, so the spread is not known" in text
     assert "not judged" in text and "no counters were collected" in text
-    assert "Try collect the missing counters: the end of the whole report says how" in text
+    assert "Try collect the missing counters: the end of the full report says how" in text
 
 
 def test_missing_counters_come_with_the_commands_that_collect_them(tmp_path):
@@ -147,7 +147,7 @@ def test_the_answer_comes_before_everything_that_explains_it(modelled):
 def test_a_gpu_that_mostly_waits_is_part_of_the_answer(tmp_path):
     work = [Dispatch("k", 0, 10_000), Dispatch("k", 90_000, 100_000, depends_on=[(0, "host")])]
     text = flat(report(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED), 400))
-    assert "But the GPU ran no kernel for 80.0 % of its span: 80 us of that it waited for" in text
+    assert "But the GPU ran no kernel for 80.0 % of its span: 80 us of it waiting for" in text
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_the_answer_names_the_idlest_of_many_idle_gpus(tmp_path, gpus, others, n
         )
     answer, rest = report(database, 400).split("Which kernel holds")
     (line,) = re.findall(r"But .*", answer)
-    assert "GPU agent 2 ran no kernel for 90.0 % of its span: 180 us of that it waited for" in line
+    assert "GPU agent 2 ran no kernel for 90.0 % of its span: 180 us of it waiting for" in line
     assert line.endswith(f"; {others} mostly waited as well")
     assert len(re.findall(r"GPU agent \d+ ran no kernel", rest)) == named
     assert re.findall(r"(\S+) more GPUs in dag.json.", rest) == left

@@ -50,7 +50,7 @@ def test_a_row_for_each_kernel_and_one_for_several_together():
         gain("barriers", first.kernel, share=0.0625),
     ]
     said, heads, *found = map(cells, rows(gains, [first, second]))
-    assert said == ["Without a cause of time, by experiments, with the critical path found anew:"]
+    assert said == ["Without a cause of time, by experiments, with the critical path recomputed:"]
     assert heads == ["without", "kernel", "of its time", "of the program's", "then dominates"]
     assert found == [
         ["latency", "sum<int>", "50.0 %", "12.5 %", "scan"],

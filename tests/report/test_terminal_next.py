@@ -47,7 +47,7 @@ def test_each_pass_is_a_command(command, program):
 )
 def test_without_passes_there_is_no_command(timing, target, how):
     (line,) = printed(timing, target=target)[1:]
-    assert line == f"  - collect the missing counters: without them no cause can be named ({how})"
+    assert line == f"  - collect the missing counters: without them, no cause can be identified ({how})"
 
 
 def test_advice_comes_before_counters():

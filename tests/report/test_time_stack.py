@@ -23,7 +23,7 @@ from rocm_perf_lab.report.time_stack import (
 )
 
 LATENCY = "put more loads in flight: unroll, load ahead of use, make each load wider, run more waves"
-REST = "of 1 ms; all of it modelled, in experiments of the software device"
+REST = "of 1 ms; all modelled, in experiments on the software device"
 
 
 def part(name: str, share: float, first: int = 300_000, last: int = 100_000) -> StackPart:
@@ -107,7 +107,7 @@ ERROR = "the model's error for such kernels, "
     [
         (800_000, "modelled", 0.2, None, ""),
         (0, "measured", 0.2, None, ""),
-        (800_000, "measured", None, None, f"{LONGER}; how wrong the model is for such kernels is not known"),
+        (800_000, "measured", None, None, f"{LONGER}; the model's error for such kernels is not known"),
         (
             2_000_000, "measured", 0.6, False,
             f": 50.0 % shorter than recorded, within {ERROR}±60.0 % (four of five recorded times)",

@@ -49,10 +49,13 @@ def test_times_order_and_kernels_of_the_runtime_do_not_matter(run, other):
 @pytest.mark.parametrize(
     "other, said",
     [
-        ([*BASE[:2], Dispatch("a", 50, 60, grid=512)], "a was launched with other grids, workgroups or LDS"),
-        (BASE[:2], "a was launched with other grids, workgroups or LDS"),
-        ([BASE[0], BASE[2], Dispatch("b", 30, 40, workgroup=128)], "b was launched with other grids, workgroups or LDS"),
-        ([BASE[0], BASE[2], Dispatch("b", 30, 40, workgroup=64, lds=8)], "b was launched with other grids, workgroups or LDS"),
+        ([*BASE[:2], Dispatch("a", 50, 60, grid=512)], "a was launched with different grids, workgroups or LDS"),
+        (BASE[:2], "a was launched with different grids, workgroups or LDS"),
+        ([BASE[0], BASE[2], Dispatch("b", 30, 40, workgroup=128)], "b was launched with different grids, workgroups or LDS"),
+        (
+            [BASE[0], BASE[2], Dispatch("b", 30, 40, workgroup=64, lds=8)],
+            "b was launched with different grids, workgroups or LDS",
+        ),
     ],
 )
 def test_a_kernel_that_was_launched_in_another_shape(run, other, said):
@@ -85,8 +88,8 @@ def test_all_resources_that_differ_are_named(run):
 
 def test_each_build_has_its_own_kernel(run):
     first, second = run([*BASE, Dispatch("c", 1, 2), Dispatch("d", 1, 2)]), run([*BASE, Dispatch("e", 1, 2)])
-    assert other_build(first, second) == f"each has kernels that the other has not: c is only in {first.label}"
-    assert difference(second, first) == f"each has kernels that the other has not: e is only in {second.label}"
+    assert other_build(first, second) == f"each has kernels that the other lacks: c is only in {first.label}"
+    assert difference(second, first) == f"each has kernels that the other lacks: e is only in {second.label}"
     assert other_build(first, run(BASE)) is None
 
 

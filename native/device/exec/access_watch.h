@@ -1,4 +1,4 @@
-// Records which global memory the waves of a dispatch access, while a watch is set.
+// Records the global memory that the waves of a dispatch access while they are being watched.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ class AccessWatch {
  public:
   void clear() { accessed_.clear(); }
   size_t count() const { return accessed_.size(); }
-  // Room for more accesses than waves that merely poll would make.
+  // Whether there are more accesses than waves that merely poll would make.
   bool overflows() const { return accessed_.size() > kMost; }
 
   void note(uint64_t address, uint32_t bytes) {
@@ -26,7 +26,7 @@ class AccessWatch {
     for (uint64_t left = access.mask; left; left &= left - 1) note(access.at(std::countr_zero(left)), access.bytes);
   }
 
-  // The current contents of all memory accessed; nothing if part of it is no longer mapped.
+  // The current contents of all accessed memory; nullopt if part of it is no longer mapped.
   std::optional<std::vector<uint8_t>> contents(const AddressSpace& memory) const;
   // Whether contents() would differ from `before`.
   bool differs(const AddressSpace& memory, const std::vector<uint8_t>& before) const;
@@ -38,7 +38,7 @@ class AccessWatch {
   std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
 };
 
-// Passes accesses to a watch and then to another observer.
+// Passes each access to global memory to a watch, and then every event to another observer.
 class WatchedMemory : public Observer {
  public:
   explicit WatchedMemory(Observer& inner) : inner_(inner) {}

@@ -1,7 +1,8 @@
 // Tracks atomics that may become visible before a store that the same workgroup issued earlier. Used only by the race check.
 //
-// Both are at agent or system scope; nothing waits for the store (s_waitcnt vmcnt) before the atomic is issued, and memory
-// has many channels. A wave that reads the stored data because the atomic told it to may still see the old contents.
+// The atomic and the store are both at agent or system scope. If nothing waits for the store (s_waitcnt vmcnt) before the
+// atomic is issued, the atomic may overtake it on a different memory channel. Then a wave that reads the stored data because
+// the atomic told it to may still see the old contents.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,15 @@ class AtomicReordering {
     uint32_t index;
     auto operator<=>(const Wave&) const = default;
   };
-  // Notes that the workgroup's wave `by` issued `atomic` on `word` in `epoch`, while those of `wave`'s vector memory accesses
-  // that are numbered above `completed`, up to `last`, may be stores in flight.
+  // Records that wave `by` issued `atomic` on `word` in `epoch`, while stores by `wave`, of the same workgroup, may have been
+  // in flight. They are among that wave's vector memory accesses number `completed` + 1 to `last`.
   void note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch, uint64_t word);
-  // Notes that the group has executed an atomic on the word.
+  // Records that the workgroup has executed an atomic load or read-modify-write on the word, if a recorded atomic accesses it.
   void see(uint32_t group, uint64_t word) {
     if (words_.contains(word)) seen_[{group, word}] = notes_;
   }
-  // The atomic that workgroup `reader` has seen and that may have overtaken the wave's store, or null.
+  // The atomic that workgroup `reader` has seen and that may have overtaken the wave's store `number`, issued in `epoch`; null
+  // if there is none.
   const Op* before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const;
 
   bool any() const { return notes_ > 0; }
@@ -45,9 +47,9 @@ class AtomicReordering {
   bool sees(uint32_t reader, const Note& note) const;
 
   uint64_t notes_ = 0;
-  std::map<Wave, std::vector<Note>> of_;                            // by the wave overtaken; `completed` ascends
-  std::unordered_map<uint64_t, bool> words_;                        // of the atomics
-  std::map<std::pair<uint32_t, uint64_t>, uint64_t> seen_;          // by group and word: the number of notes at that time
+  std::map<Wave, std::vector<Note>> of_;  // by the overtaken wave, in ascending order of `completed`
+  std::unordered_map<uint64_t, bool> words_;  // the words that the recorded atomics access
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> seen_;  // [workgroup, word]: number of notes when it was last seen
 };
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-// The read-modify-write functions that LDS and global memory share. Each computes the new value from the old one and the
+// The read-modify-write functions that the LDS and global memory share. Each computes the new value from the old one and the
 // operand.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace rpd {
 
-// Applies F to *at, atomically with respect to the device's other host threads and to the program's threads.
+// Applies F to *at and returns the old value; atomic with respect to the device's other host threads and the program's threads.
 template <class T, auto F>
 T atomic_update(T* at, T operand) {
   using B = BitsFor<sizeof(T)>;

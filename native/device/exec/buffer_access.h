@@ -1,12 +1,12 @@
-// The addresses of a buffer access's lanes: the resource descriptor, its range check, its swizzle.
+// How the addresses of a buffer access's lanes follow from the resource descriptor, with its range check and its swizzle.
 //
-// A lane's byte offset is offset + stride * index, where offset is the sum of the instruction's offset and the register's
-// (offen). It is relative to base + soffset. Out-of-range reads return 0, out-of-range writes are dropped (CDNA3 ISA,
-// "Buffer addressing"). Out of range are:
-//   raw         (stride 0, or no index)        byte offsets of num_records - soffset and above
-//   structured  (with an index and a stride)   indices of num_records and above, offsets of the stride and above
+// A lane's byte offset, relative to base + soffset, is offset + stride * index, where offset is the sum of the instruction's
+// offset and the one in a register (offen). Out-of-range reads return 0, and out-of-range writes are dropped (CDNA3 ISA,
+// "Buffer addressing"). The following are out of range:
+//   raw         (stride 0, or no index)        byte offsets of num_records - soffset or more
+//   structured  (with an index and a stride)   indices of num_records or more, and offsets of the stride or more
 //
-// A swizzled buffer stores the same dword of neighbouring elements together, for as many neighbours as its index stride says
+// A swizzled buffer stores the same dword of neighbouring elements together. The index stride is the number of these neighbours
 // (8, 16, 32 or 64). Only the start of an access is swizzled; its bytes are consecutive.
 #pragma once
 
@@ -24,18 +24,18 @@
 
 namespace rpd {
 
-// What OOB_SELECT on gfx10 selects for checking (RDNA 2 ISA, "Range checking"); 3 is for raw buffers.
+// The values of OOB_SELECT on gfx10, which determine what is checked (RDNA 2 ISA, "Range checking"); 3 is for raw buffers.
 enum RangeCheck : uint32_t { kIndexAndOffset = 0, kIndex = 1, kAnyRecord = 2 };
 
 struct BufferDescriptor {
   uint64_t base;
-  uint32_t stride;        // bytes
-  uint32_t records;       // in bytes for a raw buffer, else in strides
-  uint32_t index_stride;  // neighbours that a swizzle keeps together
-  uint32_t format;        // the last word: the components' format and destinations
+  uint32_t stride;  // bytes
+  uint32_t records;  // a raw buffer's size in bytes; otherwise the number of elements, one per stride
+  uint32_t index_stride;  // how many neighbours a swizzle keeps together
+  uint32_t format;  // the last word: the data format and the source of each component
   bool swizzled;
-  bool adds_lane;         // adds the lane's number to the index
-  std::optional<uint32_t> check{};  // OOB_SELECT of gfx10: how to find what is out of range; none on gfx9, see above
+  bool adds_lane;  // adds the lane's number to the index
+  std::optional<uint32_t> check{};  // OOB_SELECT on gfx10, a RangeCheck; empty on gfx9, which checks as described above
 
   BufferDescriptor(const Wave& wave, const Operand& operand) {
     const uint32_t* word = &wave.scalar[operand.reg];
@@ -47,10 +47,10 @@ struct BufferDescriptor {
     index_stride = 8u << (format >> 21 & 3);
     adds_lane = format >> 23 & 1;
     if (target_of_device().rules.has_wave32) check = format >> 28 & 3;
-    else if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // then the data format's bits are the upper bits of the stride
+    else if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // the data format's bits then hold the upper bits of the stride
   }
 
-  // On gfx10, the bytes from an offset on that are in range.
+  // On gfx10, the number of bytes in range from `offset` on.
   uint64_t available(uint64_t index, uint64_t offset) const {
     constexpr uint64_t all = ~uint64_t{0};
     const auto up_to = [offset](uint64_t end) { return end > offset ? end - offset : 0; };
@@ -75,7 +75,8 @@ struct BufferLanes {
   alignas(64) uint64_t available[kLanes];  // bytes in range, counted from the address
 };
 
-// In a raw buffer, as compilers use them for arrays.
+// Locates the lanes' bytes in the case that compilers use for arrays: a raw buffer on gfx9, not swizzled, with an offset in a
+// register.
 inline void locate_bytes(const Op& op, const Wave& wave, uint64_t base, uint64_t size, BufferLanes& out) {
   const uint32_t* offset = wave.registers(op.source[0]);
   for (int l = 0; l < kLanes; ++l) {
@@ -108,8 +109,8 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// The same for the buffer that is private memory, where a lane's offset leads to memory that no other lane can reach. Sums of
-// offsets have 32 bits: since gfx9, compilers let the register's offset be negative.
+// Performs an access to the buffer that represents private memory: each lane's offset leads to memory of its own. A lane that
+// is out of range raises a fault. Offsets are added modulo 2^32: since gfx9, compilers let the register's offset be negative.
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {
@@ -128,7 +129,7 @@ void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buf
   if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), at});
 }
 
-// Whether `size` bytes are in range for each enabled lane.
+// Whether `size` bytes are in range for every enabled lane.
 inline bool all_in_range(const Wave& wave, const BufferLanes& lanes, uint32_t size) {
   const uint64_t exec = wave.exec();
   uint64_t shorter = 0;
@@ -136,8 +137,8 @@ inline bool all_in_range(const Wave& wave, const BufferLanes& lanes, uint32_t si
   return (shorter & 1) == 0;
 }
 
-// Accesses that are entirely in range, and in memory that is accessible as a whole: see lane_transfer.h. Returns false if they
-// are not.
+// A faster path for accesses that lie entirely in range, and in memory that is accessible as a whole: see lane_transfer.h. For
+// other accesses, and if no lane is enabled, does nothing and returns false.
 template <class Transfer>
 bool transfer_buffer_lanes(const Op& op, Wave& wave, AccessKind kind, uint32_t size, const BufferLanes& lanes,
                            const Transfer& transfer) {
@@ -155,9 +156,9 @@ bool transfer_buffer_lanes(const Op& op, Wave& wave, AccessKind kind, uint32_t s
 
 struct NoTransfer {};
 
-// Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer. A lane accesses `size`
-// bytes, in units of `unit` bytes that are in range as a whole or not at all. The pointer is null if no byte is in range.
-// `transfer` does the same for whole accesses, faster.
+// Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer; stops if a lane raises a
+// fault. A lane accesses `size` bytes, in units of `unit` bytes. Each unit is either entirely in range or out of range. The
+// pointer is null if no byte is in range. `transfer` does the same, faster, for accesses that are entirely in range.
 template <class Access, class Transfer = NoTransfer>
 void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit,
                           uint32_t size, Access access, const Transfer& transfer = {}) {

@@ -9,7 +9,7 @@
 namespace rpd {
 namespace {
 
-// Widths of X, Y, Z and W, from the lowest bit on. The formats' names list them in reverse: 2_10_10_10 begins with W.
+// The widths of X, Y, Z and W, from the lowest bit up. The formats' names list them in reverse: 2_10_10_10 begins with W.
 constexpr uint8_t kWidths[16][kComponents] = {
     {},
     {8},
@@ -34,7 +34,7 @@ int64_t most_unsigned(int width) { return (int64_t{1} << width) - 1; }
 int64_t most_signed(int width) { return (int64_t{1} << (width - 1)) - 1; }
 uint32_t single(double value) { return bits_of(static_cast<float>(value)); }
 
-// Floats of 11 and 10 bits are halves without the sign and the low bits of the mantissa.
+// Floats of 11 and 10 bits are halves without the sign and without the lowest bits of the mantissa.
 int missing_bits(int width) { return 15 - width; }
 
 uint32_t widen_float(uint32_t raw, int width) {
@@ -58,7 +58,7 @@ uint32_t widen(uint32_t raw, int width, NumberFormat number) {
 
 // Clamps the value; NaN becomes 0.
 double held(double value, double low, double high) { return is_nan(value) ? 0 : std::clamp(value, low, high); }
-// Truncates: numbers in formats that are not normalised lose their fraction.
+// Truncates, because numbers in formats that are not normalised lose their fraction.
 uint32_t integer(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
 
 uint32_t narrow_float(uint32_t bits, int width) {
@@ -67,7 +67,7 @@ uint32_t narrow_float(uint32_t bits, int width) {
   if (width == 16) return bits_of(static_cast<Half>(value));
   if (!(value > 0) && !is_nan(value)) return 0;
   const Half half = static_cast<Half>(value);
-  const bool rounded_up = static_cast<float>(half) > value;  // undone: these formats truncate
+  const bool rounded_up = static_cast<float>(half) > value;  // the rounding is undone, because these formats truncate
   return static_cast<uint32_t>(bits_of(half) - rounded_up) >> missing_bits(width) & ((1u << width) - 1);
 }
 

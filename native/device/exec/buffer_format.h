@@ -14,7 +14,7 @@ class BufferFormat {
  public:
   BufferFormat(uint32_t data, uint32_t number) : data_(data & 15), number_(static_cast<NumberFormat>(number & 7)) {}
 
-  // A format without components reads 0 and writes nothing.
+  // The size of an element; 0 for a format without components: such an element is read as 0, and nothing is written to it.
   uint32_t bytes() const;
   bool exists() const;
   bool is_integer() const { return number_ == NumberFormat::Uint || is_signed_integer(); }

@@ -35,7 +35,7 @@ void BusyWaitDetector::take_positions() {
   });
 }
 
-// Fast if positions differ: the first wave that has moved decides.
+// Stops comparing at the first wave that has moved.
 bool BusyWaitDetector::same_positions() const {
   size_t waves = 0;
   for (const auto& xcd : xcds_)
@@ -114,7 +114,7 @@ bool BusyWaitDetector::first_period() {
   return enter(Phase::SecondPeriod);
 }
 
-// Checks that this memory stays unchanged, and that nothing else is accessed.
+// Checks that the memory accessed in the first period stays unchanged, and that nothing else is accessed.
 bool BusyWaitDetector::second_period() {
   if (rounds_ < period_) return false;
   if (watch_.count() != accessed_ || !same_positions() || digest() != digest_ || is_over()) return give_up();

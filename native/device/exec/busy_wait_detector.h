@@ -1,9 +1,10 @@
-// Detects that the waves of a dispatch do nothing but wait for memory to change.
+// Detects when the waves of a dispatch do nothing but wait for memory to change.
 //
 // A waiting wave runs in a loop. Suppose that all resident waves are where they were some rounds ago, with the same registers,
-// LDS and private memory, and again after another period of as many rounds, during which the memory that they access has
-// not changed either. The engine executes them in a fixed order, so only an outside change of that memory can make them
-// do anything else. Until then they need not be executed, and their counters and times do not depend on how long that takes.
+// LDS and private memory. Suppose also that this holds after another period of the same length, during which the memory that
+// they access has not changed either. The engine executes the waves in a fixed order, so only an outside change to that memory
+// can make them do anything else. Until then they need not be executed, and their counters and times do not depend on how long
+// the wait takes.
 //
 // Waves that read a clock, or count how often they have polled, are never detected.
 #pragma once
@@ -24,11 +25,11 @@ class BusyWaitDetector {
 
   BusyWaitDetector(const Xcds& xcds, const AddressSpace& memory) : xcds_(xcds), memory_(memory) {}
 
-  // Called after each round of all XCDs: whether the waves can make no progress without a change from outside.
+  // Called after each round of all XCDs. Returns whether the waves can make no progress without a change from outside.
   bool after_round();
-  // During a standstill: whether the memory has changed, so that execution is worth resuming.
+  // During a standstill: whether the accessed memory has changed, so that resuming execution is worthwhile.
   bool is_over() const { return watch_.differs(memory_, contents_); }
-  // The waves continue; the next check comes soon.
+  // Ends a standstill: the waves continue, and the next check comes soon.
   void resume();
 
   // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; the memory that they poll begins at 0x7f0000, 1 place"
@@ -63,7 +64,7 @@ class BusyWaitDetector {
   bool give_up();
   bool enter(Phase phase);
 
-  static constexpr uint64_t kFirstRest = 64;       // rounds before the first look; doubled after each failed one ...
+  static constexpr uint64_t kFirstRest = 64;       // rounds before the first check; doubled after each failed check ...
   static constexpr uint64_t kLongestRest = 4096;    // ... up to this
   static constexpr uint64_t kRestAfterWaiting = 4;
   static constexpr uint64_t kLongestPeriod = 64;   // rounds
@@ -75,10 +76,10 @@ class BusyWaitDetector {
   uint64_t rest_ = kFirstRest;
   uint64_t period_ = 0;
   std::vector<Position> positions_;
-  std::vector<uint64_t> digest_;   // of registers, LDS and private memory, by workgroup
+  std::vector<uint64_t> digest_;   // of each workgroup's registers, LDS and private memory
   AccessWatch watch_;
-  size_t accessed_ = 0;            // in the first period
-  std::vector<uint8_t> contents_;  // of the memory that they access
+  size_t accessed_ = 0;            // number of accesses in the first period
+  std::vector<uint8_t> contents_;  // of the memory that the waves access
 };
 
 }  // namespace rpd

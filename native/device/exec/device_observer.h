@@ -1,5 +1,5 @@
 // Interfaces for counting and timing what a device executes, from single instructions to whole dispatches. Observers never
-// change what is computed. `timing/` implements these interfaces; execution knows it only through them.
+// change what is computed. `timing/` implements these interfaces; the code in `exec/` knows `timing/` only through them.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace rpd {
 class XcdObserver : public Observer {
  public:
   virtual void begin(const Kernel& kernel, uint32_t resident_groups) = 0;
-  // The workgroup has been given its slot. Sets its waves' `timing` if the observer keeps per-wave state.
+  // The workgroup has been placed in its slot. Sets its waves' `timing` if the observer keeps per-wave state.
   virtual void launched(Workgroup& group) = 0;
-  // The wave has issued `runs`, following those reported before. Until this call they are in its log, Wave::issued; the log's
-  // last instruction is the one that causes whatever other event is reported meanwhile.
+  // The wave has issued `runs` since the last report. Until this call they are in its log, Wave::issued. If another event is
+  // reported before this call, the last instruction in the log has caused it.
   virtual void issued(Wave& wave, std::span<const IssuedRun> runs) = 0;
   // All remaining waves of the workgroup have reached the barrier and continue.
   virtual void meet(Workgroup& group) = 0;

@@ -6,11 +6,11 @@
 
 namespace rpd {
 
-// Shares of the whole device (0 to 1), on average over the dispatch.
+// Shares of the whole device (0 to 1), averaged over the dispatch.
 struct DeviceUse {
   enum Resource : size_t {
-    kSlots,     // room for workgroups on the CUs
-    kUnits,     // the CUs' busiest kind of unit
+    kSlots,     // space for workgroups on the CUs
+    kUnits,     // the busiest kind of unit in the CUs
     kL2,        // bandwidth of the L2s
     kMemory,    // bandwidth beyond the L2s
     kLinks,     // bandwidth of the busiest link, to the host or another device

@@ -1,4 +1,5 @@
-// A dispatch on the engine: its code, its slot, and the XCDs that have not finished. The engine can have several at a time.
+// A dispatch in the engine: its code, its slot, and the XCDs that have not finished. The engine can hold several dispatches
+// at a time.
 #pragma once
 
 #include <map>
@@ -17,15 +18,15 @@
 
 namespace rpd {
 
-// Decoded code, and what is known about it.
+// Decoded code, and for each kernel in it, whether the order of execution matters.
 struct Code {
   explicit Code(const AddressSpace& memory) : program(memory), order(program, memory) {}
   Program program;
   ExecutionOrder order;
 };
 
-// The XCDs as one dispatch sees them. Slot 0 serves dispatches that are alone on the device, and keeps its caches; a dispatch
-// that begins while others are in flight gets another slot, with empty caches.
+// The XCDs as seen by one dispatch. Slot 0 serves dispatches that are alone on the device, and keeps its caches between them; a
+// dispatch that begins while others are in flight gets a different slot, with empty caches.
 struct ExecutionSlot {
   ExecutionSlot(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer)
       : initial(initial_values), observer(std::move(its_observer)) {}
@@ -41,7 +42,7 @@ using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by num
 
 class Execution {
  public:
-  // The destructor returns the slot `at` to `free`.
+  // The destructor returns slot `at` to `free`.
   Execution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
       : code(std::move(of_code)), slot(std::move(at)), free_(free) {}
   ~Execution() {
@@ -52,14 +53,14 @@ class Execution {
 
   std::vector<std::unique_ptr<Xcd>>& xcds() const { return slot->xcds; }
 
-  std::shared_ptr<Code> code;  // stays alive even if the engine forgets code meanwhile
+  std::shared_ptr<Code> code;  // stays alive even if the engine forgets code in the meantime
   std::unique_ptr<ExecutionSlot> slot;
   Kernel kernel{};
   std::vector<Xcd*> unfinished;
-  bool takes_turns = true;  // each XCD makes a step in turn, on one thread
+  bool takes_turns = true;  // the XCDs take turns to make a step, all on one thread
   unsigned threads = 1;
-  const char* order = nullptr;  // why the order of their steps matters, if it does
-  std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the order of execution is not fixed, or is random
+  const char* order = nullptr;  // why the order of the XCDs' steps matters; null if it does not or was not examined
+  std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the XCDs do not take turns, or with a race check
 
  private:
   FreeSlots& free_;

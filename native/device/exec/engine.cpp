@@ -11,8 +11,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kWavesWorthAThread = 64;
-constexpr uint64_t kRoundsAtOnce = 64;               // between two checks for an interruption
-constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // likewise, for an XCD on a thread of its own
+constexpr uint64_t kRoundsAtOnce = 64;               // rounds between two checks for an interruption ...
+constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // ... and instructions of each XCD, if XCDs run side by side
 
 DispatchError error_of(FaultKind kind) {
   switch (kind) {
@@ -27,7 +27,7 @@ DispatchError error_of(FaultKind kind) {
 
 std::string describe(const Fault& fault, const Kernel& kernel) {
   char text[768];
-  const bool before = fault.op->address < kernel.entry;  // in a function that the kernel called
+  const bool before = fault.op->address < kernel.entry;  // the fault is in a function that the kernel called
   const uint64_t distance = before ? kernel.entry - fault.op->address : fault.op->address - kernel.entry;
   int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address, before ? '-' : '+',
                              distance, fault.why, fault.op->text);
@@ -110,7 +110,7 @@ std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
   return std::move(slot.mapped());
 }
 
-// Fills in the kernel. If it cannot run, the result's error says why.
+// Fills in the execution's kernel. If the kernel cannot run, the result's error says why.
 DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution& execution) {
   Kernel& kernel = execution.kernel;
   kernel.request = request;
@@ -119,11 +119,11 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   kernel.descriptor = KernelDescriptor::read(memory, request.kernel_object);
   kernel.entry = request.kernel_object + kernel.descriptor.kernel_code_entry_byte_offset;
-  // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware; skip these.
+  // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware. Skip them.
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
   if (kernel.descriptor.wave_size() == 32 && !target_of_device().rules.has_wave32) {
-    return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which the device does not have");
+    return refusal(DispatchError::InvalidCode, "the kernel is compiled for 32-lane waves, which the device does not support");
   }
   if (options.race_seed && target_of_device().rules.has_wave32) {
     return refusal(DispatchError::InvalidCode, "the race check does not know code for " + std::string(target_of_device().name));
@@ -186,8 +186,8 @@ uint64_t instructions_of(const Execution& execution) {
   return sum;
 }
 
-// Lets the XCDs make steps in turn, so that workgroups that wait for each other make progress. Returns false when all are
-// done or one has faulted.
+// Lets each XCD make one step, so that workgroups that wait for each other make progress. Returns false when all XCDs are done
+// or one has faulted.
 bool round(Execution& execution) {
   bool fault = false;
   std::erase_if(execution.unfinished, [&](Xcd* xcd) {
@@ -209,7 +209,7 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
   return Progress::Ended;
 }
 
-// Steps the XCD until it has executed its share, or all that it has.
+// Steps the XCD until it has executed its share of instructions, has none left, or `stop` is set. Sets `stop` after a fault.
 static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   const uint64_t end = xcd.instructions() + kInstructionsAtOnce;
   for (uint64_t rounds = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++rounds)
@@ -217,8 +217,8 @@ static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
 }
 
-// Run by each thread, for its own XCDs. One after the other, because the registers of one XCD's waves fit into the host's
-// caches, and those of several do not.
+// Runs on each thread, for the XCDs assigned to it. It runs them one after the other, because the registers of one XCD's waves
+// fit into the host's caches, whereas those of several XCDs do not.
 static void run_shares(const std::vector<Xcd*>& all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
   for (size_t i = first; i < all.size(); i += thread_count) run_share(*all[i], stop);
 }

@@ -19,25 +19,25 @@ class DeviceObserver;
 class Timeline;
 struct CauseStack;
 
-// The source line of an instruction as "file:line", by its device address; empty if it is not known.
+// Returns the source line of the instruction at a device address as "file:line"; empty if it is not known.
 using LineOf = std::string (*)(uint64_t address);
 
 // One kernel dispatch as the packet processor hands it to the engine. Addresses are device addresses.
 struct DispatchRequest {
   uint64_t kernel_object;   // kernel descriptor
   uint64_t kernarg_address;
-  uint64_t packet_address;  // of the AQL packet (dispatch_ptr)
-  uint64_t queue_address;   // of the amd_queue_t (queue_ptr), 0 if unknown
+  uint64_t packet_address;  // address of the AQL packet (dispatch_ptr)
+  uint64_t queue_address;   // address of the amd_queue_t (queue_ptr), 0 if unknown
   uint64_t completion_signal;  // 0 for none
-  uint64_t ring_address;       // of the queue's packets ...
+  uint64_t ring_address;       // address of the ring that holds the queue's packets ...
   uint64_t ring_bytes;         // ... and its length
   uint32_t grid[3];         // work-items
   uint16_t workgroup[3];
   uint32_t group_segment_size;    // bytes per workgroup, static + dynamic
   uint32_t private_segment_size;  // bytes per work-item
-  bool releases;  // whether the packet's release fence has agent or system scope: dirty L2 lines are written back
-  std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD to take a thread trace of
-  LineOf line_of = nullptr;                          // for a traced dispatch; null if lines cannot be known
+  bool releases;  // whether the packet's release fence has agent or system scope, which writes dirty L2 lines back
+  std::optional<uint32_t> traced_cu = std::nullopt;  // the CU to trace, on the first XCD
+  LineOf line_of = nullptr;                          // for a traced dispatch; null if source lines are not available
 };
 
 // Why a dispatch did not run to completion.
@@ -57,36 +57,36 @@ enum class DispatchError : uint8_t {
 struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute before its kernel counts as endless
-  std::optional<uint64_t> race_seed;            // look for races, executing in an order drawn from this seed; 0: the usual
-  bool unordered_atomics = false;               // the race check also reports atomics that nothing orders
-  uint64_t initial_values = 0;                  // seed of what registers, LDS and private memory hold at first; 0: zeros
-  uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for timing; counts XCDs in turn
-  bool observe = true;                          // count and time; else dispatches have no counters and a fixed time
-  uint64_t sampled_beyond = ~uint64_t{0};       // instructions of an XCD's share of a dispatch; then only some are observed
-  bool flush_l2 = false;                        // empty the L2s after each dispatch
-  uint64_t deadlock_seconds = 30;               // real time after which an endless wait is an error; 0: never
-  bool memory_check = false;                    // a kernel fails if it accesses memory that is not its program's
-  bool page_faults = false;                     // kernels reach all of the host's memory, as with XNACK on
-  bool lds_check = false;                       // a kernel fails if it accesses LDS beyond its workgroup's
-  std::vector<std::pair<std::string, double>> timing_parameters;  // instead of the table's
+  std::optional<uint64_t> race_seed;            // look for races, in an order drawn from this seed; 0: the usual order
+  bool unordered_atomics = false;               // the race check also reports atomic accesses that nothing orders
+  uint64_t initial_values = 0;  // seed for the initial contents of registers, LDS and private memory; 0: zeros
+  uint64_t timed_cu = 0;  // which of the CUs in use is replayed for timing; numbered across XCDs
+  bool observe = true;  // count and time; if false, dispatches have no counters and a fixed time
+  uint64_t sampled_beyond = ~uint64_t{0};  // above this number of instructions per XCD, only some XCDs are observed
+  bool flush_l2 = false;  // empty the L2s after each dispatch
+  uint64_t deadlock_seconds = 30;  // real time after which an endless wait is an error; 0: never
+  bool memory_check = false;  // a kernel fails if it accesses memory that is not its program's
+  bool page_faults = false;  // kernels can access all of the host's memory, as with XNACK on
+  bool lds_check = false;  // a kernel fails if it accesses LDS beyond its workgroup's allocation
+  std::vector<std::pair<std::string, double>> timing_parameters;  // override those in the target's table
 };
 
-// The outcome of a dispatch. `counters` is indexed like rpd_api::counters. `error` is empty, or one line that names
-// kernel, pc and instruction; in that case the other members are meaningless.
+// The outcome of a dispatch. `counters` is indexed like rpd_api::counters. `error` is empty, or one line that says why the
+// dispatch failed; a failed dispatch has no counters, times or timeline.
 struct DispatchResult {
   std::string error;
   DispatchError error_kind = DispatchError::None;
   uint64_t fault_address = 0;
-  std::string foreign_access;      // one line that names what the kernel accessed outside its program's memory, or empty
+  std::string foreign_access;  // one line that describes an access outside the program's memory, or empty
   std::vector<std::string> races;  // one line for each race not reported before; only with a race check
-  std::vector<std::pair<uint64_t, uint64_t>> written;  // global memory, [begin, end) each, ascending; only with a race check
+  std::vector<std::pair<uint64_t, uint64_t>> written;  // ranges [begin, end) of global memory, sorted; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
-  uint64_t duration_ns = 0;  // on a device that does nothing else
-  DeviceUse use;             // during that time
+  uint64_t duration_ns = 0;  // its duration on a device that runs nothing else
+  DeviceUse use;  // how much of the device it uses during that time
   std::vector<double> counters;
-  // If some counters are estimates: the possible error of each, with the same index, NaN for exact ones; else empty.
+  // If some counters are estimates: each counter's possible error, with the same index (NaN if exact); otherwise empty.
   std::vector<double> counter_errors;
-  double duration_error = 0;  // likewise of the duration, as a fraction; 0 if it is not an estimate
+  double duration_error = 0;  // possible error of the duration, as a fraction; 0 if it is exact
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
   std::shared_ptr<const CauseStack> causes = nullptr;  // likewise
@@ -98,23 +98,24 @@ class Execution;
 enum class Progress : uint8_t {
   Ended,
   Interrupted,  // another dispatch needs the engine
-  Waits,        // makes no progress until memory that its waves poll changes
+  Waits,  // makes no progress until memory that its waves poll changes
 };
 
-// Whether to interrupt the dispatch. Called repeatedly while it executes, with the number of instructions since advance().
+// Whether to interrupt the dispatch. Called repeatedly while it executes, with the number of instructions since advance()
+// began.
 using Interruption = std::function<bool(uint64_t instructions)>;
 
-// Executes dispatches, on up to `host_threads` threads. Results, counters and durations do not depend on the number of
-// threads: kernels for which they could are run on a single thread (see ExecutionOrder). Several dispatches can be in flight,
+// Executes dispatches, on up to `host_threads` threads. Results, counters and durations do not depend on the number of threads:
+// a kernel for which they could depend on it runs on a single thread (see ExecutionOrder). Several dispatches can be in flight,
 // but only one may advance at a time; serialising them is up to the caller.
 class Engine {
  public:
-  // `observer` counts and times. `program_memory` says what kernels may access; null: whatever is mapped.
+  // `observer` counts and times. `program_memory` determines what kernels may access; null: whatever is mapped.
   Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
          const EngineOptions& options = {}, const WritableMemory* program_memory = nullptr);
   ~Engine();
 
-  // Places the first workgroups. Null if the kernel cannot run; `refused` says why.
+  // Places the first workgroups. Returns null if the kernel cannot run; `refused` then says why.
   std::shared_ptr<Execution> begin(const DispatchRequest& request, DispatchResult& refused);
   Progress advance(Execution& execution, const Interruption& interruption);
   // Whether the memory that a waiting execution polls has changed.
@@ -124,15 +125,15 @@ class Engine {
   std::string whereabouts(const Execution& execution) const;
   uint64_t instructions(const Execution& execution) const;
   uint64_t workgroups(const Execution& execution) const;
-  uint64_t workgroups_done(const Execution& execution) const;  // only while it does not advance
+  uint64_t workgroups_done(const Execution& execution) const;  // must not be called while it advances
   // Finishes an execution that has ended, and returns its result.
   DispatchResult end(Execution& execution);
 
-  // Code at [begin, begin+size) may have changed (the memory was freed): forgets what was decoded there.
+  // Code at [begin, begin+size) may have changed (the memory was freed): forgets at least what was decoded there.
   void forget_code(uint64_t begin, uint64_t size);
   // Empties the caches that outlive a dispatch.
   void forget_caches();
-  // Empties the ones that belong to the XCDs.
+  // Empties the caches that belong to the XCDs, except in slots with a dispatch in flight.
   void forget_l2();
   // Something other than a kernel has written to the device's memory.
   void written_elsewhere(uint64_t address, uint64_t bytes);

@@ -1,4 +1,4 @@
-// Executes one instruction in the way that the MODE register prescribes.
+// Executes one instruction as the MODE register prescribes.
 #pragma once
 
 #include "exec/float_mode.h"
@@ -12,7 +12,7 @@ inline void execute_by_mode(const Op& op, Wave& wave) {
   (in_mode ? op.semantics->in_mode : op.execute)(op, wave);
 }
 
-// Whether every instruction is executed by its own `execute`.
+// Whether every instruction is executed by its own `execute` in this mode.
 inline bool is_usual(uint32_t mode) { return ((mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0; }
 
 inline void execute(const Op& op, Wave& wave) {
@@ -22,7 +22,7 @@ inline void execute(const Op& op, Wave& wave) {
   execute_by_mode(op, wave);
 }
 
-// Executes the first `count` instructions of the run that begins with `op`, in the usual mode. Returns the one after them.
+// Executes the first `count` instructions of the run that begins with `op`, in the usual mode. Returns the next instruction.
 inline const Op* execute_run(const Op* op, uint32_t count, Wave& wave) {
   for (; count > 0; --count) {
     op->execute(*op, wave);

@@ -27,13 +27,13 @@ const char* order_dependence_of_atomic(const Op& op, std::set<Update>& updates) 
   return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
 }
 
-// Why one instruction makes the order matter, or null. `updates` collects the kinds of atomics seen.
+// Why one instruction makes the order of execution matter, or null. `updates` collects the kinds of atomics seen.
 const char* order_dependence(const Op& op, std::set<Update>& updates) {
   switch (op.semantics->unit) {
     case Unit::VectorAtomic: return order_dependence_of_atomic(op, updates);
     case Unit::Smem:
       if (op.semantics->update != Update::None) return order_dependence_of_atomic(op, updates);
-      return op.sc1 ? "scalar loads past the cache" : nullptr;
+      return op.sc1 ? "scalar loads that bypass the cache" : nullptr;
     case Unit::VectorLoad: return op.sc1 ? "loads at agent or system scope" : nullptr;
     case Unit::CacheControl:
       if (op.semantics->cache_control != CacheControl::Invalidate) return nullptr;
@@ -153,7 +153,7 @@ const char* ExecutionOrder::why_it_matters(uint64_t entry) {
       if (jumps_to_register(*op) && !returns_to_caller(*op)) {
         const auto target = constants.pair(op->source[0]);
         if (!target) {
-          why = "a jump to a computed address, where any code may be";
+          why = "a jump to a computed address, which may lead to any code";
           break;
         }
         if (functions.insert(*target).second) todo.push_back(*target);

@@ -1,8 +1,8 @@
-// The floating-point part of the MODE register: rounding, denormals, and halves that overflow.
+// The floating-point part of the MODE register: rounding, denormals, and what becomes of halves that overflow.
 //
-// Compilers start kernels with rounding to nearest, denormals kept and overflow to infinity; an instruction's usual
-// `execute` implements just that. In any other mode its `in_mode` runs instead (see execute_by_mode()): the same function of
-// values, between a pass over its operands and one over its results.
+// Compilers start kernels in the mode that rounds to nearest, keeps denormals and lets results overflow to infinity. An
+// instruction's usual `execute` implements only this mode. In any other mode its `in_mode`, if there is one, runs instead (see
+// execute_by_mode()): first a pass over the operands, then the same function of values, and finally a pass over the results.
 #pragma once
 
 #include <cfenv>
@@ -15,7 +15,7 @@ namespace rpd {
 
 // Bits of MODE.
 constexpr uint32_t kModeRounding = 0xf;       // 1:0 for singles, 3:2 for doubles and halves
-constexpr uint32_t kModeDenormals = 0xf0;     // 5:4 and 7:6 likewise; the lower bit keeps operands', the upper one results'
+constexpr uint32_t kModeDenormals = 0xf0;  // 5:4 and 7:6; the lower bit of each keeps denormal operands, the upper results
 constexpr uint32_t kModeFloat = kModeRounding | kModeDenormals | kModeHalfSaturates;
 
 constexpr bool has_unusual_floats(uint32_t mode) { return ((mode ^ kModeDenormals) & kModeFloat) != 0; }
@@ -38,8 +38,8 @@ class FloatMode {
     return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1;
   }
 
-  // For std::fesetround. The field for doubles and halves applies if any operand or the result is one of these: conversions
-  // between formats round by it (LLVM, SIModeRegister: V_CVT_F16_F32 and V_CVT_F32_F64 take their mode from there).
+  // The rounding mode for std::fesetround. The field for doubles and halves applies if the result or any operand is a double or
+  // a half: conversions between formats round by that field (LLVM, SIModeRegister, for V_CVT_F16_F32 and V_CVT_F32_F64).
   template <class... T>
   int rounding() const {
     constexpr int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -48,7 +48,8 @@ class FloatMode {
 
   bool saturates() const { return overflow_saturates(mode_); }
 
-  // "If output denormals are enabled, then output modifiers are ignored", as they are with the IEEE bit (CDNA3 ISA).
+  // "If output denormals are enabled, then output modifiers are ignored"; they are also ignored if the IEEE bit is set (CDNA3
+  // ISA).
   template <class T>
   bool modifies_output() const {
     return !keeps_results<T>() && !(mode_ & kModeIeee);
@@ -58,7 +59,7 @@ class FloatMode {
   uint32_t mode_;
 };
 
-// Sets the host's rounding mode for as long as the object lives.
+// Sets the host's rounding mode for the lifetime of the object.
 class HostRounding {
  public:
   explicit HostRounding(int rounding) : changed_(rounding != FE_TONEAREST) {
@@ -94,20 +95,21 @@ constexpr bool is_infinite(T v) {
 
 constexpr uint16_t kLargestHalf = 0x7bff;
 
-// An infinite half has overflowed unless its operands make it truly infinite: it becomes the largest number.
+// An infinite half has overflowed unless its operands make it truly infinite. If it has overflowed, it becomes the largest
+// number.
 inline Half saturated_half(Half result, bool truly_infinite) {
   if (truly_infinite || !is_infinite(result)) return result;
   return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));
 }
 
-// Whether an operand makes the result infinite without an overflow. `has_poles`: so does 0, as in 1/x.
+// Whether an operand makes the result infinite without an overflow. `has_poles`: 0 does so as well, as in 1/x.
 template <class T>
 constexpr bool gives_infinity(T operand, bool has_poles) {
   if constexpr (is_float<T>) return is_infinite(operand) || (has_poles && operand == T(0));
   else return false;
 }
 
-// Output modifiers turn -0 and denormals into +0: they take effect only where denormals are flushed.
+// Applies an output modifier. It also turns -0 and denormals into +0, since it takes effect only where denormals are flushed.
 template <class T>
 T modified(T value, T factor) {
   if (is_nan(value)) return value;

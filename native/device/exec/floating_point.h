@@ -1,4 +1,4 @@
-// The hardware's floating point where C++ leaves the behaviour open: NaNs, minimum and maximum, denormals.
+// The hardware's floating-point behaviour where C++ leaves it open: NaNs, minimum and maximum, denormals.
 #pragma once
 
 #include <bit>
@@ -52,15 +52,15 @@ constexpr BitsOf<T> kMantissaMask = static_cast<BitsOf<T>>((BitsOf<T>{1} << Floa
 
 template <class T>
 constexpr bool is_nan(T v) {
-  if constexpr (sizeof(T) == 2) return static_cast<uint16_t>(bits_of(v) << 1) > 0xf800;  // the host compares halves one by one
+  if constexpr (sizeof(T) == 2) return static_cast<uint16_t>(bits_of(v) << 1) > 0xf800;  // v != v would compare halves singly
   else return v != v;
 }
 template <class T>
 constexpr T quiet(T nan) {
   return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>));
 }
-// The NaN of an invalid operation: positive and quiet, LLVM's canonical NaN for this target (x86's own is negative).
-// Only V_DIV_FIXUP returns a negative one: its pseudo-code spells out 0xffc00000.
+// The NaN that an invalid operation returns: positive and quiet, which is LLVM's canonical NaN for this target (x86's own is
+// negative). Only V_DIV_FIXUP returns a negative NaN: its pseudo-code spells out 0xffc00000.
 template <class T>
 constexpr T default_nan() {
   constexpr int width = FloatBits<T>::exponent;
@@ -79,15 +79,16 @@ constexpr bool is_signalling(T v) {
   return is_nan(v) & !(bits_of(v) & kQuietBit<T>);
 }
 
-// A selection that compilers do not turn into branches, which would keep them from vectorising several in a row.
+// A selection that compilers do not turn into a branch, since a branch would keep them from vectorising several selections in a
+// row.
 template <class T>
 constexpr T choose(bool condition, T yes, T no) {
   const auto mask = static_cast<BitsOf<T>>(-static_cast<BitsOf<T>>(condition));
   return from_bits<T>(static_cast<BitsOf<T>>((bits_of(yes) & mask) | (bits_of(no) & ~mask)));
 }
 
-// The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Has no branches, so that loops
-// over lanes become vector code.
+// The NaN rule for arithmetic: a NaN result becomes the first NaN operand, quieted, or the default NaN if no operand is a NaN.
+// There are no branches, so that loops over lanes become vector code.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
   BitsOf<T> chosen = bits_of(default_nan<T>());
@@ -101,8 +102,9 @@ constexpr T settle_nan(T result, A... operand) {
   return from_bits<T>(is_nan(result) ? chosen : bits_of(result));
 }
 
-// Rounds once, in the host's rounding mode. Compilers' vector code converts by way of a single, which would round twice;
-// so the single is rounded to odd first: exact values are unchanged, and inexact ones never lie half-way between two halves.
+// Rounds once, in the host's rounding mode. The vector code that compilers generate converts via a single, which would round
+// twice. So the single is first rounded to odd: exact values do not change, and inexact ones never lie half-way between two
+// halves.
 inline Half to_half(double value) {
   const float nearest = static_cast<float>(value);
   const double back = static_cast<double>(nearest);
@@ -110,9 +112,8 @@ inline Half to_half(double value) {
   return static_cast<Half>(from_bits<float>((bits_of(nearest) - (inexact & away)) | static_cast<uint32_t>(inexact)));
 }
 
-// Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set for
-// kernels), a signalling NaN wins and is returned as a quiet NaN. Where the number should win, compilers quiet the operands
-// first.
+// Minimum and maximum with -0 < +0; a number wins over a quiet NaN. In IEEE mode (MODE bit 9, which compilers set for kernels),
+// a signalling NaN wins and is returned as a quiet NaN. Where the number should win, compilers quiet the operands first.
 template <class T, bool Ieee>
 constexpr T chosen_number(bool first, T a, T b) {
   T result = choose(first, a, b);
@@ -160,8 +161,8 @@ constexpr T median3(T a, T b, T c) {
   return maximum<T, Ieee>(a, b);
 }
 
-// MODE.FP16_OVFL: a half (or an 8-bit float) that overflows becomes the largest number of its sign, whatever the rounding
-// mode; results that are infinite for another reason stay infinite.
+// MODE.FP16_OVFL: a half (or an 8-bit float) that overflows becomes the largest number with its sign, whatever the rounding
+// mode; results that are infinite for any other reason stay infinite.
 constexpr uint32_t kModeHalfSaturates = 1u << 23;
 constexpr bool overflow_saturates(uint32_t mode) { return mode & kModeHalfSaturates; }
 

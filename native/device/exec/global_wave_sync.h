@@ -1,5 +1,5 @@
-// Global wave sync: the barrier between workgroups that HIP's grid barrier consists of on gfx90a. There is one resource, and
-// only waves of one XCD can meet there.
+// Global wave sync: the barrier between workgroups that implements HIP's grid barrier on gfx90a. A GPU has only one, and the
+// device models it only on targets with a single XCD.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace rpd {
 
 struct GlobalWaveSync {
   uint32_t arrived = 0;
-  uint64_t generation = 0;  // how often all waves have met
+  uint64_t generation = 0;  // how many times all waves have met
 
-  // One of `waves` waves that meet arrives. Returns whether it is the last one, so that no wave has to wait.
+  // One of `waves` waves that are to meet arrives. Returns whether it is the last one, after which none has to wait any longer.
   bool arrive(uint32_t waves) {
     if (++arrived < waves) return false;
     arrived = 0;

@@ -8,12 +8,12 @@
 
 namespace rpd {
 
-// Zeros for seed 0; for any other seed, new random words for each dispatch. Workgroups start at different words.
+// Zeros for seed 0; for any other seed, random words, drawn anew for each dispatch. Workgroup i starts at word i % kWords.
 class InitialValues {
  public:
   explicit InitialValues(uint64_t seed) : seed_(seed), draw_(seed) {}
 
-  // A dispatch begins: draws its words.
+  // Draws the words for a dispatch that begins.
   void begin();
 
   void fill(std::span<uint8_t> bytes, uint64_t group) const;

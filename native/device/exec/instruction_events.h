@@ -9,14 +9,14 @@
 
 namespace rpd {
 
-// How the addresses of an access's lanes are related, if the access need not be examined lane by lane.
+// How the addresses of an access's lanes are related. With any pattern except Any, the lanes need not be examined one by one.
 enum class LanePattern : uint8_t {
   Any,
-  Consecutive,  // all lanes take part, each following the one before
+  Consecutive,  // all lanes take part, at consecutive addresses
   Same,         // all lanes that take part have the same address
 };
 
-// Whether each lane's address is `bytes` above that of the lane before.
+// Whether each lane's address is `bytes` above that of the previous lane.
 inline bool are_consecutive(const uint64_t* address, uint64_t bytes) {
   uint64_t differ = 0;
   for (int l = 0; l < kLanes; ++l) differ |= address[l] ^ (address[0] + l * bytes);
@@ -45,8 +45,8 @@ struct VectorAccess {
   uint32_t bytes;          // per lane
   uint64_t mask;           // lanes that take part
   const uint64_t* address;  // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
-  LanePattern pattern = LanePattern::Any;  // Any if it has not been determined
-  uint64_t first = 0;  // for the other patterns: the address of the first lane
+  LanePattern pattern = LanePattern::Any;  // Any if the pattern has not been determined
+  uint64_t first = 0;  // for the other patterns: the address of the first lane that takes part
 
   bool consecutive() const { return pattern == LanePattern::Consecutive; }
   // The address of a lane that takes part.
@@ -66,7 +66,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void vector_access(Wave& wave, const Op& op, const VectorAccess& access) = 0;
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
-  // A cache write-back or invalidation: half of a release or an acquire at agent or system scope.
+  // A cache write-back or invalidation, which is half of a release or half of an acquire, at agent or system scope.
   virtual void fence(Wave&, const Op&) {}
   virtual void wait(Wave& wave, const WaitCounts& left) = 0;
   // The value that the wave reads from the clock.

@@ -1,7 +1,7 @@
-// The instructions that waves issue, logged until the observer that counts and times them is informed.
+// The instructions that waves issue, logged until they are reported to the observer, which counts and times them.
 //
-// The observer reads the log before it times any event, and is informed when a slice ends. The log holds runs of
-// instructions: a call, or even an entry, for each instruction would cost about as much as executing a scalar instruction.
+// The observer receives the log before it times any event, and when a slice ends. The log holds runs of instructions: for each
+// instruction, a call or even a log entry would cost about as much as executing a scalar instruction.
 #pragma once
 
 #include <array>
@@ -11,14 +11,15 @@
 
 namespace rpd {
 
-// Instructions that follow each other in their Program (not necessarily in memory), each issued once with the same lanes.
+// Instructions that follow each other in their Program (not necessarily in memory), each issued once with the same lanes
+// enabled.
 struct IssuedRun {
   uint32_t first;  // Op::index
   uint32_t end;    // one past the last
   uint64_t exec;
 };
 
-// One per XCD: what the wave that is executing its slice has issued.
+// One per XCD: what the wave whose slice is being executed has issued.
 class IssueLog {
  public:
   // Returns false if the instruction does not continue the last run; the caller must then start a new one.
@@ -28,12 +29,12 @@ class IssueLog {
     ++last_->end;
     return true;
   }
-  // Adds `count` more instructions to the last run: each continues it.
+  // Adds the next `count` instructions to the last run, which they must continue.
   void extend_by(uint32_t count) { last_->end += count; }
   // Must not be called while the log is full.
   void start(uint32_t index, uint64_t exec) { *++last_ = {index, index + 1, exec}; }
   bool is_full() const { return last_ == &runs_.back(); }
-  // The last run may still grow. Not empty while the most recently issued instruction executes.
+  // The last run may still grow. The log is not empty while the most recently issued instruction executes.
   std::span<const IssuedRun> runs() const { return {runs_.data() + 1, last_ + 1}; }
   void clear() { last_ = runs_.data(); }
 

@@ -24,24 +24,26 @@ struct KernelDescriptor {
   uint8_t reserved2[4];
 
   uint32_t wave_size() const { return has(kWavefrontSize32) ? 32 : 64; }
-  // The registers of a lane, architectural and accumulation. On gfx10, waves of 64 lanes get them in granules half as large.
+  // The number of registers per lane, architectural and accumulation together. On gfx10, waves of 64 lanes get them in granules
+  // of half the size.
   uint32_t total_vgprs() const {
     const bool by_fours = target_of_device().rules.has_wave32 && wave_size() == 64;
     return ((compute_pgm_rsrc1 & 0x3f) + 1) * (by_fours ? 4 : 8);
   }
-  // Where the accumulation registers begin.
+  // The index of the first accumulation register; total_vgprs() on gfx10, which has none.
   uint32_t accumulator_offset() const {
     return target_of_device().rules.has_wave32 ? total_vgprs() : ((compute_pgm_rsrc3 & 0x3f) + 1) * 4;
   }
-  // The number of registers for the work-item's ids, where each id has a separate register.
+  // The number of registers that hold the work-item's ids, on targets where each id has a separate register.
   int work_item_ids() const { return static_cast<int>(compute_pgm_rsrc2 >> 11 & 3) + 1; }
-  // Rounding and denormals, DX10_CLAMP, IEEE, FP16_OVFL.
+  // The initial MODE: rounding and denormals, DX10_CLAMP, IEEE, FP16_OVFL.
   uint32_t mode() const {
     return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9 |
            (compute_pgm_rsrc1 >> 26 & 1) << 23;
   }
   bool wgp_mode() const { return compute_pgm_rsrc1 >> 29 & 1; }  // gfx10: a workgroup may use both CUs of a WGP
-  // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether there is private memory.
+  // Whether an SGPR holds the wave's offset in private memory; with architected flat scratch, whether the kernel has private
+  // memory.
   bool private_offset_enabled() const { return compute_pgm_rsrc2 & 1; }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
   bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }

@@ -1,8 +1,8 @@
-// Registers in chunks: as many lanes as one vector register of the host has 32-bit words.
+// Registers in chunks: a chunk has as many lanes as a vector register of the host has 32-bit words.
 //
-// A 64-bit value is in two registers, its lower words in one and its upper words in the other. Interleaving the words of two
-// chunks within groups of 128 bits takes one instruction for each half of the result. It puts the lanes in a different order,
-// which is the same for all operands and undone on writing, and so does not matter to a function of one lane's values.
+// A 64-bit value occupies two registers, one for its lower word and one for its upper word. Interleaving the words of two
+// chunks within groups of 128 bits takes one instruction for each half of the result. This changes the order of the lanes. The
+// order is the same for all operands and is undone on writing, so it does not matter to a function of one lane's values.
 #pragma once
 
 #include <bit>
@@ -37,17 +37,17 @@ struct Chunk {
 
 // ---- the order of lanes ----
 
-// Element `i` of half `half` of two interleaved chunks, as an index into both of them.
+// The index, in a shuffle of two chunks, that gives element `i` of half `Half` of the interleaved chunks.
 template <int Half>
 constexpr int interleaved(int i) {
   return i / 4 * 4 + 2 * Half + i % 4 / 2 + i % 2 * kChunk;
 }
-// Word `Word` of lane `i`, as an index into both halves.
+// The index, in a shuffle of the two halves, that gives word `Word` of lane `i`.
 template <int Word>
 constexpr int separated(int i) {
   return i / 4 * 4 + i % 2 * 2 + Word + i % 4 / 2 * kChunk;
 }
-// The lane whose 64-bit value is in place `i`, and the place of a lane's value.
+// The lane whose 64-bit value is at place `i`, and the place of a lane's 64-bit value.
 constexpr int lane_at(int i) { return i % (kChunk / 2) / 2 * 4 + i % 2 + i / (kChunk / 2) * 2; }
 constexpr int place_of(int lane) { return lane / 4 * 2 + lane % 2 + lane % 4 / 2 * (kChunk / 2); }
 
@@ -66,8 +66,8 @@ inline Words load_words(const uint32_t* from) {
   return words;
 }
 
-// Reads a chunk at `from`, and the upper words of 64-bit values one register further on. `Interleaved`: the lanes in the order
-// of 64-bit values.
+// Reads a chunk at `from`; the upper words of 64-bit values come from the next register. `Interleaved`: in the order of lanes
+// for 64-bit values.
 template <class T, bool Interleaved>
 inline Chunk<T> load_chunk(const uint32_t* from) {
   Chunk<T> chunk;
@@ -84,7 +84,7 @@ inline Chunk<T> load_chunk(const uint32_t* from) {
   return chunk;
 }
 
-// The first and second half of a chunk's values, or all of them if they have 32 bits.
+// The first or second half of a chunk's values, or all of them if they have 32 bits.
 template <class T>
 inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   Words words;
@@ -92,7 +92,7 @@ inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   return words;
 }
 
-// For each lane, the word from `if_set` or `if_clear`, selected by the mask, whose bits beyond the chunk are ignored.
+// For each lane, the word from `if_set` or `if_clear`, as selected by the mask. Bits of the mask beyond the chunk are ignored.
 inline Words select_words(uint64_t mask, const Words& if_set, const Words& if_clear) {
   const Words bits = [&]<int... L>(std::integer_sequence<int, L...>) {
     return Words{(1u << L)...};
@@ -100,7 +100,7 @@ inline Words select_words(uint64_t mask, const Words& if_set, const Words& if_cl
   return (bits & static_cast<uint32_t>(mask)) != 0 ? if_set : if_clear;
 }
 
-// Writes the lanes of the mask.
+// Writes the lanes that are set in the mask.
 inline void store_words(uint32_t* to, const Words& words, uint64_t mask) {
   const Words merged = select_words(mask, words, load_words(to));
   std::memcpy(to, &merged, sizeof merged);
@@ -149,7 +149,7 @@ inline bool any_nan(const Chunk<T>& chunk) {
 #endif
 }
 
-// One bit for each lane, from values that are all ones or all zeros.
+// Returns one bit for each lane, from values that are all ones or all zeros.
 inline uint64_t bits_of_words(const Words& words) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
   return _mm512_movepi32_mask(std::bit_cast<__m512i>(words));

@@ -14,7 +14,7 @@
 
 namespace rpd {
 
-// Whether the offsets have the pattern, with no wrap-around in between.
+// Whether each lane's offset is `bytes` above that of the previous lane, without wrapping around.
 inline bool advance_by(const uint32_t* offset, uint32_t bytes) {
   uint32_t differ = 0;
   for (int l = 0; l < kLanes; ++l) differ |= offset[l] ^ (offset[0] + static_cast<uint32_t>(l) * bytes);
@@ -27,9 +27,9 @@ inline LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t by
   return step == 0 && advance_by(offset, 0) ? LanePattern::Same : LanePattern::Any;
 }
 
-// From the first byte that any of these lanes accesses to the last. `lanes` must not be 0.
+// The range from the first to the last byte that any of these lanes accesses. `lanes` must not be 0.
 inline AccessWindow extent(const uint64_t* address, uint64_t lanes, uint32_t bytes) {
-#if defined(__AVX512F__)  // written out because compilers do not use its minima of 64-bit numbers here
+#if defined(__AVX512F__)  // written out because compilers do not use AVX-512's 64-bit minima here
   __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
   for (int l = 0; l < kLanes; l += 8) {
     const __m512i eight = _mm512_loadu_si512(address + l);

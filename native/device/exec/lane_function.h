@@ -1,5 +1,5 @@
 // Turns a plain function of values, [](float a, float b) { return a + b; }, into the execution of an instruction on 64 lanes
-// (or on scalars). The operand types follow from the function's parameter types.
+// (or on scalars). The types of the operands are derived from the function's parameter types.
 #pragma once
 
 #include <limits>
@@ -54,7 +54,7 @@ void execute_vector(const Op& op, Wave& wave) {
   run_lanes<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
-// ---- the same for modes in which MODE treats floating point in an unusual way ----
+// ---- the same for modes with unusual floating point ----
 
 template <class T>
 void enter_mode(const FloatMode& mode, Lanes<T>& source) {
@@ -63,7 +63,7 @@ void enter_mode(const FloatMode& mode, Lanes<T>& source) {
   }
 }
 
-// Saturates halves that overflow, if the mode says so.
+// Saturates halves that overflow, if the mode requires it.
 template <class R, class... T>
 void saturate_results(const Op& op, const FloatMode& mode, R* results, const T*... operands) {
   if constexpr (std::is_same_v<R, Half>) {
@@ -112,7 +112,7 @@ constexpr bool kTakesFloats = false;
 template <class R, class... A>
 constexpr bool kTakesFloats<R (*)(A...)> = is_float<R> || (is_float<std::remove_cvref_t<A>> || ...);
 
-// `in_mode` if MODE's floating-point bits can affect the instruction, else null.
+// `in_mode` if MODE's floating-point bits can affect the instruction, otherwise null.
 template <auto F>
 constexpr Execute if_of_floats(Execute in_mode) {
   return kTakesFloats<decltype(+F)> ? in_mode : nullptr;
@@ -129,23 +129,23 @@ constexpr Semantics vector(const char* mnemonic) {
   return entry;
 }
 
-// Rounds to nearest whatever MODE says.
+// Rounds to nearest, whatever MODE says.
 constexpr Semantics rounds_to_nearest(Semantics entry) {
   entry.rounds_by_mode = false;
   return entry;
 }
-// Rounds to nearest, and is infinite at 0.
+// Rounds to nearest, whatever MODE says, and returns infinity for an operand of 0.
 constexpr Semantics with_poles(Semantics entry) {
   entry.has_poles = true;
   return rounds_to_nearest(entry);
 }
-// Works on the bits of its operands, including those of denormals.
+// Works on the bits of its operands, including denormals, so MODE makes no difference.
 constexpr Semantics regardless_of_mode(Semantics entry) {
   entry.in_mode = nullptr;
   return entry;
 }
 
-// For minima and maxima, whose result for signalling NaNs depends on the mode.
+// For minima and maxima, whose results for signalling NaNs depend on the mode.
 template <auto WithIeee, auto Without>
 void execute_by_ieee(const Op& op, Wave& wave) {
   if (wave.mode & kModeIeee) execute_vector<WithIeee>(op, wave);
@@ -173,7 +173,7 @@ constexpr Semantics by_ieee(const char* mnemonic) {
   return entry;
 }
 
-// Arithmetic: F leaves out the rule for NaNs, settle_nan.
+// For arithmetic: F leaves out the NaN rule, and settle_nan is applied to its result.
 template <auto F, class Function = decltype(+F)>
 struct SettlesNans;
 template <auto F, class R, class... A>
@@ -187,7 +187,7 @@ constexpr Semantics arithmetic(const char* mnemonic) {
   return entry;
 }
 
-// Integer clamp: the exact result, limited to the type's range.
+// Clamping for integers: the exact result, limited to the type's range.
 template <auto Wrapping, auto Saturating>
 void execute_saturating(const Op& op, Wave& wave) {
   if (op.clamp) execute_vector<Saturating>(op, wave);
@@ -209,7 +209,7 @@ constexpr Semantics saturates(const char* mnemonic) {
   return entry;
 }
 
-// The same from a function that returns the exact value.
+// Both functions for saturates(), derived from one that returns the exact value.
 template <class R, auto Exact, class F = decltype(+Exact)>
 struct Held;
 template <class R, auto Exact, class... A>
@@ -222,13 +222,13 @@ constexpr Semantics held(const char* name) {
   return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
 }
 
-// The 16-bit result leaves bits 31:16 of the destination unchanged (most others clear them: see write_lanes).
+// The 16-bit result leaves bits 31:16 of the destination unchanged (most other instructions clear them: see write_lanes).
 constexpr Semantics keeps_upper_half(Semantics entry) {
   entry.keeps_upper_half = true;
   return entry;
 }
 
-// The destination is also read, as the last source: v_fmac.
+// Reads the destination as its last source, as v_fmac does.
 constexpr Semantics accumulates(Semantics entry) {
   entry.accumulates = true;
   return entry;
@@ -238,7 +238,7 @@ constexpr Semantics accumulate(const char* mnemonic) {
   return accumulates(vector<F>(mnemonic));
 }
 
-// ---- vector compare: one bit per lane into a scalar pair; disabled lanes give 0 ----
+// ---- vector compare: one bit per lane goes into a scalar pair; it is 0 for disabled lanes ----
 
 template <auto F, bool WritesExec, class... T>
 void apply_compare(const Op& op, Wave& wave, const Lanes<T>&... sources) {

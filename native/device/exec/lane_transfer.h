@@ -16,7 +16,7 @@
 namespace rpd {
 
 #if defined(__AVX512VL__)
-// Loads dwords `First` to `Dwords` - 1 of eight lanes, those of the mask, two dwords at a time.
+// For each of eight lanes that is set in the mask, loads dwords `First` to `Dwords` - 1, two at a time.
 template <int First, int Dwords>
 inline void gather_eight(uint32_t* reg, const void* base, __m512i offsets, __mmask8 mask) {
   const auto keep = [=](int dword, __m256i words) { _mm256_mask_storeu_epi32(reg + dword * kLanes, mask, words); };
@@ -42,7 +42,7 @@ struct LoadDwords {
     std::memcpy(values, at, sizeof values);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
   }
-  // Loads the lanes of the mask, each from its own address; `first` is where the address `begin` is.
+  // Loads the lanes set in `lanes`, each from its own address. `first` is the host pointer for address `begin`.
   void each(const uint8_t* first, uint64_t begin, const uint64_t* address, uint64_t lanes) const {
 #if defined(__AVX512VL__)
     const __m512i from = _mm512_set1_epi64(static_cast<int64_t>(begin));
@@ -56,7 +56,7 @@ struct LoadDwords {
     }
 #endif
   }
-  // Loads the lanes of the mask, all from the same address.
+  // Loads the lanes set in `lanes`, all from the same address.
   void same(const uint8_t* at, uint64_t lanes) const {
     uint32_t values[Dwords];
     std::memcpy(values, at, sizeof values);
@@ -67,7 +67,7 @@ struct LoadDwords {
         for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
     }
   }
-  // Loads all lanes, whose values follow each other in memory.
+  // Loads all lanes from consecutive memory.
   void all(const uint8_t* at) const {
     if constexpr (Dwords == 1) {
       std::memcpy(reg, at, kLanes * sizeof(uint32_t));
@@ -102,7 +102,8 @@ struct StoreDwords {
   }
 };
 
-// Calls `access(lane, host pointer)` for all lanes, from `first` on one after the other, each of `bytes` bytes.
+// Calls `access(lane, host pointer)` for all lanes, or access.all() if there is one. Lane l's `bytes` bytes are at
+// `first` + l * `bytes`.
 template <class Access>
 void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   if constexpr (requires { access.all(first); }) {
@@ -112,7 +113,7 @@ void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   }
 }
 
-// The same for the lanes of the mask, all at the same address.
+// The same for the lanes set in `lanes`, all at the same address.
 template <class Access>
 void access_same(const Access& access, uint8_t* at, uint64_t lanes) {
   if constexpr (requires { access.same(at, lanes); }) access.same(at, lanes);
@@ -120,7 +121,7 @@ void access_same(const Access& access, uint8_t* at, uint64_t lanes) {
     for (; lanes; lanes &= lanes - 1) access(std::countr_zero(lanes), at);
 }
 
-// The same for the lanes of the mask, each at its own address; `first` is where the address `begin` is.
+// The same for the lanes set in `lanes`, each at its own address. `first` is the host pointer for address `begin`.
 template <class Access>
 void access_each(const Access& access, uint8_t* first, uint64_t begin, const uint64_t* address, uint64_t lanes) {
   if constexpr (requires { access.each(first, begin, address, lanes); }) {

@@ -33,8 +33,9 @@ constexpr uint32_t place_narrow(uint32_t old, uint32_t wide) {
   return wide;
 }
 
-// What a load of a narrow value leaves in a register that held `old`. With ECC on the registers, which CDNA targets enable, the
-// other half is not kept (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on zeros there.
+// The register's contents after a load of a narrow value, if it held `old` before. With ECC on the registers, which CDNA
+// targets enable, the other half is not preserved (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on
+// zeros there.
 template <Half16 Where>
 constexpr uint32_t loaded_narrow(const Op& op, uint32_t old, uint32_t wide) {
   return place_narrow<Where>(op.keeps_half ? old : 0, wide);

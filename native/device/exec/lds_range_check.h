@@ -1,6 +1,6 @@
-// The hardware's range check of the LDS, applied dword by dword: reads beyond the workgroup's allocation return 0, writes are
-// dropped. AMD's libraries rely on it (Tensile clears registers with out-of-range reads; clang merges a read that may be out
-// of range with one that is not). With the option lds-check such an access is a fault instead.
+// The hardware's range check of the LDS, applied dword by dword: reads beyond the workgroup's allocation return 0, and writes
+// are dropped. AMD's software relies on it: Tensile clears registers with out-of-range reads, and clang merges a read that may
+// be out of range with one that is not. With the option lds-check, such an access is a fault instead.
 #pragma once
 
 #include <algorithm>

@@ -12,14 +12,14 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kPacketBytes = 64;
-constexpr uint64_t kMostLoaded = 64;  // by one scalar load, whose last bytes may lie past the arguments
+constexpr uint64_t kMostLoaded = 64;  // the largest scalar load, whose last bytes may lie past the arguments
 
 AccessWindow common(AccessWindow a, AccessWindow b) {
   const uint64_t begin = std::max(a.begin, b.begin), end = std::min(a.begin + a.size, b.begin + b.size);
   return begin < end ? AccessWindow{begin, end - begin} : AccessWindow{};
 }
 
-// Whether an argument points there. HIP's own kernels get patterns that lie among the arguments.
+// Whether an argument points into the window. HIP's own kernels get pointers to patterns that lie among the arguments.
 bool points_into(const Kernel& kernel, AccessWindow window) {
   const uint64_t bytes = kernel.descriptor.kernarg_size, begin = kernel.request.kernarg_address;
   if (bytes == 0 || !kernel.memory->allows(begin, bytes, false)) return false;
@@ -68,7 +68,8 @@ AccessWindow MemoryGuard::writable(uint64_t address, AccessWindow mapped) const 
   return without_arguments(common(memory_.writable(address), mapped), address);
 }
 
-// HIP keeps the arguments of many dispatches in one piece of ordinary memory.
+// Takes the arguments out of the window, and the piece of memory around them: HIP keeps the arguments of many dispatches in a
+// single piece of ordinary memory.
 AccessWindow MemoryGuard::without_arguments(AccessWindow window, uint64_t address) const {
   if (window.size == 0) return window;
   window = without(window, address, request_.kernarg_address, argument_bytes_);

@@ -1,5 +1,5 @@
-// Which mapped memory the kernels of a device may access. In host memory, that is what the program registered
-// or allocated for the device. The option memory-check confines them to their program's memory altogether.
+// Which mapped memory the kernels of a device may access. With page faults off, host memory must have been registered or
+// allocated for the device. With the option memory-check, kernels may access nothing but their program's own memory.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ struct Kernel;
 
 class MemoryGuard {
  public:
-  // `confines`: the option.
+  // `confines`: whether the option memory-check is set.
   MemoryGuard(const WritableMemory& memory, bool confines) : memory_(memory), confines_(confines) {}
 
   bool confines() const { return confines_; }
 
-  // Checks for this kernel from now on.
+  // Checks the accesses of this kernel from now on.
   void begin(const Kernel& kernel);
 
   // The part of `mapped`, a window of host memory around `address`, that the device can reach, in whole pages.
   AccessWindow pinned(uint64_t address, uint32_t bytes, AccessWindow mapped) const;
 
   // The part of `mapped`, a window around `address`, that a confined kernel may write or read; empty if the address is not in
-  // it. It may read its arguments and code, and its packet and its queue if its descriptor asks for them.
+  // it. The kernel may read its arguments and code, as well as its packet and its queue if its descriptor asks for them.
   AccessWindow writable(uint64_t address, AccessWindow mapped) const;
   AccessWindow readable(uint64_t address, AccessWindow mapped) const;
   // Whether the address belongs to a signal that a kernel may raise.

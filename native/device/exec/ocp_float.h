@@ -1,5 +1,5 @@
-// The small floats of the Open Compute Project: those of 8 bits (OFP8) are gfx950's, where gfx942 has FNUZ (small_float.h);
-// those of 6 and 4 bits are from its microscaling formats.
+// The small floats of the Open Compute Project. On gfx950, its 8-bit floats (OFP8) replace gfx942's FNUZ floats
+// (small_float.h). The 6-bit and 4-bit floats come from the project's microscaling formats.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace rpd {
 
-// Which values are not finite numbers: those with the largest exponent, as in IEEE 754; a single NaN of each sign; or none.
+// Which values are not finite numbers: those with the largest exponent, as in IEEE 754; one NaN of each sign; or none.
 enum class Specials { Ieee, OneNan, None };
 
 template <int ExponentBits, int MantissaBits, Specials kSpecials>
@@ -22,13 +22,13 @@ class OcpFloat {
 
   static float widen(uint32_t bits) { return kWide[bits & ((1u << kBits) - 1)]; }
 
-  // Rounds to nearest even. Values that are too large become the largest number if `saturates` or if there is no other choice,
-  // else infinity, or NaN where there is no infinity; infinities do so, whatever `saturates` says.
+  // Rounds to nearest even. If `saturates`, values that are too large become the largest number. Otherwise, and always for
+  // infinities, the result is infinity, or NaN in a format without infinity, or the largest number in a format with neither.
   static uint8_t narrow(double v, bool saturates) {
     return assemble(v, saturates, [](double quanta) { return std::nearbyint(quanta); });
   }
 
-  // Adds the upper random bits below the last bit that is kept, then truncates.
+  // Adds the upper bits of `random` below the last bit that is kept, then truncates.
   static uint8_t narrow_stochastically(double v, uint32_t random, bool saturates) {
     return assemble(v, saturates, [random](double quanta) {
       const auto bits = static_cast<uint64_t>(std::ldexp(quanta, kDropped));

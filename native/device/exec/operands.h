@@ -59,7 +59,7 @@ inline bool is_vector(const Operand& operand) {
 
 uint32_t select_bits(uint32_t value, Select select, bool sign_extend);
 
-// Applies DPP and SDWA selection to the raw bits of a 32-bit (or the low 32 bits of a 16-bit) operand.
+// Applies DPP and SDWA selection to the registers of a 32-bit or 16-bit operand, as raw bits.
 void select_lanes(const Op& op, const Operand& operand, const Wave& wave, const uint32_t* from, uint32_t* to);
 
 template <class T>
@@ -75,13 +75,13 @@ void apply_sign(const Operand& operand, T* values) {
   }
 }
 
-// The 64 values of a source operand: in place if it is an unmodified register, else in `temp`.
+// The 64 values of a source operand: in place if it is an unmodified register of 32-bit values, else in `temp`.
 template <class T>
 struct Lanes {
   const T* data;
   alignas(64) T temp[kLanes];
 
-  // The values in a form that may be changed: those of a register are copied first.
+  // The values in a form that may be changed: values in a register are copied first.
   T* own() {
     if (data != temp) std::memcpy(temp, data, sizeof temp);
     data = temp;
@@ -144,7 +144,7 @@ struct Lanes {
   }
 };
 
-// The lanes that a vector result is written to: exec, without those that DPP leaves unchanged.
+// The lanes to which a vector result is written: exec, except for the lanes that DPP leaves unchanged.
 inline uint64_t write_mask(const Op& op, const Wave& wave) {
   const uint64_t exec = wave.exec();
   return op.permutation ? exec & op.permutation->written(exec) : exec;
@@ -161,7 +161,7 @@ inline void write_lanes32(uint32_t* reg, const uint32_t* values, uint64_t mask) 
 // Writes 32-bit results as the SDWA destination selection prescribes.
 void write_selected(const Op& op, uint32_t* reg, const uint32_t* values, uint64_t mask);
 
-// Applies clamp to 64 floating-point results; that of integers is part of their instructions (see saturates). Output modifiers
+// Applies clamp to 64 floating-point results; integer instructions implement clamp themselves (see saturates). Output modifiers
 // (mul:2, mul:4, div:2) take effect in unusual modes only: see FloatMode::modifies_output.
 template <class R>
 void clamp_lanes(const Op& op, const Wave& wave, R* values) {
@@ -176,8 +176,9 @@ void clamp_lanes(const Op& op, const Wave& wave, R* values) {
   }
 }
 
-// Writes 64 results where exec (and DPP) allow. On gfx9, 16-bit results clear the upper half of the register, as on gfx8; those
-// of instructions that are new in gfx9 or take op_sel keep it, as all do on gfx10 (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
+// Writes 64 results to the lanes that exec (and DPP) permit. On gfx9, 16-bit results clear the upper half of the register, as
+// on gfx8, except those of instructions that are new in gfx9 or take op_sel: these keep it, as all 16-bit results do on gfx10
+// (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {
   clamp_lanes(op, wave, values);

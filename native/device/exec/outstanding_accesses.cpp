@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-// The largest value of each counter, which means no wait in a wait instruction.
+// The largest value of each counter. In a wait instruction, it means no wait.
 constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
 
 // A range of registers.
@@ -23,7 +23,7 @@ bool is_register(const Operand& operand) {
 }
 bool overlap(const Range& a, const Range& b) { return a.kind == b.kind && a.first < b.end && b.first < a.end; }
 
-// The operand of instructions that use VCC although their text does not name it.
+// The VCC operand of instructions that use VCC although their text does not name it.
 constexpr Operand vcc() {
   Operand operand;
   operand.kind = Operand::Kind::Scalar;
@@ -32,7 +32,7 @@ constexpr Operand vcc() {
   return operand;
 }
 
-// The queue that `op` goes to, if any; for a flat access it depends on the addresses.
+// The queue in which `op` completes, if any. For a flat access, it also depends on the addresses: see reach_lds().
 std::optional<CompletionQueue> queue_of(const Op& op) {
   switch (op.semantics->unit) {
     case Unit::VectorLoad:
@@ -44,7 +44,8 @@ std::optional<CompletionQueue> queue_of(const Op& op) {
   }
 }
 
-// The first register of `range` that `op` uses but must not while a write to the range is outstanding.
+// The first register of `range` that `op` uses too early, while a load into the range is in flight; nullopt if there is none.
+// `may_overwrite`: `op` may write its destination, since the load completes first.
 std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
   const auto check = [&](const Operand& operand) {
     const bool hit = is_register(operand) && overlap(range_of(operand), range);

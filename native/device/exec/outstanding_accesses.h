@@ -1,10 +1,10 @@
 // A wave's memory accesses in flight: those that no s_waitcnt has covered yet. Used only by the race check.
 //
 // The counters of gfx9 (CDNA3 ISA, "Data dependency resolution"; LLVM AMDGPUUsage, "Memory Model gfx942"):
-//  - vmcnt: vector memory accesses, including stores and cache write-backs, complete in the order of issue
+//  - vmcnt: vector memory accesses, including stores and cache write-backs, complete in issue order
 //  - lgkmcnt: LDS accesses complete in order among themselves. Scalar memory accesses complete in any order, and so do flat
-//    accesses that go to the LDS: only a wait for 0 guarantees anything about them, since others may complete first.
-// No more accesses are in flight than a counter can count: further ones wait to be issued.
+//    accesses that go to the LDS: only a wait for 0 guarantees anything about them, since other accesses may complete first.
+// The number of accesses in flight never exceeds what a counter can count: further accesses wait to be issued.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace rpd {
 enum class CompletionQueue : uint8_t { Vector, Lds, Unordered };
 constexpr size_t kCompletionQueues = 3;
 
-// An access of a wave: the `number`-th of its queue, counting from 1.
+// An access of a wave: the `number`-th in its queue, counting from 1.
 struct QueuePosition {
   CompletionQueue queue = CompletionQueue::Vector;
   uint32_t number = 0;
@@ -32,7 +32,7 @@ bool writes_back(const Op& op);
 
 class OutstandingAccesses {
  public:
-  // A register that an instruction uses although `load` is yet to write it.
+  // A register that an instruction uses before `load` has written it.
   struct Use {
     const Op* load;
     Operand::Kind kind;
@@ -40,16 +40,16 @@ class OutstandingAccesses {
   };
 
   void issue(const Op& op, bool has_lanes);
-  // Notes an LDS access by `op`, the instruction issued last; `alone`: it accesses nothing else.
+  // Records an LDS access by `op`, the most recently issued instruction. `alone`: `op` accesses nothing else.
   QueuePosition reach_lds(const Op& op, bool alone);
   void wait(unsigned vector_left, unsigned scalar_left);
-  // The wave reaches the barrier that ends the epoch; true if it has LDS accesses in flight.
+  // The wave reaches the barrier that ends the epoch. Returns whether it has LDS accesses in flight.
   bool arrive(uint32_t epoch);
-  // The wave waits for all of its vector memory accesses in an epoch of its workgroup.
+  // The wave has waited for all of its vector memory accesses, in this epoch of its workgroup.
   void wait_for_all(uint32_t epoch) { waited_epoch_ = epoch + 1; }
-  // The number of epochs up to the last one in which it has done so.
+  // The number of epochs up to and including the last one for which wait_for_all() was called.
   uint32_t waited_epochs() const { return waited_epoch_; }
-  // All stores issued so far are known, through another wave, to have been written back.
+  // A release in the workgroup is known to have written back all stores that this wave has issued so far.
   void cover_stores() { covered_ = issued(CompletionQueue::Vector); }
 
   bool has_completed(const QueuePosition& position) const { return position.number <= completed_[index(position.queue)]; }
@@ -59,10 +59,10 @@ class OutstandingAccesses {
   // Stores that may be at agent or system scope: those numbered above the first value, up to the second, may be in flight.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
-  // Takes the write-backs before which the wave has nothing left in flight; compilers do not wait for the write-back alone.
-  // Returns the number of new ones.
+  // Takes out the write-backs whose preceding accesses have all completed, and returns their number. A write-back itself may be
+  // in flight, but compilers never wait for the accesses without waiting for it.
   size_t take_write_backs();
-  // The last write-back not yet taken, or null.
+  // The last write-back that has not been taken out, or null.
   const Op* write_back() const { return write_backs_.empty() ? nullptr : write_backs_.back().op; }
 
   bool loads() const { return !loads_.empty(); }
@@ -85,11 +85,11 @@ class OutstandingAccesses {
   void complete(CompletionQueue queue, unsigned left);
   void forget_completed();
 
-  std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last one that accesses the LDS
+  std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last access to the LDS
   uint32_t wide_store_ = 0, covered_ = 0, waited_epoch_ = 0;
-  std::vector<Issued> write_backs_;  // not yet taken; `position` is that of the preceding access
+  std::vector<Issued> write_backs_;  // not taken out; `position` is that of the preceding access
   std::vector<Issued> loads_;
-  std::vector<Late> late_;   // one for each epoch that ended with something in flight, in order
+  std::vector<Late> late_;   // one for each epoch that ended with LDS accesses in flight, in order
 };
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-// Elements of a few bits that follow each other in the registers of a lane; one may lie in two registers.
+// Elements of a few bits, packed one after the other into the registers of a lane; an element may span two registers.
 #pragma once
 
 #include <cstdint>

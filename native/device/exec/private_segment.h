@@ -1,10 +1,10 @@
-// Private memory of targets without architected flat scratch (gfx90a, gfx1030), as kernels see it: a buffer resource
+// Private memory on targets without architected flat scratch (gfx90a, gfx1030), as kernels see it: a buffer resource
 // descriptor, which the dispatcher puts into the first four SGPRs (LLVM AMDGPUUsage, "Private Segment Buffer").
 //
-// The buffer is swizzled: dword i of lane l is at 256 * i + 4 * l of the share of a wave of 64 lanes. The scalar offset is not,
-// so it counts the bytes of all lanes, 1/64 of which (1/32 with 32 lanes) belongs to each lane. Here each wave
-// has private memory of its own, [lane] [byte]; the buffer has a base that no memory can have, and every wave's offset in it is
-// 0.
+// The buffer is swizzled: within the share of a wave of 64 lanes, dword i of lane l is at 256 * i + 4 * l. The scalar offset is
+// not swizzled. It counts the bytes of all lanes, so 1/64 of it (1/32 with 32 lanes) is the offset within each lane's memory.
+// In this model each wave has its own private memory, [lane][byte]; the buffer has a base that no memory can have, and every
+// wave's offset in it is 0.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace rpd {
 
-constexpr uint64_t kPrivateBuffer = 0xffff'0000'0000;  // 48 bits, with the sign bit: no user memory has such addresses
+constexpr uint64_t kPrivateBuffer = 0xffff'0000'0000;  // 48 bits, with the sign bit set: no user memory has such an address
 constexpr uint64_t kPrivateBufferBytes = uint64_t{1} << 32;
-constexpr uint32_t kPrivateBufferFlags = 1u << 31;  // in the second word: it is swizzled
-constexpr uint32_t kPrivateBufferFormat = 1u << 23;  // in the last: by lanes, of which those of a wave are kept together
+constexpr uint32_t kPrivateBufferFlags = 1u << 31;  // in the second word: swizzled
+constexpr uint32_t kPrivateBufferFormat = 1u << 23;  // in the last word: adds the lane's number to the index
 
 inline void set_private_buffer(Wave& wave, unsigned first_sgpr) {
   wave.set_scalar64(first_sgpr, kPrivateBuffer | uint64_t{kPrivateBufferFlags} << 32);

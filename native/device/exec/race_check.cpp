@@ -11,7 +11,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kShadowLimit = uint64_t{1} << 30;  // bytes, for global memory
+constexpr uint64_t kShadowLimit = uint64_t{1} << 30;  // the limit, in bytes, for the shadow memory of global memory
 
 const char* name_of(AccessKind kind) {
   switch (kind) {
@@ -36,7 +36,7 @@ std::string format(const char* text, Values... values) {
   return out;
 }
 
-// Whether one of two atomic accesses is a load or a store, and not a read-modify-write.
+// Whether at least one of two atomic accesses is a load or a store rather than a read-modify-write.
 bool is_load_or_store(const Op& before, const Op& now) {
   return before.semantics->unit != Unit::VectorAtomic || now.semantics->unit != Unit::VectorAtomic;
 }
@@ -98,7 +98,7 @@ const RaceCheck::ShadowCell* RaceCheck::known_global_cell(uint64_t word) const {
 
 std::vector<RaceCheck::ShadowCell>& RaceCheck::lds_cells(const Wave& wave) {
   auto& [group, cells] = lds_[wave.group];
-  if (cells.empty() || group != wave.group->id) {  // the object now holds another workgroup
+  if (cells.empty() || group != wave.group->id) {  // the object now holds a different workgroup
     group = wave.group->id;
     cells.assign(wave.lds_bytes / kCellBytes + 1, ShadowCell{});
   }
@@ -198,7 +198,7 @@ void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   if (!write_back) return;
   note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
     return Finding{"what the write-back at " + position(*write_back) + " writes had not been waited for when the atomic at " +
-                       position(op) + " was issued, so that others may see the atomic first",
+                       position(op) + " was issued, so others may see the atomic first",
                    format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
   });
 }
@@ -221,7 +221,7 @@ void RaceCheck::look_for_order_towards_host(const Wave& wave, const Op& op, cons
   if (for_the_host) clock.for_the_host = &op;
 }
 
-// Notes the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
+// Records the workgroup's stores at agent or system scope that may be in flight when the atomic is issued.
 void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& access) {
   const bool waited = !scopes_are_named() && outstanding(wave).waited_epochs() == wave.group->epoch + 1;
   for (const Wave& other : wave.group->waves) {
@@ -260,15 +260,15 @@ void RaceCheck::look_for_reordering(const Access& write, const Access& now, Acce
   if (!atomic) return;
   note({write.op->address, atomic->address, Sort::AtomicReordering}, [&] {
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
-                       " was issued, so that others may see the atomic first",
+                       " was issued, so others may see the atomic first",
                    format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
                           write.wave, write.group, address, now.wave, now.group) +
                        position(*now.op)};
   });
 }
 
-// Where stores do not show whether they are atomic, they count as atomic if other accesses to the location are. An atomic read
-// of what such a store wrote receives what its wave had released.
+// Where the encoding does not show whether a store is atomic, the store counts as atomic if other accesses to the location are.
+// An atomic read of what such a store wrote receives what the store's workgroup had released before it.
 void RaceCheck::take_for_atomic(ShadowCell& cell, Access& now, AccessKind kind) {
   cell.has_atomics |= now.atomic;
   if (kind == AccessKind::Store) now.atomic = cell.has_atomics;
@@ -287,7 +287,7 @@ void RaceCheck::touch(ShadowCell& cell, Access now, AccessKind kind, Space space
   if (reordering_.any() && space == Space::Global) look_for_reordering(cell.write, now, kind, address);
   if (kind == AccessKind::Load) {
     if (space == Space::Lds && (now.bytes & ~cell.written)) note_conflict({{}, now, kind, kind, space, address});
-    // Replaces the same wave's earlier read if there is one, else prefers a read that is ordered before this one.
+    // Replaces the same wave's earlier read if there is one; otherwise, preferably, a read that is ordered before this one.
     Access* slot = &cell.reads[0];
     for (Access& read : cell.reads) {
       if (read.op && read.group == now.group && read.wave == now.wave) slot = &read;
@@ -319,7 +319,7 @@ bool RaceCheck::ordered(const Access& before, const Access& now, Space space) co
 bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
   const OutstandingAccesses& wave = group_->outstanding[before.wave];
   if (before.wave == now.wave) {
-    // The time at which a vector load's data arrives in the LDS is not ordered with LDS accesses.
+    // The time at which a vector load's data arrives in the LDS is not ordered with respect to LDS accesses.
     const bool from_memory = before.position().queue == CompletionQueue::Vector;
     const bool overtakes = space == Space::Lds && from_memory && now.position().queue == CompletionQueue::Lds;
     return !overtakes || wave.has_completed(before.position());
@@ -355,8 +355,8 @@ void RaceCheck::note_conflict(const Conflict& conflict) {
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts once the stores before it have been waited for. buffer_inv drops stale lines, as an acquire does: those
-// that were stale when the message was read.
+// A write-back is counted later, by release(), once the stores before it have been waited for. An invalidation is an acquire:
+// it drops the lines that were stale when the latest message was read.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
   if (writes_back(op)) return;
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
@@ -377,7 +377,7 @@ void RaceCheck::release(const Wave& wave) {
   for (OutstandingAccesses& other : wave.group->outstanding) other.cover_stores();
 }
 
-// The wave has waited for all of its accesses.
+// The wave has waited for all of its vector memory accesses, on a target where such a wait is a release.
 void RaceCheck::release_by_wait(const Wave& wave) {
   outstanding(wave).wait_for_all(wave.group->epoch);
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
@@ -390,7 +390,7 @@ void RaceCheck::release_by_wait(const Wave& wave) {
 
 // "entry + 0x40 (s_nop 0)"
 std::string RaceCheck::position(const Op& op) const {
-  const bool before = op.address < entry_;  // in a function that the kernel called
+  const bool before = op.address < entry_;  // the instruction is in a function that the kernel called
   return format("entry %c 0x%lx (%s)", before ? '-' : '+', before ? entry_ - op.address : op.address - entry_, op.text);
 }
 
@@ -407,7 +407,7 @@ RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
           : atomics           ? "atomic accesses in no order"
                               : "race in global memory",
           format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
-              who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
+              who(now) + " are not ordered" + (late ? ", because the first had not been waited for" : "")};
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> RaceCheck::written() const {

@@ -1,34 +1,37 @@
-// Finds races between the waves of a kernel (conflicting accesses that nothing orders), and waits that a wave omits.
+// Finds races between the waves of a kernel (conflicting accesses that nothing orders), waits that are missing in a wave, and
+// reads of LDS that nothing has written.
 //
-// Two accesses to the same byte conflict if they come from different waves, at least one writes, and they are not both
-// atomic. They are ordered
-//  - within a workgroup, by a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first
-//    must have completed, as s_waitcnt tells (outstanding_accesses.h), before its wave reached the barrier; global accesses of
-//    a workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
-//  - across workgroups, in global memory, by a message: a release after the first (a write-back, buffer_wbl2; its wave has
-//    waited for both), then an atomic write to some location, an atomic read of it by the second's workgroup, and then an
-//    acquire (buffer_inv) there before the second. A message brings everything that was released before it was written.
-// Code for gfx90a, whose L2 all workgroups share, names no scopes (LLVM AMDGPUUsage, "Memory Model GFX90A"):
-//  - A release is a wait for all accesses of the wave (s_waitcnt vmcnt(0)). It covers what the wave has accessed, and what
-//  other
-//    waves of the workgroup had before the barrier that precedes the wait.
+// Two accesses to the same byte conflict if they come from different waves, at least one of them writes, and they are not
+// both atomic. They are ordered
+//  - within a workgroup, by a barrier between them (they are in different epochs of the workgroup). In the LDS, the first
+//    access must also have completed, according to the s_waitcnt instructions (outstanding_accesses.h), before its wave
+//    reached the barrier. Accesses of a workgroup to global memory go through one L1 in order (LLVM AMDGPUUsage, "Memory Model
+//    gfx942").
+//  - across workgroups, in global memory, by a message: a release after the first access (a write-back, buffer_wbl2; the wave
+//    has waited for the access and the write-back), then an atomic write to some location, an atomic read of that location by
+//    the workgroup of the second access, and then an acquire (buffer_inv) by that workgroup before the second access. A message
+//    covers everything that was released before it was written.
+// Code for gfx90a, on which all workgroups share the L2, names no scopes (LLVM AMDGPUUsage, "Memory Model GFX90A"):
+//  - A release is a wait for all accesses of the wave (s_waitcnt vmcnt(0)). It covers the wave's own accesses, and those that
+//    other waves of the workgroup made before the barrier that precedes the wait.
 //  - An acquire is buffer_wbinvl1.
-//  - Atomic loads go past the L1 (glc without slc). Atomic stores look like others: a store counts as atomic if another access
-//    of the location is. If stores of several workgroups precede any such access, they are reported.
-//  - What is for the host cannot be told from what is for other workgroups, and is not looked at.
+//  - Atomic loads bypass the L1 (glc without slc). Atomic stores look like other stores, so a store counts as atomic if another
+//    access to its location is atomic. If stores of several workgroups precede any such access, they are reported.
+//  - Accesses meant for the host look like those meant for other workgroups, so their order is not checked.
 // An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
-// accesses do not race, but what reads them may rely on an order that nothing gives; on request, those that are not ordered are
-// reported, unless all of them are read-modify-writes; and so are writes of system scope before which the workgroup has not
-// released, at that scope, what it wrote earlier, and other writes after these: the host may see or miss them. Lanes of
-// one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that the
-// dispatch has written may return the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv).
-// Only the last write and two readers of each cell are remembered: if there are more, one race can hide another, but there
-// are no false reports.
+// accesses do not race, but code that reads their results may rely on an order that nothing guarantees. On request, two atomic
+// accesses that are not ordered are reported unless both are read-modify-writes. The check then also reports writes that the
+// host may see too early or miss: a write at system scope, if the workgroup has not released its earlier writes at that scope,
+// and any other write after a write at system scope.
+// Lanes of one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that
+// the dispatch has written, by whichever wave, may return the old value unless the loading wave has invalidated that
+// cache (s_dcache_inv). Only the last write to each cell and two reads of it are remembered: if there are more, one race can
+// hide another, but there are no false reports.
 //
-// Within a wave, a register must not be used while a load into it is in flight; and a store at agent or system scope must
-// not be overtaken by the atomic that announces it (atomic_reordering.h).
+// Within a wave, a register or LDS must not be used while a load from memory into it is in flight, and a store at agent or
+// system scope must not be overtaken by the atomic that announces it (atomic_reordering.h).
 //
-// Waves and workgroups run on one host thread, in an order permuted by the seed; with seed 0 in the usual order.
+// Waves and workgroups run on one host thread, in an order that the seed permutes; with seed 0, in the usual order.
 #pragma once
 
 #include <array>
@@ -56,15 +59,15 @@ class RaceCheck {
   // Returns one line for each pair of instructions that raced and was not reported before. Forgets all accesses.
   std::vector<std::string> end();
 
-  // Ranges [begin, end) of global memory written since begin(), ascending. To be called before end().
+  // Ranges [begin, end) of global memory written since begin(), in ascending order. To be called before end().
   std::vector<std::pair<uint64_t, uint64_t>> written() const;
 
   // The order of execution.
   uint64_t permuted(uint64_t group, uint64_t group_count) const;
   size_t first_wave(size_t wave_count) { return seed_ ? order_() % wave_count : 0; }
-  // The wave that falls behind the others of its workgroup in this turn, drawn again every few turns; wave_count for none.
-  // Without it, waves with the same instructions would take turns access by access, and every store would precede the others'
-  // next load.
+  // The index of the wave that falls behind the others of its workgroup in this turn, drawn every few turns; the number of
+  // waves if none does. Without such a wave, waves with the same instructions would take turns access by access, and every
+  // store would precede the next load of the other waves.
   size_t paused_wave(const Workgroup& group) const;
 
   // `op` is about to be executed.
@@ -75,7 +78,7 @@ class RaceCheck {
   void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
  private:
-  // Who accessed a cell, and when, on the clocks of its workgroup.
+  // Who accessed a cell, and when, by the clocks of the accessing workgroup.
   struct Access {
     const Op* op = nullptr;  // null: nobody
     uint32_t group = 0;
@@ -85,7 +88,7 @@ class RaceCheck {
     uint32_t wave : 4 = 0;
     uint32_t bytes : 4 = 0;  // one bit for each byte of the cell
     uint32_t atomic : 1 = 0;
-    uint32_t releases : 21 = 0;  // that the workgroup had begun before
+    uint32_t releases : 21 = 0;  // number of releases that the workgroup had begun before this access
 
     QueuePosition position() const { return {static_cast<CompletionQueue>(queue), number}; }
   };
@@ -94,26 +97,26 @@ class RaceCheck {
     Access write;
     std::array<Access, 2> reads;
     uint8_t written = 0;  // bytes ever written, one bit each
-    bool has_atomics = false;  // only where stores do not tell
+    bool has_atomics = false;  // used only where stores do not show whether they are atomic
   };
   static constexpr uint64_t kCellBytes = 4;
   static constexpr uint64_t kPageCells = 1024;
   using Page = std::array<ShadowCell, kPageCells>;
 
   struct Release {
-    uint64_t time;  // counted in releases of the whole dispatch
+    uint64_t time;  // its number among all releases of the dispatch
     uint32_t wave;
-    uint32_t epoch;  // of its workgroup
+    uint32_t epoch;  // of the wave's workgroup
   };
   struct GroupClock {
     std::vector<Release> releases;
-    size_t begun = 0;  // releases, including those not yet waited for
-    uint64_t accesses = 0;  // only where waits are releases
-    std::array<uint64_t, 16> released{};  // by wave: of these, at its latest release
-    uint64_t received = 0;  // the latest release that a message it has read tells of
-    uint64_t acquired = 0;  // the same at its latest acquire
-    const Op* unreleased = nullptr;  // its latest write, unless it has begun a release of system scope since
-    const Op* for_the_host = nullptr;  // its latest write of system scope
+    size_t begun = 0;  // number of releases, including those not yet waited for
+    uint64_t accesses = 0;  // number of accesses to global memory; counted only where waits are releases
+    std::array<uint64_t, 16> released{};  // by wave: the value of `accesses` at its latest release
+    uint64_t received = 0;  // the latest release announced by a message that the workgroup has read
+    uint64_t acquired = 0;  // the value of `received` at its latest acquire
+    const Op* unreleased = nullptr;  // its latest write, unless it has begun a release at system scope since then
+    const Op* for_the_host = nullptr;  // its latest write at system scope
   };
   struct Conflict {
     Access first, second;
@@ -173,24 +176,24 @@ class RaceCheck {
   uint64_t seed_;
   bool unordered_atomics_;
   std::mt19937_64 order_;
-  uint64_t stride_ = 1, start_ = 0;  // of the permutation of workgroups
+  uint64_t stride_ = 1, start_ = 0;  // parameters of the permutation of workgroups
   uint64_t entry_ = 0;
   uint64_t fences_ = 0;
-  bool full_ = false;  // the shadow memory's limit is reached
+  bool full_ = false;  // the limit of the shadow memory has been reached
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;  // by page number
-  std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<ShadowCell>>> lds_;  // with the workgroup's number
+  std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<ShadowCell>>> lds_;  // each with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
   std::unordered_map<uint64_t, uint64_t> messages_;  // by word: the latest release before an atomic write to it
   const Op* issuing_ = nullptr;
-  std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
-  const Workgroup* group_ = nullptr;  // of the access being examined
+  std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // [workgroup, wave] that have invalidated the scalar cache
+  const Workgroup* group_ = nullptr;  // the workgroup whose access is being examined
   bool late_ = false;  // a wave has reached a barrier with LDS accesses in flight
   AtomicReordering reordering_;
   std::map<Key, Finding> found_;
   std::set<Key> reported_;
 };
 
-// Passes accesses to a race check and then to another observer.
+// Passes each access, fence and wait to a race check and then to another observer.
 class RaceCheckedMemory : public Observer {
  public:
   explicit RaceCheckedMemory(Observer& inner) : inner_(inner) {}

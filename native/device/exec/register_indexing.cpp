@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDestinationEnable = 3;
 
-// A last source that is also the destination is offset with the destination.
+// If the last source is also the destination, it is offset like the destination.
 int enable_of(const Semantics& semantics, int source) {
   const auto count =
       std::count_if(semantics.source_types.begin(), semantics.source_types.end(), [](Type type) { return type != Type::None; });
@@ -44,7 +44,7 @@ void execute_indexed(const Op& op, Wave& wave) {
   if (!op.semantics || op.semantics->unit != Unit::Valu) return execute_by_mode(op, wave);
   const Op moved = with_index(op, wave);
   if (!has_its_registers(moved, wave)) {
-    return wave.raise("a register that the kernel was not given, by the index in m0", op.address);
+    return wave.raise("a register not allocated to the kernel, selected by the index in m0", op.address);
   }
   execute_by_mode(moved, wave);
 }

@@ -1,4 +1,5 @@
-// The 8-bit floats of gfx942: no infinities and no negative zero, whose encoding, 0x80, is the only NaN (FNUZ).
+// The 8-bit floats of gfx942 (FNUZ): no infinities, no negative zero, and a single NaN, encoded as negative zero would be
+// (0x80).
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ class SmallFloat {
     return assemble(parts, (whole + below + (odd | sticky)) >> kDropped, saturates);
   }
 
-  // Adds the upper random bits below the last bit that is kept, then truncates. Bits lost while a denormal result is aligned
-  // are ignored (as in AMD's amd_hip_fp8.h; S1[31:12] and S1[31:11] in the pseudo-code).
+  // Adds the upper bits of `random` (S1[31:12] or S1[31:11] in the pseudo-code) below the last bit that is kept, then
+  // truncates. Bits lost while a denormal result is aligned are ignored, as in AMD's amd_hip_fp8.h.
   static uint8_t narrow_stochastically(float v, uint32_t random, bool saturates) {
     const Parts parts(v);
     const uint32_t whole = parts.significand >> parts.alignment;
@@ -42,9 +43,9 @@ class SmallFloat {
   struct Parts {
     uint32_t sign;  // as bit 7
     bool finite;
-    uint32_t significand;  // with its leading one
+    uint32_t significand;  // including its leading one
     uint32_t exponent;     // biased as in the result, at least 1
-    uint32_t alignment;    // right shift of the significand for that exponent
+    uint32_t alignment;    // by how much the significand is shifted right for that exponent
 
     explicit Parts(float v) : sign(bits_of(v) >> 24 & 0x80), finite(biased_exponent(v) != 0xff) {
       const int biased = biased_exponent(v);

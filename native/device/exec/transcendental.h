@@ -1,5 +1,5 @@
-// Single-precision exponentials and logarithms of a chunk of lanes. The results are those of the host's library in double
-// precision, rounded: they are computed with a small error, and by the library where that error could change the rounded
+// Single-precision exponentials and logarithms of a chunk of lanes. The results are the rounded double-precision results of the
+// host's library. They are first computed with a small error, and then by the library where that error could change the rounded
 // result.
 #pragma once
 
@@ -11,21 +11,22 @@
 
 namespace rpd {
 
-// A result; doubtful if its error could change the rounding, or if the operand is out of the usual range.
+// A result. It is doubtful if its error could change the rounding, or if the operand is outside the usual range.
 struct Estimate {
   float value;
   bool doubtful;
 };
 
 // Whether a double is so close to the middle between two singles that an error of a few units in its last place matters. The
-// error of the functions below is less than four units, that of the library less than one.
+// error of the functions below is less than four units, and the library's is less than one.
 inline bool is_near_tie(double value) {
   constexpr uint64_t below = uint64_t{1} << 29, middle = below / 2, margin = 16;
   const uint64_t rest = bits_of(value) & (below - 1);
   return rest - (middle - margin) <= 2 * margin;
 }
 
-// A polynomial, by its coefficients from the highest. Not a loop, since that would keep lanes from being computed in parallel.
+// Evaluates a polynomial, given its coefficients from the highest down. A loop would keep lanes from being computed in
+// parallel.
 template <class... C>
 inline double horner(double x, double highest, C... others) {
   double sum = highest;
@@ -33,9 +34,9 @@ inline double horner(double x, double highest, C... others) {
   return sum;
 }
 
-// 2^x. The polynomial is Taylor's for |t| <= ln(2) / 2, whose first term left out is less than 1e-17.
+// 2^x, by the Taylor polynomial of e^t for |t| <= ln(2) / 2. The first omitted term is less than 1e-17.
 inline Estimate quick_exponential(float x) {
-  constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, in the lowest bits
+  constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, which the lowest bits hold
   const bool usual = (x >= -125.0f) & (x <= 127.5f);
   const double in = static_cast<double>(choose(usual, x, 0.0f));
   const double shifted = in + to_integer;
@@ -46,11 +47,11 @@ inline Estimate quick_exponential(float x) {
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};
 }
 
-// The logarithm to the base of 2, by the series of the inverse hyperbolic tangent for |s| < 0.172.
+// The logarithm to base 2, by the series of the inverse hyperbolic tangent for |s| < 0.172.
 inline Estimate quick_logarithm(float x) {
   const bool usual = (x >= 0x1p-126f) & (x <= 0x1.fffffep127f);
   const double in = static_cast<double>(choose(usual, x, 1.0f));
-  // The exponent for which the mantissa is between the roots of 1/2 and of 2, plus 1024.
+  // The exponent, plus 1024, with which the mantissa lies between the square roots of 1/2 and 2.
   constexpr uint64_t root_of_half = 0x3fe6a09e667f3bcd, more = uint64_t{1024} << 52;
   const uint64_t shifted = (bits_of(in) - root_of_half + more) >> 52;
   const double mantissa = from_bits<double>(bits_of(in) + more - (shifted << 52));
@@ -58,7 +59,7 @@ inline Estimate quick_logarithm(float x) {
   const double s = (mantissa - 1) / (mantissa + 1), square = s * s;
   const double sum =
       horner(square, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
-  // The first term is kept separate, so that its rounding is the only one that matters.
+  // The first term is kept separate so that its rounding is the only one that matters.
   const double of_mantissa = std::fma(s * square, sum, s) * 2.88539008177792681472;
   const double result = exponent + of_mantissa;
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};
@@ -81,7 +82,8 @@ inline Chunk<float> estimate_chunk(const Chunk<float>& in) {
   return out;
 }
 
-// The plain form of an instruction whose lanes are computed by Exact, which Quick estimates.
+// The plain form of an instruction: Quick estimates the result of each lane, and Exact computes it where the estimate is
+// doubtful.
 template <auto Quick, auto Exact>
 void execute_estimated(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();

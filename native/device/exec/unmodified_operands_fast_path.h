@@ -1,6 +1,6 @@
 // A faster way to execute vector instructions in their plain form (isa/unmodified_operands.h), which is by far the most
-// frequent: one chunk of lanes after the other, in registers of the host. The results are those of the general way in
-// lane_function.h.
+// frequent form: one chunk of lanes after the other, in registers of the host. The results are the same as with the general
+// implementation in lane_function.h.
 #pragma once
 
 #include <tuple>
@@ -17,13 +17,13 @@ namespace rpd {
 // Where a source's words are: [word][lane]. A value that is the same for all lanes has only one chunk.
 struct SourceWords {
   const uint32_t* words;
-  uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all
+  uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all lanes
 
-  // Those of the chunk that begins with this lane.
+  // The words of the chunk that begins with this lane.
   const uint32_t* at(int lane) const { return words + (static_cast<uint64_t>(lane) & lanes); }
 };
 
-// Room for the words of a source that is not in vector registers, or that changes its sign: [word][lane].
+// Room for the words of a source that is not in vector registers, or whose sign is changed: [word][lane].
 struct OperandCopy {
   alignas(64) uint32_t words[2 * kLanes];
 };
@@ -42,7 +42,7 @@ using Address = const uint32_t*;
 template <class T>
 using Source = const SourceWords&;
 
-// Whether values fill registers: the plain form is implemented for functions of such types.
+// Whether values of these types fill registers; the plain form is implemented only for functions of such types.
 template <class... T>
 constexpr bool kFillWords = ((sizeof(T) == 4 || sizeof(T) == 8) && ...);
 // Whether any of the types has 64 bits, which decides the order of lanes in chunks.
@@ -51,7 +51,8 @@ constexpr bool kAnyWide = ((sizeof(T) == 8) || ...);
 
 // ---- one result for each lane ----
 
-// How NaNs arise: as the function says, or by the rule for arithmetic (settle_nan), which the function leaves out.
+// Where NaN results come from: the function itself, or the NaN rule for arithmetic (settle_nan), which the function does not
+// apply.
 enum class Nans { AsComputed, Settled };
 
 template <auto F, class R, class... T>
@@ -62,7 +63,7 @@ inline Chunk<R> compute_chunk(const Chunk<T>&... sources) {
   return out;
 }
 
-// A chunk with NaNs among its results.
+// Computes a chunk that has NaNs among its results.
 template <auto F, class R, class... T>
 [[gnu::noinline, gnu::cold]] void compute_settled(uint32_t* to, uint64_t mask, Address<T>... sources) {
   constexpr bool interleaved = kAnyWide<R, T...>;

@@ -6,7 +6,7 @@
 
 namespace rpd {
 
-// Sets `around` to what else is accessible around the address.
+// Sets `around` to the accessible range around the address.
 Wave::Refusal Wave::refusal(uint64_t address, uint32_t bytes, bool writes, AccessWindow& around) const {
   around = memory->window(address, writes);
   if (!around.holds(address, bytes)) return {"memory access fault"};
@@ -15,7 +15,7 @@ Wave::Refusal Wave::refusal(uint64_t address, uint32_t bytes, bool writes, Acces
     if (memory->is_device(address)) return {};
     around = guard->pinned(address, bytes, around);
     if (around.holds(address, bytes)) return {};
-    return {"access to host memory that is not registered (hipHostRegister), and the device has no page faults (HSA_XNACK=1)"};
+    return {"access to host memory that is not registered (hipHostRegister), with page faults off (HSA_XNACK=1 enables them)"};
   }
   around = writes ? guard->writable(address, around) : guard->readable(address, around);
   if (around.holds(address, bytes) || guard->may_signal(address, bytes, writes)) return {};

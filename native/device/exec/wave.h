@@ -18,16 +18,16 @@ class Observer;
 class Program;
 class MemoryGuard;
 
-// Bits of the MODE register; float_mode.h has the other floating-point ones.
+// Bits of the MODE register; the other floating-point bits are in float_mode.h.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 
-// Why a wave cannot continue; decides how the program is informed.
+// Why a wave cannot continue. This decides how the program is informed.
 enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // access to an unmapped address
-  ForeignAccess,      // to memory that is not the program's own (memory-check)
+  ForeignAccess,      // access to memory that is not the program's own (memory-check)
   ApertureViolation,  // access outside the LDS or private memory, or a misaligned atomic
   Trap,               // the program's own doing: __builtin_trap, abort or a failed assertion
   LimitReached,       // more instructions than the kernel may execute
@@ -35,7 +35,7 @@ enum class FaultKind : uint8_t {
 
 enum class WaveState : uint8_t { Running, AtBarrier, AtGlobalBarrier, Ended, Faulted };
 
-// Hardware registers that stay constant for the life of a wave.
+// Hardware registers that stay constant for the lifetime of a wave.
 struct HardwareIds {
   uint32_t id = 0;         // HW_ID, or HW_ID1 ...
   uint32_t id2 = 0;        // ... and HW_ID2
@@ -47,11 +47,11 @@ struct HardwareIds {
 
 struct Wave {
   const Op* pc = nullptr;           // the next instruction
-  Program* program = nullptr;       // for calls to computed addresses
+  Program* program = nullptr;       // needed for calls to computed addresses
   uint32_t* vector = nullptr;       // [register][lane]
   uint32_t* accumulator = nullptr;  // [register][lane]
   alignas(64) uint32_t scalar[kScalarWords] = {};
-  uint64_t lanes = ~uint64_t{0};    // that the wave has: all 64, or the lower 32
+  uint64_t lanes = ~uint64_t{0};    // the lanes that the wave has: all 64, or the lower 32
   bool scc = false;
   WaveState state = WaveState::Running;
   uint32_t mode = 0;                // the MODE register
@@ -62,27 +62,27 @@ struct Wave {
   uint32_t index_in_group = 0;
 
   Workgroup* group = nullptr;
-  uint8_t* lds = nullptr;           // of the workgroup
+  uint8_t* lds = nullptr;           // the workgroup's LDS
   uint32_t lds_bytes = 0;
   bool lds_check = false;           // an access beyond lds_bytes is a fault
   uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
-  const MemoryGuard* guard = nullptr;  // null where whatever is mapped may be accessed
+  const MemoryGuard* guard = nullptr;  // null if all mapped memory may be accessed
   Observer* observer = nullptr;
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
-  WaveTiming* timing = nullptr;     // the observer's own
-  // Ranges recently found accessible: [slot, shared by some instructions][writes]. An instruction mostly stays within one
-  // allocation. Later waves of the dispatch in the same slot reuse them.
+  WaveTiming* timing = nullptr;     // the observer's own state
+  // Ranges recently found accessible: [slot, shared by some instructions][writes]. Most accesses of an instruction stay within
+  // one allocation. Later waves of the dispatch that are placed in this object reuse the ranges.
   static constexpr uint32_t kWindowSlots = 4;
   std::array<std::array<AccessWindow, 2>, kWindowSlots> windows;
-  GlobalWaveSync* sync = nullptr;      // of the XCD
-  uint64_t generation = 0;             // of the global barrier when the wave arrived
-  uint64_t executed = 0;            // instructions, counted at the end of each slice
+  GlobalWaveSync* sync = nullptr;  // the XCD's
+  uint64_t generation = 0;  // the global barrier's generation when the wave arrived at it
+  uint64_t executed = 0;  // instructions, counted at the end of each slice
 
-  const char* fault = nullptr;      // why it is Faulted
+  const char* fault = nullptr;  // why the wave is Faulted
   FaultKind fault_kind = FaultKind::IllegalInstruction;
-  int fault_lane = -1;              // -1: the wave as a whole
+  int fault_lane = -1;  // -1: the wave as a whole
   uint64_t fault_address = 0;
 
   uint64_t scalar64(unsigned reg) const {
@@ -92,7 +92,7 @@ struct Wave {
   }
   void set_scalar64(unsigned reg, uint64_t value) { std::memcpy(&scalar[reg], &value, sizeof value); }
 
-  // Masks have a bit for each lane, in a pair of registers or, of 32 lanes, in a single one.
+  // Masks have one bit per lane, in a pair of registers or, for 32 lanes, in a single register.
   bool has_32_lanes() const { return lanes >> 32 == 0; }
   int lane_count() const { return has_32_lanes() ? 32 : kLanes; }
   void set_mask(unsigned reg, uint64_t mask) {
@@ -124,7 +124,7 @@ struct Wave {
       return true;
     return look_up(address, bytes, writes, lane, known);
   }
-  // The same for a piece of memory that need not be accessible as a whole: raises no fault.
+  // Whether a whole range of global memory may be accessed. Raises no fault, and returns false if in doubt.
   bool is_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) {
     AccessWindow& known = windows[op.index % kWindowSlots][writes];
     return known.holds(address, bytes) || find(address, bytes, writes, known);
@@ -133,7 +133,7 @@ struct Wave {
  private:
   // Why an access is a fault.
   struct Refusal {
-    const char* why = nullptr;  // null: it is none
+    const char* why = nullptr;  // null if the access is allowed
     FaultKind kind = FaultKind::MemoryFault;
   };
   Refusal refusal(uint64_t address, uint32_t bytes, bool writes, AccessWindow& around) const;

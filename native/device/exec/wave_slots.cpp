@@ -5,7 +5,7 @@
 namespace rpd {
 namespace {
 
-// Takes the lowest free slot of up to 16; the last one if all are taken.
+// Takes the lowest free slot out of 16, or the last one if all are taken.
 uint32_t take(uint16_t& taken) {
   const auto slot = static_cast<uint32_t>(std::countr_one(taken));
   if (slot >= 16) return 15;

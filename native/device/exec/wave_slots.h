@@ -1,4 +1,4 @@
-// The places of workgroups and their waves on an XCD's compute units, as HW_ID and similar registers report them to a kernel.
+// The places of workgroups and their waves on an XCD's compute units, which HW_ID and similar registers report to a kernel.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ class WaveSlots {
 
   // Frees all slots.
   void clear() { units_.assign(units_.size(), Unit{}); }
-  // Finds wave slots for a workgroup on its CU, and writes them into its waves.
+  // Finds wave slots for a workgroup on its CU, and records them in its waves.
   void enter(const Kernel& kernel, Workgroup& group);
   void leave(const Workgroup& group);
 
  private:
-  static constexpr uint32_t kSlots = 16;  // most workgroups on a CU, and most waves on a SIMD
+  static constexpr uint32_t kSlots = 16;  // maximum number of workgroups on a CU, and of waves on a SIMD
   struct Unit {
     uint32_t launched = 0;   // waves so far
     uint16_t groups = 0;     // slots taken, one bit each

@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-// Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") gives.
+// Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") specifies.
 unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
   const KernelDescriptor& descriptor = kernel.descriptor;
   const DispatchRequest& request = kernel.request;
@@ -49,7 +49,7 @@ void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
       for (uint32_t x = 0; x < sizes[0]; ++x) ids.push_back(x | y << 10 | z << 20);
 }
 
-// Packed into v0, or in up to three registers, as many as the kernel asks for.
+// Sets the work-item ids: packed into v0, or in up to three registers, as many as the kernel asks for.
 void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave& wave) {
   if (target_of_device().rules.packs_work_item_ids) {
     std::copy(items.begin(), items.end(), wave.vector);
@@ -61,7 +61,7 @@ void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave&
   }
 }
 
-// A partial workgroup at the grid's edge has lanes that do not exist.
+// The lanes that exist: a partial workgroup at the grid's edge does not fill all of its waves.
 uint64_t existing_lanes(std::span<const uint32_t> ids, const uint32_t (&sizes)[3]) {
   uint64_t lanes = 0;
   for (size_t l = 0; l < ids.size(); ++l) {
@@ -149,8 +149,8 @@ void Workgroup::release_barrier() {
 
 namespace {
 
-// The number of waves for which a SIMD has registers. The table's figure is the number of registers per lane of a SIMD; waves
-// with twice as many lanes get half of that.
+// The number of waves for which a SIMD has enough registers and slots. The target's table gives the number of registers per
+// lane of a SIMD; waves with twice as many lanes get half that number.
 uint32_t waves_by_registers(const Kernel& kernel) {
   const bool rdna = target_of_device().rules.has_wave32;
   const uint32_t granule = rdna ? 512 / kernel.wave_size : 8;

@@ -21,11 +21,11 @@ struct Kernel {
   uint64_t entry;               // address of the first instruction
   uint64_t instruction_limit;   // per wave
   bool lds_check;               // accesses beyond the workgroup's LDS are faults
-  const InitialValues* initial;  // of registers, LDS and private memory
+  const InitialValues* initial;  // for registers, LDS and private memory
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;
-  const MemoryGuard* guard;     // null where whatever is mapped may be accessed
+  const MemoryGuard* guard;     // null if all mapped memory may be accessed
   uint32_t groups[3];           // workgroups along each axis
   uint32_t wave_size;           // lanes
   uint32_t waves_per_group;
@@ -43,11 +43,11 @@ struct Workgroup {
   std::vector<OutstandingAccesses> outstanding;  // [wave]; only with a race check
   uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
-  uint32_t cu_slot = 0;               // among the workgroups of the CU
+  uint32_t cu_slot = 0;               // its slot among the workgroups of the CU
   uint32_t epoch = 0;               // barriers that all its waves have passed
   uint64_t slot = 0;                // unique among the workgroups that are on the device at the same time
   uint32_t left = 0;                // waves that have not ended
-  uint64_t turns = 0;               // in which each of its waves could execute a slice
+  uint64_t turns = 0;               // turns in which each of its waves could execute a slice
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
   void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);
@@ -57,7 +57,7 @@ struct Workgroup {
   void release_barrier();
 
  private:
-  // The work-items' ids in a workgroup of these sizes, ten bits each.
+  // The ids of the work-items in a workgroup of the sizes below, ten bits for each id.
   std::vector<uint32_t> work_items_;
   uint32_t sizes_listed_[3] = {};
 };

@@ -14,7 +14,7 @@ bool several_run(const Workgroup& group) {
   return std::count_if(group.waves.begin(), group.waves.end(), runs) > 1;
 }
 
-constexpr uint32_t kSliceLimit = 4096;  // instructions without a memory access before other waves get a turn
+constexpr uint32_t kSliceLimit = 4096;  // instructions that a wave may execute without a memory access before others get a turn
 
 }  // namespace
 
@@ -40,17 +40,17 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
   }
-  for (const auto& group : groups_) group->waves.clear();  // what memory they may access is to be found out anew
-  // One workgroup to each CU in turn, as the dispatcher does.
+  for (const auto& group : groups_) group->waves.clear();  // their lists of accessible ranges do not hold for a new dispatch
+  // Assigns the workgroups to the CUs in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
     groups_[i]->cu = static_cast<uint32_t>(i % target::cus_per_xcd());
     free_.push_back(groups_[i].get());
   }
 }
 
-// Workgroups start one after another, at most one on each shader engine while the waves on the device run a slice. Waves that
-// all started at once would stay in lockstep and miss the caches together, where on a GPU one wave finds what another has
-// loaded.
+// Workgroups start one after another: while the waves on the device run one slice, at most one workgroup per shader engine
+// starts. If all waves started at once, they would stay in lockstep and miss the caches together, whereas on a GPU one wave
+// finds what another has loaded.
 void Xcd::launch_some() {
   for (uint32_t i = 0; i < target::shader_engines_per_xcd() && !free_.empty() && !all_launched(); ++i) {
     launch_next(*free_.front());
@@ -107,7 +107,7 @@ uint32_t Xcd::issue_slice(Wave& wave) {
     ++count;
     wave.pc = op->next;
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
-      wave.raise("a register that the kernel was not given", op->address);
+      wave.raise("a register not allocated to the kernel", op->address);
     }
     if constexpr (Checked) {
       if (wave.state == WaveState::Running) race_check_->issue(wave, *op);
@@ -149,7 +149,7 @@ bool Xcd::run_group(Workgroup& group) {
     wave.executed += count;
     instructions_ += count;
     if (wave.executed > kernel_->instruction_limit && wave.state == WaveState::Running) {
-      wave.raise("the kernel does not end: a wave has executed more instructions than the kernel-limit", op->address,
+      wave.raise("the kernel does not end: a wave has executed more instructions than kernel-limit allows", op->address,
                  FaultKind::LimitReached);
       stop_at(op, wave);
     }
@@ -165,7 +165,7 @@ bool Xcd::run_group(Workgroup& group) {
   return true;
 }
 
-// All waves on the device wait at the global barrier for others, for which no slot will become free.
+// Raises a fault if waves on the device wait at the global barrier for other waves, for which no slot will ever become free.
 void Xcd::stop_waiting() {
   for (Workgroup* group : active_) {
     for (Wave& wave : group->waves) {

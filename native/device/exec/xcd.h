@@ -1,4 +1,4 @@
-// One accelerator die: its share of the workgroups, run in a fixed order on its CUs.
+// One accelerator die (XCD), which runs its share of the workgroups in a fixed order on its CUs.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace rpd {
 
-// Where execution stopped for good.
+// Where and why execution stopped for good.
 struct Fault {
   const Op* op = nullptr;
   const char* why = nullptr;
@@ -42,7 +42,7 @@ class Xcd {
   bool done() const { return active_.empty() && all_launched(); }
   // The workgroups that are on the device now.
   std::span<Workgroup* const> resident() const { return active_; }
-  // Reports the resident waves' accesses to `watch` from now on; null ends this.
+  // From now on, reports the resident waves' accesses to `watch`; with null, stops reporting them.
   void watch(AccessWatch* watch);
 
   const Fault& fault() const { return fault_; }
@@ -66,9 +66,9 @@ class Xcd {
   uint32_t index_;
   const Kernel* kernel_ = nullptr;
   uint64_t next_group_ = 0;
-  std::vector<std::unique_ptr<Workgroup>> groups_;  // room for those on the device, kept from dispatch to dispatch
-  std::vector<Workgroup*> active_;                  // on the device, in the order in which they are let run
-  std::deque<Workgroup*> free_;                     // room for the next ones, in the order in which it is taken
+  std::vector<std::unique_ptr<Workgroup>> groups_;  // room for the workgroups on the device, kept from dispatch to dispatch
+  std::vector<Workgroup*> active_;                  // on the device, in the order in which they run
+  std::deque<Workgroup*> free_;                     // room for the next workgroups, in the order in which it is taken
   WaveSlots wave_slots_;
   uint64_t instructions_ = 0;
   IssueLog issued_;

@@ -30,7 +30,7 @@ T info(amd_comgr_symbol_t symbol, amd_comgr_symbol_info_t attribute) {
 amd_comgr_status_t take_function(amd_comgr_symbol_t symbol, void* user) {
   if (info<amd_comgr_symbol_type_t>(symbol, AMD_COMGR_SYMBOL_INFO_TYPE) != AMD_COMGR_SYMBOL_TYPE_FUNC)
     return AMD_COMGR_STATUS_SUCCESS;
-  // The terminating zero is not counted.
+  // The length does not include the terminating zero.
   std::string name(info<uint64_t>(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH) + 1, '\0');
   amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME, name.data());
   name.resize(name.find('\0'));
@@ -40,7 +40,7 @@ amd_comgr_status_t take_function(amd_comgr_symbol_t symbol, void* user) {
   return AMD_COMGR_STATUS_SUCCESS;
 }
 
-// A kernel has a descriptor named like it, with ".kd" appended.
+// A kernel has a descriptor with the same name and ".kd" appended.
 amd_comgr_status_t mark_kernel(amd_comgr_symbol_t symbol, void* user) {
   std::string name(info<uint64_t>(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH) + 1, '\0');
   amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME, name.data());

@@ -27,8 +27,8 @@ class CodeObject {
   // The function whose code includes the ELF address, or null.
   const Function* function_at(uint64_t address) const;
 
-  // "file:line"; for inlined code the innermost location first, then " -> " and the location it was inlined into. Empty if the
-  // code object has no line for the address.
+  // "file:line"; for inlined code, the innermost location first, then " -> " and the location into which it was inlined. Empty
+  // if the code object has no line for the address.
   std::string source_of(uint64_t address) const;
 
  private:

@@ -23,7 +23,7 @@ constexpr std::string_view kKnownModifiers[] = {
     "bank_mask",  "bound_ctrl",      "row_share", "row_xmask",    "dpp8",
     "fi",
 };
-// What gfx90a and gfx10 call the cache policy of vector memory.
+// The names that gfx90a and gfx10 use for the cache policy of vector memory.
 constexpr std::string_view kOlderPolicies[] = {"glc", "slc", "scc", "dlc"};
 constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
 constexpr std::string_view kScalarMemoryModifiers[] = {"glc", "dlc"};
@@ -50,7 +50,7 @@ int source_lane(const InstructionText& text, int lane) {
   if (const auto of_eight = text.numbers("dpp8"); of_eight.size() == 8) return (lane & ~7) | of_eight[lane & 7];
   // Broadcasts have no bounds: lanes that receive no broadcast read themselves.
   if (const auto n = text.number("row_bcast")) {
-    if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
+    if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the previous row
     return lane < 32 ? lane : 31;
   }
   return lane;
@@ -68,7 +68,8 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }
-  // Printed only if set: as :0 by old LLVM versions, as :1 since. DPP8 always behaves so (RDNA 2 ISA).
+  // bound_ctrl is printed only if set: as :0 by old versions of LLVM, as :1 by newer ones. DPP8 always behaves as if it were
+  // set (RDNA 2 ISA).
   out->zero_out_of_bounds = text.has("bound_ctrl") || text.has("dpp8");
   out->fetches_inactive = text.has("fi");
   return out;
@@ -121,7 +122,7 @@ class OpBuilder {
   }
 
   void check_modifiers() {
-    if (semantics_.needs_immediate) return;  // "vmcnt(0) lgkmcnt(0)" and the like: read from the bits
+    if (semantics_.needs_immediate) return;  // "vmcnt(0) lgkmcnt(0)" and the like are read from the bits
     const auto is_in = [](const auto& names, std::string_view name) {
       return std::find(std::begin(names), std::end(names), name) != std::end(names);
     };
@@ -141,7 +142,7 @@ class OpBuilder {
     return operand.value_or(Operand{});
   }
 
-  // SOPP and SOPK: simm16 from the bits, at most one register in the text.
+  // SOPP and SOPK: simm16 comes from the bits; the text has at most one register.
   void immediate() {
     op_.immediate = raw_[0] & 0xffff;
     if (semantics_.unit == Unit::Wait) wait_counts();
@@ -156,7 +157,7 @@ class OpBuilder {
     }
   }
 
-  // vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8], or [13:8] on gfx10. s_waitcnt_vscnt waits for stores alone.
+  // vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8], or [13:8] on gfx10. s_waitcnt_vscnt waits for stores only.
   void wait_counts() {
     if (semantics_.waits_for_stores) {
       op_.wait = {WaitCounts::kNoVectorWait, rules_.most_scalar_wait, static_cast<uint8_t>(op_.immediate & 0x3f)};
@@ -167,9 +168,9 @@ class OpBuilder {
     op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & rules_.most_scalar_wait);
   }
 
-  // "buffer_inv sc0 sc1": flags appear where other instructions have operands. They select the caches.
+  // "buffer_inv sc0 sc1": flags appear where other instructions have operands. The flags select the caches.
   void cache_flags() {
-    op_.sc0 = text_.has("sc0");  // all but the first
+    op_.sc0 = text_.has("sc0");  // the first flag is parsed as an operand, the others as modifiers
     op_.sc1 = text_.has("sc1");
     for (const auto& operand : text_.operands) {
       if (operand.text == "sc0") op_.sc0 = true;
@@ -178,7 +179,7 @@ class OpBuilder {
     }
   }
 
-  // "[vdata,] vaddr, srsrc, soffset": the address becomes sources 0 to 2, the data source 3 or the destination.
+  // "[vdata,] vaddr, srsrc, soffset": the address becomes sources 0 to 2, the data becomes source 3 or the destination.
   void buffer_operands() {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
@@ -195,8 +196,8 @@ class OpBuilder {
     if (semantics_.unit == Unit::VectorLoad || op_.returns) op_.destination = operand;
   }
 
-  // GLC: an atomic returns the old value; a load passes the L1, which makes it one at agent or system scope. SLC: the lines are
-  // not expected to be used again (LLVM AMDGPUUsage, "Memory Model gfx90a").
+  // GLC: an atomic returns the old value; a load bypasses the L1, which gives it agent or system scope. SLC: the lines are not
+  // expected to be used again (LLVM AMDGPUUsage, "Memory Model gfx90a").
   void cache_policy() {
     const bool atomic = semantics_.unit == Unit::VectorAtomic, glc = text_.has("glc");
     op_.sc0 = text_.has("sc0") || (atomic && glc);
@@ -205,7 +206,7 @@ class OpBuilder {
     op_.returns = atomic && op_.sc0;
   }
 
-  // Decides which bits a constant of the instruction, such as 1.0, has.
+  // The type of a source, which decides which bits a constant such as 1.0 has.
   Type source_type(size_t i) const {
     const bool is_half =
         semantics_.mixes_precisions && (bits_of(text_.numbers("op_sel_hi"), semantics_.default_packed_high) >> i & 1);
@@ -304,7 +305,7 @@ class OpBuilder {
       }
     }
   }
-  // op_sel[3:2] selects the byte; the other bytes are kept.
+  // op_sel[3:2] selects the byte; the other bytes keep their values.
   void byte_of_destination(const std::vector<int>& select) {
     const int byte = select.size() == 4 ? select[2] + 2 * select[3] : 0;
     op_.destination_select = static_cast<Select>(static_cast<int>(Select::Byte0) + byte);
@@ -312,7 +313,7 @@ class OpBuilder {
   }
   static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
 
-  // The effect of modifiers on an instruction that does not take them is not documented.
+  // The effect of modifiers on an instruction that does not accept them is not documented.
   void matrix_modifiers() {
     if (semantics_.unit != Unit::Matrix) return;
     const MatrixModifiers takes = semantics_.matrix_modifiers;
@@ -324,7 +325,7 @@ class OpBuilder {
     const int broadcast = 1 << op_.matrix.broadcast_size;
     if (takes == MatrixModifiers::BroadcastAndPattern &&
         (broadcast > semantics_.shape.blocks || op_.matrix.broadcast_block >= broadcast)) {
-      fail("a broadcast of more blocks than it has is not modelled");
+      fail("a broadcast of more blocks than there are is not modelled");
     }
     const auto negated = text_.numbers("neg");
     if (!negated.empty() && takes != MatrixModifiers::Negation) fail("modifier neg is not modelled here");
@@ -343,7 +344,7 @@ class OpBuilder {
       op_.destination_select = select_of(text_, "dst_sel");
       op_.destination_unused = unused_of(text_);
     }
-    // Outside of DPP, v_permlane*_swap take these.
+    // Outside DPP, the v_permlane*_swap instructions accept these modifiers.
     if (text_.encoding != "dpp" && (text_.has("bound_ctrl") || text_.has("fi")))
       fail("reading disabled lanes is not modelled here");
     if (text_.encoding == "dpp") {

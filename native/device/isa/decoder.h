@@ -11,10 +11,10 @@
 namespace rpd {
 
 struct Decoded {
-  Op op;                                          // next and target not linked yet
+  Op op;                                          // next and target are not linked yet
   std::unique_ptr<LanePermutation> permutation;   // owns what op.permutation points to
   uint64_t target = 0;                            // address of a direct branch's target, or 0
-  std::string problem;                            // why it cannot run, empty if it can
+  std::string problem;                            // why the instruction cannot run; empty if it can
 };
 
 // `raw` is the instruction's bytes. An instruction that the device does not know has `problem` set.

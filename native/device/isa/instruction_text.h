@@ -1,4 +1,4 @@
-// Parses one line of AMDGPU assembly. Knows the grammar of LLVM's output, but not what it means.
+// Parses one line of AMDGPU assembly. It knows the grammar of LLVM's output, but not its meaning.
 #pragma once
 
 #include <map>

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostSegments = 64;
 
-// The segment of the code object at `base`, if one begins there, that holds `address`.
+// The segment that holds `address`, in a code object that begins at `base`, if there is one.
 std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const AccessWindow& mapped, uint64_t base,
                                         uint64_t address) {
   Elf64_Ehdr header;

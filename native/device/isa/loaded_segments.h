@@ -1,5 +1,5 @@
 // What a loaded code object says about an address within it. The loader copies a code object's segments, the first of which
-// begins with the ELF header, into memory without protection: a GPU executes any of it.
+// begins with the ELF header, into memory without protection, so a GPU can execute any of them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct LoadedSegment {
 };
 
 // The segment around `address`; none if no code object is loaded there. If several headers claim the address, one that calls it
-// data decides, since data can look like a header.
+// data takes precedence, since data can look like a header.
 std::optional<LoadedSegment> loaded_segment(const AddressSpace& memory, uint64_t address);
 
 }  // namespace rpd

@@ -89,7 +89,7 @@ bool parse_state(std::string_view text, Operand& out) {
   return true;
 }
 
-// Reads as 0, and takes writes without effect.
+// Reads as 0, and writes to it have no effect.
 bool parse_null(std::string_view text, Operand& out) {
   if (text != "null") return false;
   out.kind = Operand::Kind::Constant;

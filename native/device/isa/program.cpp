@@ -63,7 +63,7 @@ const Op* Program::jump(uint64_t from, uint64_t address) {
   return by_address_.at(address);
 }
 
-// Whether a code object says that no code is at this address.
+// Whether a code object says that there is no code at this address.
 bool Program::is_data(uint64_t address) {
   if (!segment_ || !segment_->holds(address)) segment_ = loaded_segment(memory_, address);
   return segment_ && !segment_->executable;
@@ -72,13 +72,13 @@ bool Program::is_data(uint64_t address) {
 void Program::decode_from(uint64_t address, bool allowed) {
   std::vector<uint64_t> todo{address};
   const size_t first_new = ops_.size();
-  segment_.reset();  // another code object may have been loaded since
+  segment_.reset();  // a different code object may have been loaded since
   while (!todo.empty()) {
     const uint64_t next = todo.back();
     todo.pop_back();
     find_or_decode(next, todo, allowed || next != address);
   }
-  // Link in a second pass, when every address that an Op names has been decoded.
+  // Link in a second pass, when every address to which an Op refers has been decoded.
   for (size_t i = first_new; i < ops_.size(); ++i) {
     Op& op = ops_[i];
     if (!op.semantics) continue;

@@ -25,13 +25,14 @@ class Program {
   // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
-  // The same, for a jump from code at `from`, which may only lead to code in a code object or in the same allocation.
+  // The same for a jump from code at `from`. If the target is in no code object, and not in the same allocation as `from`, its
+  // Op raises a fault unless it has been decoded before.
   const Op* jump(uint64_t from, uint64_t address);
 
   // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.
   void forget(uint64_t begin, uint64_t size);
 
-  // Identifies the meaning of Op indices: it is never reused, in this or any other Program, for a different meaning.
+  // Identifies the meaning of Op indices. It is never reused for a different meaning, in this or any other Program.
   uint64_t revision() const {
     const std::lock_guard lock(mutex_);
     return revision_;
@@ -57,7 +58,7 @@ class Program {
   Disassembler disassembler_;
   mutable std::mutex mutex_;
   uint64_t revision_;
-  std::optional<LoadedSegment> segment_;  // of the instruction decoded last
+  std::optional<LoadedSegment> segment_;  // the segment of the instruction decoded last
   std::deque<Op> ops_;
   std::deque<std::string> texts_;
   std::vector<std::unique_ptr<LanePermutation>> permutations_;

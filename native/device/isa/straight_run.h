@@ -1,15 +1,15 @@
-// Runs of instructions between which nothing has to be checked.
+// Runs of instructions that need no checks between them.
 #pragma once
 
 #include "isa/op.h"
 
 namespace rpd {
 
-// Whether the instruction does nothing but compute with registers: it always continues with the next one, cannot fault, and
-// leaves exec, MODE and whatever observers watch as they are.
+// Whether the instruction does nothing but compute with registers: it always continues with the next instruction, cannot fault,
+// and does not change exec, MODE or anything else that observers watch.
 bool only_computes(const Op& op);
 
-// The run that begins with the Op, whose `next` is linked and, if it is the next in the Program too, has its own run.
+// The run that begins with `op`. `op.next` must be linked; if it is also the next Op in the Program, its `run` must be set.
 StraightRun straight_run_from(const Op& op);
 
 }  // namespace rpd

@@ -9,19 +9,19 @@
 
 namespace rpd {
 
-constexpr int kLanes = 64;  // the most lanes of a wave
+constexpr int kLanes = 64;  // the largest number of lanes in a wave
 
-// Where generations differ (CDNA 4 and RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
+// Where the generations of GPUs differ (CDNA 4 and RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
 struct IsaRules {
   bool has_wave32;           // kernels say whether their waves have 32 lanes
-  bool packs_work_item_ids;  // all three in v0
-  bool keeps_halves;         // 16-bit results and loads leave the register's other half as it is
-  bool counts_stores_apart;  // in VSCNT, for which s_waitcnt_vscnt waits
+  bool packs_work_item_ids;  // all three ids are in v0
+  bool keeps_halves;         // 16-bit results and loads leave the register's other half unchanged
+  bool counts_stores_apart;  // stores are counted in VSCNT, the counter for which s_waitcnt_vscnt waits
   bool compares_exec_alone;  // v_cmpx writes no register other than EXEC
-  uint16_t sgprs;            // those without another name
-  uint8_t permuted_lanes;    // among which ds_permute_b32 and ds_bpermute_b32 move values
+  uint16_t sgprs;            // number of SGPRs, not counting those with names of their own
+  uint8_t permuted_lanes;    // number of lanes among which ds_permute_b32 and ds_bpermute_b32 move values
   uint8_t most_scalar_wait;  // the largest LGKMCNT, which means no wait
-  bool has_ocp_floats;       // 8-bit floats are those of the OCP (e4m3fn, e5m2), not those with a single NaN (FNUZ)
+  bool has_ocp_floats;       // 8-bit floats are OCP floats (e4m3fn, e5m2), not those with a single NaN (FNUZ)
 };
 
 // The properties of a family, apart from its set of instructions, which the disassembler knows.
@@ -29,24 +29,25 @@ struct Target {
   std::string_view name;    // as in the names of the parameter tables
   const char* isa_name;     // of LLVM
   uint32_t version;         // gfx_target_version of the driver's topology
-  // Private memory: the dispatcher sets up FLAT_SCRATCH. Otherwise kernels get a buffer descriptor and do so themselves.
+  // Private memory: if true, the dispatcher sets up FLAT_SCRATCH. Otherwise kernels get a buffer descriptor and set up
+  // FLAT_SCRATCH themselves.
   bool architected_flat_scratch;
   bool has_xcc_id;
   bool names_scopes;        // loads, stores and fences say whether they are for other workgroups or the host (sc0, sc1)
   uint32_t l1s_per_cu;
-  uint32_t l1_line_bytes;          // also what it requests from the L2
-  bool counts_l1_invalidations;    // at the beginning of dispatches
+  uint32_t l1_line_bytes;          // also the size of its requests to the L2
+  bool counts_l1_invalidations;    // whether invalidations at the beginning of dispatches are counted
   uint32_t l2_channels_per_xcd;
-  uint32_t level_sum_event;        // of the SQ: the sum over cycles of what the counter before it shows; 0: not modelled
+  uint32_t level_sum_event;        // the SQ's event that sums the value of the previous counter over cycles; 0: not modelled
   uint32_t scalar_caches_per_xcd;  // each serves two CUs, or one where the other is disabled
   uint32_t lds_bytes_per_workgroup;
-  uint32_t lds_granule;            // in bytes, in which LDS is handed out (LLVM, AMDGPU::getLdsDwGranularity)
+  uint32_t lds_granule;            // the unit, in bytes, in which LDS is allocated (LLVM, AMDGPU::getLdsDwGranularity)
   IsaRules rules;
 };
 
-// The device has one target for the life of a process. It is chosen before anything is decoded; the default is gfx942.
+// The device has one target for the lifetime of a process. It is chosen before anything is decoded; the default is gfx942.
 const Target& target_of_device();
-// Also gives all parameters the values of the target's table. Throws std::runtime_error if the device has no such target.
+// Also sets all parameters to the values in the target's table. Throws std::runtime_error if the device has no such target.
 void choose_target(uint32_t version);
 void choose_target(std::string_view name);
 // The index of the target's table among the tables of parameters.

@@ -1,4 +1,4 @@
-// The plain form of vector instructions: no DPP, no part of a register selected, no clamp. Signs of sources may be changed.
+// The plain form of vector instructions: no DPP, no selected part of a register, no clamp. The signs of sources may be changed.
 #pragma once
 
 #include "isa/op.h"

@@ -1,4 +1,4 @@
-// Device addresses and their places in this process.
+// Device addresses and where they lie in this process.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,19 @@
 
 namespace rpd {
 
-// Where the LDS and private memory appear in the flat address space (where ROCr's thunk puts them for a model).
+// Where the LDS and private memory appear in the flat address space (where ROCr's thunk puts them if a model replaces the
+// driver).
 constexpr uint64_t kSharedAperture = 0x4000000000000000ull;
 constexpr uint64_t kPrivateAperture = 0x5000000000000000ull;
 constexpr uint64_t kApertureMask = 0xffffffff00000000ull;
 
 // The thunk puts device memory into an aperture in the host process: device address a lies at base + a. The device addresses
-// that it hands out come from a range that it has reserved among the process's own addresses as well. So no host memory lies in
-// that range, and every address outside it is a host address, even those of a program that is linked to a low address, and of
-// its heap.
+// that it hands out come from a range that it has also reserved among the process's own addresses. So no host memory lies in
+// that range, and every address outside it is a host address, even if the program is linked to a low address and so has its
+// code and its heap there.
 class AddressSpace {
  public:
-  // Without a map, the aperture is the device's and may be accessed; nothing else may.
+  // Without a map, the aperture belongs to the device and may be accessed; nothing else may be.
   explicit AddressSpace(const AllocationMap* map = nullptr) : map_(map) {}
 
   void set_aperture(char* base, uint64_t size) {
@@ -27,7 +28,7 @@ class AddressSpace {
     aperture_size_ = size;
     if (!map_) span_ = size;
   }
-  // Extends the device's range of addresses to these, including any gap in between.
+  // Extends the device's range of addresses to include these, and any gap in between.
   void cover(uint64_t begin, uint64_t size) {
     const uint64_t end = span_ == 0 ? begin + size : std::max(begin + size, begin_ + span_);
     begin_ = span_ == 0 ? begin : std::min(begin, begin_);
@@ -56,7 +57,7 @@ class AddressSpace {
   const AllocationMap* map_;
   char* base_ = nullptr;
   uint64_t aperture_size_ = 0;
-  uint64_t begin_ = 0;  // of the device's addresses
+  uint64_t begin_ = 0;  // where the device's addresses begin
   uint64_t span_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace rpd {
 namespace {
 
-// The entry that begins at or before `address`, or the end.
+// The entry that begins at or before `address`, or end().
 template <class Map>
 auto entry_before(const Map& map, uint64_t address) {
   const auto next = map.upper_bound(address);
@@ -70,7 +70,7 @@ void AllocationMap::forget_host_ranges() {
   host_ranges_.clear();
 }
 
-// The part of an allocation around the address that this process has mapped into the aperture.
+// The part of an allocation that lies around the address and that this process has mapped into the aperture.
 AccessWindow AllocationMap::mapped_part(Ranges::const_iterator range, uint64_t aperture, uint64_t address, bool writes) const {
   const AccessWindow mapped = current_host(aperture + address, writes);
   if (!mapped.size) return {};
@@ -124,7 +124,7 @@ AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
 AccessWindow AllocationMap::current_host(uint64_t address, bool writes) const {
   const AccessWindow known = find_host(address, writes);
   if (known.size) return known;
-  read_host_ranges();  // the process may have mapped more since the last time
+  read_host_ranges();  // the process may have mapped more memory since the last time
   return find_host(address, writes);
 }
 

@@ -15,12 +15,12 @@ struct AccessWindow {
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
-// The owner of some memory: the host, or a device, given by its number.
+// The owner of memory: the host, or a device, given by its number.
 using Owner = int8_t;
 constexpr Owner kHost = -1;
 constexpr Owner kMostDevices = 8;
 
-// A range of addresses that is entirely in the memory of one of them.
+// A range of addresses that lies entirely in the memory of one owner.
 struct OwnedRange {
   uint64_t begin = 0;
   uint64_t size = 0;
@@ -28,32 +28,32 @@ struct OwnedRange {
   bool holds(uint64_t address) const { return address - begin < size; }
 };
 
-// The allocations of one device.
+// The memory that one device knows of: its own allocations, other devices' allocations, and the host's memory.
 class AllocationMap {
  public:
   explicit AllocationMap(Owner device = 0) : device_(device) {}
   Owner device() const { return device_; }
 
-  // Memory as the kernel driver hands it out, in whole pages. Only this decides what may be accessed. `granted`: whether the
-  // device may access it in any case. Otherwise, it may do so where this process has mapped the memory into the device's
+  // Memory as the kernel driver hands it out, in whole pages. This alone decides what may be accessed. `granted`: whether the
+  // device may access all of it. Otherwise, the device may access only the parts that this process has mapped into the device's
   // aperture, as the driver does for a device that is given access to another device's memory.
   void add(uint64_t begin, uint64_t size, Owner owner, bool granted = true);
   void remove(uint64_t begin);
   Owner owner(uint64_t address) const;
   bool is_local(uint64_t address) const { return owner(address) == device_; }
   bool overlaps(uint64_t begin, uint64_t size) const;
-  // The allocation around `address`, otherwise the gap around it, which is the host's.
+  // The allocation around `address`. If there is none, the gap around it, which belongs to the host.
   OwnedRange placement(uint64_t address) const;
 
-  // Allocations as the program requested them, several of which may share a page. Used in messages only.
+  // Allocations as the program requested them. Several of them may share a page. They are used only in messages.
   void name(uint64_t begin, uint64_t size);
   void forget_name(uint64_t begin);
 
-  // The process has changed its mappings.
+  // To be called when the process has changed its mappings.
   void forget_host_ranges();
 
-  // The mapped device range around `address`, neighbours joined; empty if it is not mapped. `aperture`: the host's address of
-  // device address 0.
+  // The mapped device range around `address`, including mapped neighbours; empty if the address is not mapped. `aperture`: the
+  // host's address of device address 0.
   AccessWindow device_window(uint64_t address, uint64_t aperture, bool writes) const;
   // The same for an address of the host process, from /proc/self/maps. If `writes`, ranges that the process itself cannot
   // write are left out.

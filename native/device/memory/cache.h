@@ -1,4 +1,4 @@
-// A write-back cache: tags, and which bytes of each line are there and dirty, but no data.
+// A write-back cache: the tags of its lines, and which bytes of each line are valid and dirty, but no data.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace rpd {
 
 constexpr uint32_t kLineBytes = 128;
 
-// Bytes of a line, one bit each.
+// The bytes of a line, one bit each.
 struct ByteMask {
   uint64_t low = 0, high = 0;
   bool covers(const ByteMask& other) const { return !(other.low & ~low) && !(other.high & ~high); }
@@ -33,8 +33,8 @@ struct ByteMask {
   static uint64_t first(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 };
 
-// The number of requests that it takes to write these bytes: a half line with both 32-byte sectors touched goes as one
-// 64-byte request, a single sector as one of 32 bytes.
+// The number of requests needed to write these bytes: a half line in which both 32-byte sectors are touched goes as one 64-byte
+// request, a single sector as one 32-byte request.
 struct WriteRequests {
   uint32_t bytes64 = 0, bytes32 = 0;
 };
@@ -57,7 +57,7 @@ class Cache {
 
   // The line's place, or kNowhere.
   size_t find(uint64_t line) { return tags_.find(line); }
-  // Makes room for a line that is not there; none of its bytes are.
+  // Makes room for a line that is not in the cache. None of its bytes are valid afterwards.
   Allocated allocate(uint64_t line) {
     const auto [place, evicts, evicted] = tags_.allocate(line);
     const ByteMask dirty = evicts ? dirty_bytes(place) : ByteMask{};
@@ -66,15 +66,15 @@ class Cache {
   }
   bool is_full(size_t place) const { return valid_bytes(place).full(); }
   bool has(size_t place, const ByteMask& bytes) const { return valid_bytes(place).covers(bytes); }
-  // All bytes are there now.
+  // Makes all bytes valid.
   void fill(size_t place) { set(place, {ByteMask::all(), dirty_bytes(place)}); }
-  // These bytes are there now, too.
+  // Makes these bytes valid as well.
   void add(size_t place, const ByteMask& bytes) {
     Masks masks{valid_bytes(place), dirty_bytes(place)};
     masks.valid.add(bytes);
     set(place, masks);
   }
-  // Likewise, and dirty.
+  // Makes these bytes valid and dirty.
   void write(size_t place, const ByteMask& bytes) {
     Masks masks{valid_bytes(place), dirty_bytes(place)};
     if (masks.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(place));
@@ -82,31 +82,31 @@ class Cache {
     masks.dirty.add(bytes);
     set(place, masks);
   }
-  // The line found or allocated last becomes its set's next victim, unless it is used again.
+  // The line that was found or allocated last becomes its set's next victim, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
   // Drops all lines in constant time.
   void invalidate() {
     tags_.invalidate();
     dirty_.clear();
   }
-  // If the line is there, it keeps its place but none of its bytes, except dirty ones: something else has written them.
+  // Something else has written the line. If it is in the cache, it keeps its place, but only its dirty bytes remain valid.
   void make_stale(uint64_t line) {
     if (const size_t place = tags_.look_up(line); place != kNowhere) make_stale_at(place);
   }
-  // The same for all lines that are there and for which f(line) is true.
+  // The same for all lines in the cache for which f(line) is true.
   template <class F>
   void make_stale_if(F f) {
     tags_.for_each([&](size_t place) {
       if (f(tags_.line_at(place))) make_stale_at(place);
     });
   }
-  // Calls f(line) for every line that is there.
+  // Calls f(line) for every line in the cache.
   template <class F>
   void for_each(F f) const {
     tags_.for_each([&](size_t place) { f(tags_.line_at(place)); });
   }
   size_t capacity() const { return tags_.capacity(); }
-  // Fetches into the host's cache what a search for the line reads.
+  // Brings into the host's cache the data that a search for the line reads.
   void prefetch(uint64_t line) const { tags_.prefetch(line); }
   // Calls f(line, its dirty bytes) for every dirty line and cleans it.
   template <class F>
@@ -121,7 +121,7 @@ class Cache {
   }
 
  private:
-  // Most lines hold all of their bytes or none, so their masks need not be read.
+  // In most lines, either all bytes are valid or none are, so the masks need not be read.
   enum class Contents : uint8_t { None, Full, FullDirty, Masks };
   struct Masks {
     ByteMask valid, dirty;
@@ -149,7 +149,7 @@ class Cache {
 
   Tags<Ways> tags_;
   ZeroedArray<Contents> contents_;  // by place
-  ZeroedArray<Masks> masks_;        // likewise, for Contents::Masks
+  ZeroedArray<Masks> masks_;        // by place, for Contents::Masks
   std::vector<uint32_t> dirty_;     // places of lines that became dirty since the last write-back; may repeat
 };
 

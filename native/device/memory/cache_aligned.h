@@ -1,4 +1,5 @@
-// Vectors that begin at a cache line of the host, so that none of its vector accesses crosses from one line into the next.
+// Vectors that begin at a cache line of the host, so that none of the host's vector accesses to them crosses into the next
+// line.
 #pragma once
 
 #include <cstddef>

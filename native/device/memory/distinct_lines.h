@@ -21,7 +21,7 @@ class DistinctLines {
     const Block& block = slots_[last_].number == number_of(line) ? slots_[last_] : slots_[find(number_of(line))];
     return block.lines >> line % kLinesInBlock & 1;
   }
-  // Returns whether the line was there. It stays in lines().
+  // Forgets the line, and returns whether it was contained. It stays in lines().
   bool forget(uint64_t line) {
     Block& block = slots_[find(number_of(line))];
     const uint64_t bit = uint64_t{1} << line % kLinesInBlock;
@@ -68,7 +68,7 @@ class DistinctLines {
       if (block.number != 0) slots_[find(block.number)] = block;
   }
 
-  unsigned shift_ = 56;  // 64 - the number of bits of a slot's index
+  unsigned shift_ = 56;  // 64 minus the number of bits of a slot's index
   std::vector<Block> slots_ = std::vector<Block>(size_t{1} << 8);
   size_t used_ = 0;  // slots
   size_t last_ = 0;  // the slot accessed last

@@ -1,4 +1,4 @@
-// Compares many bytes, or words, with one.
+// Compares many bytes, or words, with a single value.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace rpd {
 
 constexpr uint32_t kByteBlock = 16;
 
-// One bit for each of the bytes that equals `value`. `Count`: at most 64, in whole blocks.
+// Returns one bit for each byte, set if the byte equals `value`. `Count`: at most 64, in whole blocks.
 template <uint32_t Count>
 uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
   static_assert(Count % kByteBlock == 0 && Count <= 64);
@@ -34,8 +34,8 @@ uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
   return same;
 }
 
-// ---- changes of single bytes that read and write all of them ----
-// Where the bytes are soon read together, the host would otherwise have to wait until a narrow write has reached its cache.
+// ---- changes to single bytes that read and write all of them ----
+// If the bytes are soon read together, the host would otherwise have to wait until a narrow write has reached its cache.
 
 template <uint32_t Count>
 struct ByteVector {
@@ -44,7 +44,7 @@ struct ByteVector {
 template <uint32_t Count>
 using Bytes = typename ByteVector<Count>::Type;
 
-// All ones in the byte at `place`.
+// All ones in the byte at `place`, and zeros elsewhere.
 template <uint32_t Count>
 Bytes<Count> only_byte(uint32_t place) {
   const auto numbers = [&]<uint8_t... I>(std::integer_sequence<uint8_t, I...>) {
@@ -72,7 +72,7 @@ void move_to_front(uint8_t* bytes, uint32_t place, uint8_t value) {
   std::memcpy(bytes, &all, sizeof all);
 }
 
-// One bit for each of `Count` numbers that equals `value`.
+// Returns one bit for each of `Count` numbers, set if the number equals `value`.
 template <uint32_t Count>
 uint32_t same_numbers(const uint64_t* numbers, uint64_t value) {
   static_assert(Count == 4 || Count == 16);
@@ -92,7 +92,7 @@ uint32_t same_numbers(const uint64_t* numbers, uint64_t value) {
   return same;
 }
 
-// One bit for each of 16 words that equals `value`.
+// Returns one bit for each of 16 words, set if the word equals `value`.
 inline uint32_t same_words(const uint32_t* words, uint32_t value) {
 #if defined(__AVX512F__)
   return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(words), _mm512_set1_epi32(static_cast<int>(value)));

@@ -13,7 +13,7 @@ void Mall::clear() {
   ages_ = {};
 }
 
-// Replaces a free way, else the least recently used one.
+// Fills a free way if there is one, and otherwise replaces the least recently used one.
 bool Mall::touch(uint64_t line) {
   if (sets_ == 0) return false;
   if (tags_.empty()) {

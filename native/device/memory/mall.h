@@ -1,7 +1,7 @@
-// The memory-attached last level (Infinity Cache): which lines it holds, from dispatch to dispatch.
+// The memory-attached last-level cache (MALL, Infinity Cache): which lines it holds, from dispatch to dispatch.
 //
-// All XCDs share it, but they execute in parallel on host threads. To keep the outcome independent of thread scheduling, it
-// is consulted once per dispatch, taking each XCD's distinct lines in turn.
+// All XCDs share this cache, but they execute in parallel on host threads. To keep the outcome independent of thread
+// scheduling, the cache is consulted once per dispatch, taking each XCD's distinct lines in turn.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ class Mall {
  public:
   static constexpr uint32_t kWays = 16;
 
-  // 0 bytes: there is none.
+  // 0 bytes: there is no such cache.
   explicit Mall(uint64_t bytes);
 
-  // Returns whether the line is there. Changes nothing.
+  // Returns whether the line is in the cache. Changes nothing.
   bool holds(uint64_t line) const { return !tags_.empty() && same_words(&tags_[first_of(line)], tag_of(line)) != 0; }
-  // Returns whether the line was there, and enters it.
+  // Enters the line, and returns whether it was in the cache before.
   bool touch(uint64_t line);
   void clear();
-  // Fetches into the host's cache what the functions above read.
+  // Brings into the host's cache the data that the functions above read.
   void prefetch(uint64_t line) const {
     if (!tags_.empty()) __builtin_prefetch(&tags_[first_of(line)]);
   }
@@ -34,7 +34,7 @@ class Mall {
 
   uint64_t sets_;
   ZeroedArray<uint32_t> tags_;  // [set][way]: line / sets + 1, or 0 if free; allocated at first use
-  ZeroedArray<uint8_t> ages_;   // [set][way]: how many lines of the set have been used since
+  ZeroedArray<uint8_t> ages_;   // [set][way]: how many lines of the set have been used since this one
 };
 
 }  // namespace rpd

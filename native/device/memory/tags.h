@@ -1,5 +1,5 @@
-// The tags of a set-associative cache, with least-recently-used replacement. What else is known about a line is up to the
-// owner, who keeps it by the line's place.
+// The tags of a set-associative cache, with least-recently-used replacement. The owner stores whatever else is known about a
+// line, by the line's place.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Tags {
 
   size_t capacity() const { return lines_.size(); }
 
-  // The line's place, or kNowhere. It is now the most recently used one of its set.
+  // The line's place, or kNowhere. The line becomes the most recently used one of its set.
   size_t find(uint64_t line) {
     if (line == last_line_) return last_;
     const size_t place = look_up(line);
@@ -44,7 +44,7 @@ class Tags {
     remember(line, place);
     return place;
   }
-  // The same without any effect.
+  // The same, but without making the line the most recently used one.
   size_t look_up(uint64_t line) const {
     const size_t set = set_of(line), first = set * Ways;
     if (sets_[set].epoch != epoch_) return kNowhere;
@@ -56,7 +56,7 @@ class Tags {
     return kNowhere;
   }
 
-  // Makes room for a line that is not there.
+  // Makes room for a line that is not in the cache.
   Allocated allocate(uint64_t line) {
     const size_t number = set_of(line);
     Set& set = sets_[number];
@@ -73,7 +73,7 @@ class Tags {
     return made;
   }
 
-  // The line found or allocated last becomes its set's next victim, unless it is used again.
+  // The line that was found or allocated last becomes its set's next victim, unless it is used again.
   void expect_no_reuse() {
     sets_[last_ / Ways].expect_no_reuse(way_of(last_));
     last_line_ = ~uint64_t{0};
@@ -89,7 +89,7 @@ class Tags {
 
   uint64_t line_at(size_t place) const { return lines_[place]; }
 
-  // Calls f(place) for every line that is there.
+  // Calls f(place) for every line in the cache.
   template <class F>
   void for_each(F f) const {
     for (size_t set = 0; set < sets_.size(); ++set) {
@@ -98,7 +98,7 @@ class Tags {
         if (sets_[set].marks[way]) f(set * Ways + way);
     }
   }
-  // Fetches into the host's cache what a search for the line reads.
+  // Fetches the data that a search for the line reads into the host's cache.
   void prefetch(uint64_t line) const {
     const size_t set = set_of(line);
     __builtin_prefetch(&sets_[set]);
@@ -117,20 +117,21 @@ class Tags {
     // [way]: how many lines of the set have been used since this one; kFirstToGo for lines that are not expected to be used
     // again. Meaningless for free ways.
     uint8_t ages[kPadded];
-    uint32_t epoch;  // of its contents; a new one begins when all lines are dropped
+    uint32_t epoch;  // of the set's contents; a new one begins when all lines are dropped
 
     void use(uint32_t way) {
       // Lines used more recently than this one now have one more line used after them.
       if (ages[way] != 0) move_to_front<kPadded>(ages, way, ages[way]);
     }
-    // The first free way, else the first one that is expected to be evicted, else the least recently used one.
+    // The first free way; otherwise the first line that is not expected to be used again; otherwise the least recently used
+    // one.
     uint32_t victim() const {
       if (const uint64_t free = find_equal<kPadded>(marks, 0) & kAllWays) return first_of(free);
       if (const uint64_t first = find_equal<kPadded>(ages, kFirstToGo) & kAllWays) return first_of(first);
       return first_of(find_equal<kPadded>(ages, Ways - 1) & kAllWays);
     }
     void fill(uint32_t way, uint8_t mark) {
-      // The line of a free way has never been used.
+      // A free way counts as one whose line has never been used.
       move_to_front<kPadded>(ages, way, marks[way] ? ages[way] : kFirstToGo);
       set_byte<kPadded>(marks, way, mark);
     }
@@ -149,7 +150,7 @@ class Tags {
     const uint64_t folded = line ^ line >> set_bits_ ^ line >> set_bits_ >> set_bits_;
     return static_cast<uint32_t>(folded & ((uint64_t{1} << set_bits_) - 1));
   }
-  // A byte of the line's hash, by which most lines of a set differ; 0 is that of a free way.
+  // A byte of the line's hash, by which most lines of a set differ; 0 marks a free way.
   static uint8_t mark_of(uint64_t line) {
     const auto hash = static_cast<uint8_t>(line * 0x9e3779b97f4a7c15ull >> 56);
     return hash ? hash : 1;
@@ -162,7 +163,7 @@ class Tags {
 
   uint32_t set_bits_;
   uint32_t epoch_ = 1;
-  uint64_t last_line_ = ~uint64_t{0};  // found last, ...
+  uint64_t last_line_ = ~uint64_t{0};  // the line found last, ...
   size_t last_ = 0;  // ... and its place
   ZeroedArray<Set> sets_;
   ZeroedArray<uint64_t> lines_;  // [set][way]

@@ -13,7 +13,7 @@ constexpr uint64_t kPageBytes = 4096;
 
 uint64_t size_of(uint64_t size) { return size; }
 
-// The entry around `address`, or the end.
+// The entry around `address`, or end().
 template <class Map, class Size>
 auto entry_around(const Map& map, uint64_t address, Size size) {
   const auto next = map.upper_bound(address);
@@ -36,7 +36,7 @@ AccessWindow without(AccessWindow window, uint64_t address, uint64_t begin, uint
 void WritableMemory::add(uint64_t begin, uint64_t size) {
   if (size == 0) return;
   const std::lock_guard lock(mutex_);
-  // Advice on part of an allocation looks like an allocation.
+  // A call that gives advice on part of an allocation looks like an allocation of that part.
   const auto around = entry_around(own_, begin, size_of);
   if (around != own_.end() && size <= around->second - (begin - around->first)) return;
   own_[begin] = size;
@@ -113,7 +113,7 @@ AccessWindow WritableMemory::own_window(uint64_t address) const {
   for (auto next = std::next(found); next != own_.end() && next->first <= window.begin + window.size; ++next) {
     window.size = std::max(window.size, next->first + next->second - window.begin);
   }
-  // Barred ranges do not overlap: only the two around the address can cut the window.
+  // Barred ranges do not overlap, so only the two around the address can reduce the window.
   auto above = barred_.upper_bound(address);
   if (above != barred_.end()) window = without(window, address, above->first, above->second.size);
   if (above != barred_.begin()) {

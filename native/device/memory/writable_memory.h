@@ -1,6 +1,6 @@
-// Which memory is the program's own, so that its kernels may access it, and which is not, although it is mapped: packets,
-// queues, signals, kernel arguments and code belong to the runtime, and a kernel that writes them can make its dispatch look
-// like another one. Undeclared memory counts as the runtime's.
+// Which mapped memory is the program's own, so that its kernels may access it, and which is not. Packets, queues, signals,
+// kernel arguments and code belong to the runtime: a kernel that writes to them can make its dispatch look like a different
+// one. Undeclared memory counts as the runtime's.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class WritableMemory {
   // Memory that is given to the program: allocated, registered, mapped or loaded for it.
   void add(uint64_t begin, uint64_t size);
   void remove(uint64_t begin);
-  // Memory that must not be written, nor read unless `may_be_read`, even if it lies in the program's. `what` names it in
-  // messages; the text must outlive this object.
+  // Memory that must not be written, nor read unless `may_be_read`, even if it lies within the program's memory. `what` names
+  // it in messages; the text must outlive this object.
   void bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read = false);
   void unbar(uint64_t begin);
 
-  // A signal (by handle) that the program itself has created: kernels may write its value, as a host call does, unless a
-  // packet completes it. Its mailbox is the word that wakes whoever waits for it.
+  // A signal (by handle) that the program itself has created. Kernels may write its value, as a host call does, unless a packet
+  // completes it. The signal's mailbox is the word through which its waiters are woken.
   void add_signal(uint64_t signal, uint64_t mailbox);
   void remove_signal(uint64_t signal);
   void completes(uint64_t signal);
@@ -35,7 +35,7 @@ class WritableMemory {
   AccessWindow readable(uint64_t address) const;
   // The piece of memory around `address` that the program was given in one call; empty if there is none.
   AccessWindow piece(uint64_t address) const;
-  // The pages around `address`, if it shares its page with memory of the program; else empty.
+  // The pages of the program's memory around `address`; empty if none of that memory is in the same page as the address.
   AccessWindow pages(uint64_t address) const;
   bool may_signal(uint64_t address, uint32_t bytes, bool writes) const;
   // "loaded code", "a signal", ...
@@ -57,7 +57,7 @@ class WritableMemory {
   std::map<uint64_t, uint64_t> own_;      // size by first address
   std::map<uint64_t, Barred> barred_;     // by first address
   std::map<uint64_t, Signal> signals_;    // by handle
-  std::set<uint64_t> mailboxes_;          // of signals that a kernel may raise
+  std::set<uint64_t> mailboxes_;          // of signals that kernels may raise
 };
 
 // The part of `window` around `address` that lies outside [begin, begin + size); empty if `address` is inside that range.

@@ -1,4 +1,4 @@
-// Lines by writer, so that each cache can drop what others have written.
+// The lines that each writer has written, so that each cache can drop the lines that others have written.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ class WrittenLines {
       if (!all_.insert(line)) several_.insert(line);
   }
   const std::vector<uint64_t>& lines() const { return all_.lines(); }
-  // Whether any writer other than that of `own` has written the line. `own`: one of those added, or null.
+  // Whether any writer other than the owner of `own` has written the line. `own`: the lines of one of the writers added, or
+  // null.
   bool by_others(uint64_t line, const DistinctLines* own) const {
     if (!all_.contains(line)) return false;
     return !own || several_.contains(line) || !own->contains(line);

@@ -1,5 +1,5 @@
-// An array of zeros whose pages the system provides when they are first touched: caches are large, and most programs touch
-// little of them, so that filling them would take longer than running the programs.
+// An array of zeros whose pages the system provides when they are first touched. Caches are large, and most programs touch only
+// a small part of them, so filling them would take longer than running the programs.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace rpd {
 
-// An object of T whose bytes are all zero must be a valid one.
+// An object of type T whose bytes are all zero must be valid.
 template <class T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -35,7 +35,7 @@ class ZeroedArray {
   const T& operator[](size_t i) const { return items_.get()[i]; }
 
  private:
-  // malloc's own threshold moves, and calloc may clear what it has used before.
+  // Larger arrays get pages of their own: malloc's own threshold moves, and calloc may clear memory that has been used before.
   static constexpr size_t kOwnPages = 64 << 10;
   static constexpr size_t kAlignment = std::max(alignof(T), alignof(std::max_align_t));
 

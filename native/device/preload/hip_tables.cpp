@@ -1,5 +1,5 @@
-// HIP exports no function that returns its tables. But every entry point is a few instructions that call such a function, take
-// the pointer at the entry point's place in the table, and jump there. So the first call of an entry point leads to the table.
+// HIP exports no function that returns its tables. But each exported entry point calls an internal function that does, loads
+// the pointer at its own place in the returned table, and jumps to it. So the first call in an entry point leads to the table.
 #include "preload/hip_tables.h"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 namespace rpd::preload {
 namespace {
 
-constexpr size_t kEntryPointBytes = 64;  // in which the call is found
-constexpr unsigned char kCall = 0xe8;    // with a displacement of 32 bits
+constexpr size_t kEntryPointBytes = 64;  // the call is among the first this many bytes
+constexpr unsigned char kCall = 0xe8;    // the opcode of a call with a 32-bit displacement
 constexpr size_t kCallBytes = 5;
 
 int note_hip(dl_phdr_info* library, size_t, void* path) {
@@ -26,7 +26,7 @@ int note_hip(dl_phdr_info* library, size_t, void* path) {
   return 1;
 }
 
-// Empty if HIP is not loaded.
+// The path of the loaded HIP library; empty if HIP is not loaded.
 std::string path_of_hip() {
   std::string path;
   dl_iterate_phdr(note_hip, &path);
@@ -38,7 +38,7 @@ bool is_in_same_library(const void* one, const void* other) {
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
 }
 
-// Both tables begin with their size in bytes, as the caller's headers know it, and go on with pointers to functions.
+// Both tables begin with their size in bytes, as in the headers that HIP was built with, followed by function pointers.
 bool looks_like_table(const void* table, const void* entry_point) {
   size_t bytes;
   const void* first;
@@ -63,7 +63,8 @@ void* table_behind(void* hip, const char* entry_point) {
   return nullptr;
 }
 
-// By the name of the file, libamdhip64.so.7.2.53211: asking HIP would initialise it, which may be what the caller is part of.
+// The version is taken from the file name, such as libamdhip64.so.7.2.53211: asking HIP would initialise it, and the caller may
+// be running during that initialisation.
 uint64_t version_in_name(const std::string& path) {
   char* const file = realpath(path.c_str(), nullptr);
   const std::string name = file ? file : path;

@@ -6,13 +6,13 @@
 namespace rpd::preload {
 
 struct HipTables {
-  void* library = nullptr;   // of dlopen()
-  void* runtime = nullptr;   // HipDispatchTable; null if it was not found
-  void* compiler = nullptr;  // HipCompilerDispatchTable; likewise
-  uint64_t version = 0;      // of five digits
+  void* library = nullptr;   // the handle from dlopen()
+  void* runtime = nullptr;   // HipDispatchTable; null if not found
+  void* compiler = nullptr;  // HipCompilerDispatchTable; null if not found
+  uint64_t version = 0;      // a number of five digits
 };
 
-// The tables of the HIP that the process has loaded; empty if it has none.
+// The tables of the HIP library that the process has loaded; empty if it has loaded none.
 HipTables find_hip_tables();
 
 }  // namespace rpd::preload

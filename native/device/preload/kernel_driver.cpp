@@ -1,7 +1,7 @@
-// The kernel driver's topology where programs look for it themselves: libraries for several GPUs, such as RCCL, and profilers
-// read /sys/class/kfd/kfd/topology instead of asking ROCr.
+// The kernel driver's topology for programs that read it directly: profilers and multi-GPU libraries such as RCCL read
+// /sys/class/kfd/kfd/topology instead of asking ROCr.
 //
-// A library to preload. It redirects accesses under that path to the folder that HSA_MODEL_TOPOLOGY names.
+// This library, which is to be preloaded, redirects accesses under that path to the folder that HSA_MODEL_TOPOLOGY names.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// The paths that programs use, and their replacements in the folder.
+// The paths that programs use, and their replacements inside the folder that HSA_MODEL_TOPOLOGY names.
 struct Place {
   std::string_view path;
   const char* inside;
@@ -30,7 +30,7 @@ constexpr Place kPlaces[] = {
     {"/dev/kfd", "/kfd"},
 };
 
-// A path, redirected if necessary. Allocates nothing, since programs open files where allocation is forbidden.
+// A path, redirected if necessary. Allocates nothing, since programs may open files where allocation is forbidden.
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
@@ -65,7 +65,7 @@ bool takes_mode(int flags) { return flags & (O_CREAT | O_TMPFILE); }
 
 }  // namespace
 
-// A function of the C library with a parameter `path`, and the arguments for the original.
+// Defines a C library function that has a parameter `path`; the last arguments are those passed to the original.
 #define REDIRECT(RESULT, NAME, PARAMETERS, ...)       \
   RPD_VISIBLE RESULT NAME PARAMETERS {                \
     static auto* const original = next(#NAME, &NAME); \
@@ -88,7 +88,7 @@ REDIRECT(int, statx, (int folder, const char* path, int flags, unsigned mask, st
          facts)
 REDIRECT(ssize_t, readlink, (const char* path, char* target, size_t bytes), PATH, target, bytes)
 
-// The mode is passed only if a file may be created.
+// Callers pass a mode only if a file may be created; otherwise the original gets 0.
 #define REDIRECT_OPEN(NAME)                                           \
   RPD_VISIBLE int NAME(const char* path, int flags, ...) {            \
     static auto* const original = next(#NAME, &NAME);                 \

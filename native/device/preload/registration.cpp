@@ -1,7 +1,7 @@
 // Hands the API tables of ROCr and HIP to a profiler that is built on AMD's rocprofiler-sdk, such as rocprofv3.
 //
-// AMD's ROCr and HIP do so themselves, through rocprofiler-register. Debian's are built without it, so that a profiler would
-// see nothing of the program.
+// AMD's builds of ROCr and HIP do so themselves, through rocprofiler-register. Debian's builds lack it, so without this file a
+// profiler would see nothing of the program.
 #include <dlfcn.h>
 #include <hsa/hsa_api_trace.h>
 
@@ -15,8 +15,8 @@
 namespace rpd::preload {
 namespace {
 
-// A function of rocprofiler-sdk that rocprofiler-register calls for each library, with its name, its version as a number of
-// five digits, the number of earlier libraries with this name, and its tables.
+// A function of rocprofiler-sdk that rocprofiler-register calls for each library. It passes the library's name, its version as
+// a number of five digits, the number of earlier libraries with this name, and the library's tables.
 using SetApiTable = int(const char* name, uint64_t version, uint64_t instance, void** tables, uint64_t count);
 
 constexpr const char* kSdk = "librocprofiler-sdk.so.1";
@@ -34,13 +34,13 @@ SetApiTable* find_profiler() {
   return sdk ? reinterpret_cast<SetApiTable*>(dlsym(sdk, name)) : nullptr;
 }
 
-// The profiler of the process; null if it has none.
+// The profiler in this process; null if there is none.
 SetApiTable* profiler() {
   static SetApiTable* const found = find_profiler();
   return found;
 }
 
-// Libraries built with rocprofiler-register export such functions.
+// Whether the library was built with rocprofiler-register: it then exports a function named `import`.
 bool registers_itself(void* library, const char* import) { return dlsym(library, import); }
 
 void hand_over_hip(const HipTables& hip) {
@@ -50,7 +50,7 @@ void hand_over_hip(const HipTables& hip) {
   profiler()("hip_compiler", hip.version, 0, &compiler, 1);
 }
 
-// Called once, as soon as HIP is loaded.
+// Hands over HIP's tables, once, if HIP is loaded and there is a profiler.
 void hand_over_hip() {
   static std::once_flag done;
   if (!profiler()) return;
@@ -58,7 +58,8 @@ void hand_over_hip() {
   if (hip.library) std::call_once(done, [&] { hand_over_hip(hip); });
 }
 
-// The function that the library which holds `caller` would have called without this one. A process can have several HIPs.
+// The function that the library containing `caller` would have called if this library were not preloaded. A process can have
+// several HIP libraries.
 void* as_linked(const void* caller, const char* function) {
   Dl_info library;
   void* const handle = dladdr(caller, &library) ? dlopen(library.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
@@ -82,10 +83,10 @@ RPD_VISIBLE void rocm_perf_hand_over_hsa(HsaApiTable* table) {
   if (!profiler() || registers_itself(RTLD_DEFAULT, "rocprofiler_register_import_hsa")) return;
   void* hsa = table;
   profiler()("hsa", hsa_version(*table->core_), 0, &hsa, 1);
-  hand_over_hip();  // of a program that has not registered any code
+  hand_over_hip();  // needed if the program has not registered any code
 }
 
-// Programs with kernels of their own call this before main(), and so before any other function of HIP.
+// Programs that contain kernels call this before main(), and so before any other HIP function.
 RPD_VISIBLE void** __hipRegisterFatBinary(const void* binary) {
   rpd::preload::hand_over_hip();
   using Register = void**(const void*);

@@ -1,5 +1,5 @@
-// The render nodes of software devices, for programs that ask libdrm which GPUs there are: profilers do, besides reading the
-// topology. Calls that do not concern a render node of the model's topology are passed to libdrm.
+// The render nodes of software devices, for programs that ask libdrm which GPUs exist: profilers do so in addition to reading
+// the topology. Calls that do not concern a render node of the model's topology are passed to libdrm.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,13 +17,13 @@
 
 namespace {
 
-// From libdrm's amdgpu.h, which is not needed otherwise.
+// Declarations from libdrm's amdgpu.h, which is not needed otherwise.
 struct amdgpu_device;
 struct amdgpu_gpu_info {
   uint32_t asic_id;
   uint32_t chip_rev;
   uint32_t chip_external_rev;
-  uint32_t family_id;  // there is more, which stays as it was
+  uint32_t family_id;  // further members follow; they remain unchanged
 };
 
 constexpr uint32_t kDriverMajor = 3, kDriverMinor = 64;
@@ -67,7 +67,8 @@ std::optional<Node> node_of_minor(uint64_t minor) {
   return std::nullopt;
 }
 
-// An open render node of the model is a descriptor of its folder.
+// The node of an open descriptor; empty if it is not one of the model's. A render node is opened by opening its node's folder,
+// so the descriptor's path tells which node it is.
 std::optional<Node> node_of_descriptor(int descriptor) {
   char path[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor), nodes = nodes_folder();
@@ -86,7 +87,7 @@ struct Opened {
   std::string product = node.product();
 };
 
-// Keyed by their handles, which are their addresses.
+// The open devices, by handle.
 struct OpenedDevices {
   std::mutex mutex;
   std::map<const amdgpu_device*, Opened> devices;
@@ -103,7 +104,7 @@ OpenedDevices& opened() {
   return *all;
 }
 
-// libdrm's function of this name; null without libdrm.
+// libdrm's function of this name; null if libdrm is not loaded.
 template <class Function>
 Function* next(const char* name, Function* /*this*/) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

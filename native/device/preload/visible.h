@@ -1,4 +1,4 @@
-// Functions that a preloaded library puts in place of others, or that others find by name.
+// For functions that a preloaded library substitutes for others, or that others look up by name.
 #pragma once
 
 #define RPD_VISIBLE extern "C" [[gnu::visibility("default")]]

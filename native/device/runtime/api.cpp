@@ -25,7 +25,8 @@ void record_dispatches(int enabled) { rpd::dispatch_records().enable(enabled != 
 
 int has_dispatch(uint64_t completion_signal) { return rpd::dispatch_records().has(completion_signal); }
 
-// A dispatch that was not observed has no counters, and one that was observed as a whole has no errors.
+// Copies the values and sets the rest to NaN. A dispatch that was not observed has no counters, and one that was observed
+// completely has no estimation errors.
 void copy_known(const std::vector<double>& from, double* to) {
   if (to == nullptr) return;
   std::fill_n(to, rpd::counter_table().size(), std::numeric_limits<double>::quiet_NaN());
@@ -51,7 +52,7 @@ uint64_t aperture_size() {
   return list.empty() ? 0 : list.front()->memory().aperture_size();
 }
 
-// All devices see the same pages, like all GPUs of a program.
+// All devices see the same pages, as all GPUs of a program do.
 int map_memory(uint64_t address, uint64_t size) {
   const int file = memfd_create("rocm-perf-exact", MFD_CLOEXEC);
   if (file < 0) return errno;

@@ -23,7 +23,7 @@ bool Deadlock::is_there() {
   looked_ = now;
   const State before = state_;
   state_ = look();
-  // A long pause since the last check: the process was stopped, or there was no reason to check.
+  // A long pause since the last check means that the process was stopped, or that there was no reason to check.
   if (!state_.stuck || state_ != before || pause > 10 * kInterval) since_ = now;
   return now - since_ >= patience_;
 }

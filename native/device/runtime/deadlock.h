@@ -1,8 +1,8 @@
-// Detects that the devices and the host are waiting for each other forever.
+// Detects when the devices and the host would wait for each other forever.
 //
-// This is the case when every dispatch in flight waits for memory to change, no queue has anything else to do, and a host
-// thread waits for a device. Other host threads could still change that memory, so the state must persist for a
-// while during which none of them uses any processor time.
+// That is the case when every dispatch in flight waits for memory to change, no queue has anything else to do, no signal
+// handler runs, and a host thread waits for a device. Other host threads could still change that memory, so the state must
+// persist for a while during which none of them uses any processor time.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class Deadlock {
  public:
   Deadlock(const EngineScheduler& scheduler, std::chrono::seconds patience) : scheduler_(scheduler), patience_(patience) {}
 
-  // Whether there is a deadlock. Called repeatedly by waiting threads.
+  // Whether there is a deadlock; always false if the patience is unlimited. Waiting threads call this repeatedly.
   bool is_there();
 
  private:

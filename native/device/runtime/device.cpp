@@ -35,7 +35,7 @@ DeviceList& device_list() {
   return *list;
 }
 
-// ROCM_PERF_DEVICE_THREADS, or the number of cores.
+// The value of ROCM_PERF_DEVICE_THREADS if it is set and valid; otherwise the number of cores.
 unsigned host_threads() {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const char* text = std::getenv("ROCM_PERF_DEVICE_THREADS");
@@ -49,7 +49,7 @@ unsigned host_threads() {
 
 }  // namespace
 
-// The thunk creates devices in the order of their nodes.
+// The thunk creates the devices in the order of their nodes.
 Device::Device()
     : allocations_(static_cast<Owner>(devices().size())),
       engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
@@ -80,7 +80,7 @@ std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
 
-// Called before the thunk maps what it has allocated.
+// Called before the thunk maps the memory that it has allocated.
 void Device::cover(uint64_t address, uint64_t size) {
   if (memory_.is_device(address) && memory_.is_device(address + size - 1)) return;
   memory_.cover(address, size);
@@ -97,7 +97,7 @@ void Device::memory_allocated(uint64_t address, uint64_t size, Owner owner, bool
 
 void Device::memory_freed(uint64_t address, uint64_t size) {
   allocations_.remove(address);
-  // The code is not forgotten here: this thread holds a lock of the thunk and must not wait for a running kernel.
+  // Decoded code is not dropped here: this thread holds one of the thunk's locks and must not wait for a running kernel.
   std::lock_guard lock(stale_mutex_);
   stale_code_.emplace_back(address, size);
 }

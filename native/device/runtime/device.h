@@ -1,4 +1,4 @@
-// One software GPU: owns its memory map, its engine and its queues. A process can have several.
+// One software GPU, which owns its memory map, its engine and its queues. A process can have several.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class Device {
   ~Device();  // all queues must have been stopped
 
   Owner number() const { return allocations_.device(); }  // from 0, in the order of the topology's nodes
-  uint32_t node() const;                                  // of the topology
+  uint32_t node() const;                                  // the device's node in the topology
 
   // Called by the thunk.
   void set_aperture(void* base, uint64_t size);
@@ -37,8 +37,8 @@ class Device {
   void memory_freed(uint64_t address, uint64_t size);
   Queue* create_queue(const model::QueueInfo& info);
   void destroy_queue(Queue* queue);
-  // Stops every queue, waiting at most `patience` for each. Returns whether all of them have stopped; if not, a long kernel
-  // is still running and the device must not be destroyed.
+  // Stops every queue, waiting for at most `patience` for each. Returns whether all have stopped; if not, a long kernel is
+  // still running and the device must not be destroyed.
   bool stop_queues(std::chrono::milliseconds patience);
 
   // Called by tools, see rocm_perf_device.h.
@@ -47,7 +47,7 @@ class Device {
   void forget_caches();
   // Called by copy engines.
   void copied_to(uint64_t address, uint64_t bytes);
-  // Returns false if a dispatch is in flight.
+  // Returns false, without changing anything, if a dispatch is in flight.
   bool set_options(const EngineOptions& options);
 
   // Called by queues.
@@ -55,25 +55,25 @@ class Device {
   AllocationMap& allocations() { return allocations_; }
   // Runs a dispatch that starts at virtual time `start`. The result is meaningless if the queue is being stopped.
   DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
-  // Runs PM4 commands. Returns why that is not possible, or an empty string.
+  // Runs PM4 commands. Returns an empty string, or the reason why they could not be run.
   std::string run_commands(const Pm4IbPacket& packet, QueueRegisters& queue);
   CommandProcessors& command_processors() { return command_processors_; }
-  // The packet that `signal_address` belongs to has ended: writes its virtual times, then decrements the signal and
-  // wakes whoever waits for it. Does nothing for address 0.
+  // Called when the packet to which `signal_address` belongs has ended: writes its virtual times, then decrements the signal
+  // and wakes whoever waits for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
 
   EventWakeups& wakeups() { return wakeups_; }
   void wake_queues();
-  // Whether any queue can make progress (see Queue::progresses).
+  // Whether any queue can make progress (see Queue::can_make_progress).
   bool can_make_progress();
   // Whether any queue has a packet that was submitted before this virtual time and that its thread will serve at once.
   bool is_about_to_serve(uint64_t time);
-  // Where the waves of a dispatch in flight on this device are.
+  // Describes where the waves of a dispatch in flight on this device are.
   std::string whereabouts(const Flight& flight) const;
 
  private:
   std::unique_ptr<Engine> new_engine(const EngineOptions& options);
-  // Runs `task` while no dispatch holds the engine.
+  // Waits until no dispatch has the engine, then runs `task`.
   void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
   void forget_what_is_stale();
@@ -89,14 +89,14 @@ class Device {
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  std::unique_ptr<Engine> engine_;  // guarded by the scheduler of the dispatches in flight, like the next
+  std::unique_ptr<Engine> engine_;  // guarded by the scheduler of the dispatches in flight, as is concurrent_
   ConcurrentDispatches concurrent_;
   CommandProcessors command_processors_{memory_};
 
   std::mutex stale_mutex_;
   bool stale_l2_ = false;
   std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size
-  std::vector<std::pair<uint64_t, uint64_t>> copied_to_;   // likewise, since a dispatch began
+  std::vector<std::pair<uint64_t, uint64_t>> copied_to_;   // the same, for copies since the last dispatch began
 
   std::mutex queues_mutex_;
   std::vector<std::shared_ptr<Queue>> queues_;

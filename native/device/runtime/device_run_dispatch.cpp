@@ -1,4 +1,4 @@
-// The dispatches of a device: each runs on its queue's thread, taking turns on the engines.
+// Running a device's dispatches: each runs on its queue's thread, and they take turns on the engines.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -34,7 +34,7 @@ DispatchResult failure(std::string why) {
   return result;
 }
 
-// The message is made once, for all kernels involved, and then reported to the queue of each.
+// The message is composed once, for all the kernels involved, and then reported to each kernel's queue.
 DispatchResult deadlocked() {
   std::string& story = dispatches_in_flight().deadlock_story;
   if (story.empty()) {
@@ -45,7 +45,7 @@ DispatchResult deadlocked() {
     }
   }
   return failure(
-      "a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the "
+      "a deadlock: every running kernel waits for memory to change, no queue has other work, and the program waits for the "
       "device: " +
       story);
 }
@@ -88,7 +88,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   } catch (const std::exception& problem) {
     result = failure(*problem.what() ? problem.what() : "the execution engine failed");
   }
-  // A queue that is being stopped does not get the engine back, and only the queue that has it may end a flight.
+  // A queue that is being stopped does not get the engine back, and only the queue that has the engine may remove its flight.
   if (queue.entry().state == EngineScheduler::Entry::State::Running) {
     DispatchesInFlight& all = dispatches_in_flight();
     all.list.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
@@ -148,8 +148,9 @@ bool Device::wait(Flight& flight) {
   return true;
 }
 
-// A dispatch that another one has released does the rest of its work after the end of that one, or, if that has not ended,
-// after its start.
+// Records when, in virtual time, another dispatch released this one, which had been waiting: at the other's end or, if none has
+// ended meanwhile, at the start of the latest one that is not itself waiting. The rest of this dispatch's work comes after
+// that.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (dispatches_in_flight().ended != ended_before) {
@@ -177,7 +178,7 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   return result;
 }
 
-// How long the dispatch takes while others run. One that waited for another dispatch competes for nothing while it waits.
+// How long the dispatch takes while others run. While it waits for another dispatch, it does not compete for resources.
 uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
   if (!result.error.empty()) return result.duration_ns;
   if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);

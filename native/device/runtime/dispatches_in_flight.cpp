@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Waits for queues with an earlier packet, since a queue's thread can be late to serve one; but only for a limited time.
+// Whether no queue is about to serve an earlier packet. Returns true in any case once the entry has been in line for a limited
+// time: a queue's thread can be late in serving its packet.
 bool is_first(const EngineScheduler::Entry& entry) {
   constexpr auto kPatience = 50ms;
   if (std::chrono::steady_clock::now() - entry.queued > kPatience) return true;

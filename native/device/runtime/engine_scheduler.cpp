@@ -7,8 +7,8 @@
 namespace rpd {
 namespace {
 
-// After kLongInstructions another dispatch may begin, and from then on they take turns. This is long enough for most
-// dispatches that only compute to end, and short enough for those that wait for another one in ways that cannot be detected.
+// Once a dispatch has executed kLongInstructions, another one may begin, and from then on they take turns. Most dispatches that
+// only compute end within that limit, yet it is low enough for dispatches that wait for others in ways that cannot be detected.
 constexpr uint64_t kLongInstructions = 20'000'000;
 constexpr uint64_t kSliceInstructions = 20'000;
 

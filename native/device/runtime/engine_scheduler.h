@@ -1,8 +1,8 @@
 // Schedules the engine: dispatches of several queues take turns on it.
 //
-// A dispatch that has begun keeps the engine to its end, unless it waits for memory to change, another dispatch that has
-// begun can continue, or it has run for long while another one waits to begin. The schedule depends only on what the
-// dispatches have executed and on the order in which they were submitted, not on the speed of the host.
+// A dispatch that has begun keeps the engine until it ends, unless it waits for memory to change, a parked dispatch can
+// continue, or it has run for a long time while another one is in line. The schedule depends only on what the dispatches have
+// executed and on the order in which they were submitted, not on the speed of the host.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace rpd {
 
 class EngineScheduler {
  public:
-  // The place of one dispatch in the schedule.
+  // One dispatch's place in the schedule.
   struct Entry {
     enum class State : uint8_t { Absent, Queued, Parked, Running };
     std::atomic<State> state = State::Absent;
@@ -27,20 +27,22 @@ class EngineScheduler {
     std::function<bool()> can_go_on;  // while parked
   };
 
-  // `may_begin` tells whether an entry may begin: no dispatch submitted earlier is still on its way into the line.
+  // `may_begin` tells whether an entry may begin, that is, whether no dispatch submitted earlier is still on its way into the
+  // line.
   explicit EngineScheduler(std::function<bool(const Entry&)> may_begin) : may_begin_(std::move(may_begin)) {}
 
-  // queue() puts an entry in line for the engine, ordered by submission among the entries that have not begun; leave() takes it
-  // out of the line, or off the engine.
+  // queue() puts an entry in line for the engine, in order of submission among the entries that have not begun; leave() removes
+  // it from the line or takes the engine from it.
   void queue(Entry& entry, uint64_t submitted);
   void leave(Entry& entry);
-  // Called for the entry that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`.
+  // Called for the entry that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`
+  // returns true.
   void pass(Entry& entry);
   void park(Entry& entry, std::function<bool()> can_go_on);
-  // Whether the entry has the engine now. Must be called repeatedly: each call hands a free engine on to the next entry.
+  // Whether the entry has the engine now. Must be called repeatedly: each call hands the engine, if free, to the next entry.
   bool has_engine(Entry& entry);
 
-  // Whether the entry that has the engine should pass it on, after this many instructions.
+  // Whether the entry that has the engine should pass it on after executing this many instructions in its turn.
   bool should_pass(uint64_t instructions);
 
   // Whether any entry has the engine or is in line for it.

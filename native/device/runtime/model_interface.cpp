@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 
 Device& device_of(void* device) { return *static_cast<Device*>(device); }
 
-// On process exit, programs still synchronise (HIP's own destructors do), so queues keep running. But a kernel still in
-// flight must not run while the libraries that it uses are being destroyed, which happens after this library's destructors:
-// give it a moment. A forked child has no queue threads, and nothing to wait for.
+// On process exit, programs still synchronise (HIP's own destructors do), so queues keep running. But a kernel still in flight
+// must not run while the libraries that it uses are being destroyed, which happens after this library's destructors run, so
+// it gets a moment to finish. A forked child has no queue threads and so nothing to wait for.
 const pid_t owner = getpid();
 
 [[gnu::destructor]] void let_kernels_finish() {
@@ -62,7 +62,7 @@ void freed_memory(void*, void* address, uint64_t size) {
   for (Device* one : devices()) one->memory_freed(reinterpret_cast<uint64_t>(address), size);
 }
 
-// The interface offers these for devices that need them; this one polls and raises events itself.
+// The interface offers these functions for devices that need them; this device polls, and raises events itself.
 void set_notify_event(void*, void (*)(void*), void*) {}
 void set_wait_event(void*, void (*)(void*, uint64_t, uint64_t), void*) {}
 
@@ -70,7 +70,7 @@ void set_set_event(void* device, model::SetEvent set_event, void* data) {
   device_of(device).wakeups().set_callback(set_event, data);
 }
 
-// Called from C code that holds the thunk's mutex: an exception passing through would leave it locked forever.
+// Called from C code that holds the thunk's mutex: an exception that passed through would leave it locked forever.
 void* register_queue(void* device, model::QueueInfo* info) {
   learn_model_mutex();
   try {

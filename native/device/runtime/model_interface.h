@@ -27,8 +27,8 @@ enum QueueType : uint32_t { kSdmaQueue = 1, kComputeAqlQueue = 2 };
 // Bits of alloced_memory's flags (KFD's own).
 enum AllocationFlag : uint32_t { kLocalMemory = 1u << 0 };
 
-// Wakes the threads that wait for an event. It sets the event and broadcasts without holding the mutex under which
-// waiters check, so a wake-up can be lost; and it aborts the process if the event has been destroyed.
+// Wakes the threads that wait for an event. The callback sets the event and broadcasts without holding the mutex under which
+// waiters check, so a wake-up can be lost. It aborts the process if the event has been destroyed.
 using SetEvent = void (*)(void* data, unsigned event_id);
 
 struct Functions {

@@ -10,8 +10,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kDefaultRaceSeed = 1;
-// Instructions per XCD. For all eight XCDs of a gfx942, one core takes a fraction of a second for the first and a minute for
-// the second.
+// Instructions per XCD. Executing kSampled of them on each of the eight XCDs of a gfx942 takes one core a fraction of a second;
+// executing kSampledIfLarge takes it a minute.
 constexpr uint64_t kSampled = 1 << 17, kSampledIfLarge = 1 << 26;
 constexpr std::string_view kTiming = "timing.";
 
@@ -19,8 +19,8 @@ uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
   uint64_t result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
   if (error != std::errc{} || end != value.data() + value.size() || result < least) {
-    throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) + ": not a number of at least " +
-                             std::to_string(least));
+    throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) +
+                             ": not a number >= " + std::to_string(least));
   }
   return result;
 }

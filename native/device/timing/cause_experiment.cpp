@@ -12,15 +12,15 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kMostEntries = 200'000;     // of a recording that each experiment replays
-constexpr uint64_t kMostReplayed = 20'000'000; // instructions in all, which takes a second or two
+constexpr uint64_t kMostEntries = 200'000;     // of a recording, replayed per experiment; see groups_to_replay()
+constexpr uint64_t kMostReplayed = 20'000'000; // instructions replayed in all, which takes a second or two
 constexpr size_t kFewestChosen = 4, kMostChosen = 8;
 constexpr size_t kMostInstructions = 24;
 constexpr size_t kMostLines = 16, kMostTakenApart = 6;
-constexpr double kNoticeable = 0.002;  // of the duration
+constexpr double kNoticeable = 0.002;  // a share of the duration
 constexpr double kUnlimited = 1e12;    // bytes per cycle
 
-// The number of workgroups to replay: more than are resident at once, so that others follow them.
+// The number of workgroups to replay: more than are resident at once, so that some start when others end.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -32,21 +32,22 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   return groups;
 }
 
-// Whether the workgroup changes memory, as far as it is recorded; if it is not recorded to its end, it may do so later.
+// Whether the workgroup changes memory in the part of it that is recorded; if its recording is incomplete, it may do so later
+// and counts as changing memory.
 bool changes_memory(const CuTrace::Group& group) {
   const auto changes = [](const TraceEntry& entry) { return entry.cost.lanes > 0 && changes_memory(*entry.op->semantics); };
   return std::ranges::any_of(
       group, [&](const auto& wave) { return wave->lost() > 0 || std::ranges::any_of(wave->entries(), changes); });
 }
 
-// Which of the first workgroups have nothing to do.
+// Which of the first `groups` workgroups change no memory, and so count as idle.
 std::vector<bool> idle_groups(const CuTrace& trace, size_t groups) {
   std::vector<bool> idle;
   for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) idle.push_back(!changes_memory(trace.groups()[i]));
   return idle;
 }
 
-// `left_out`: the workgroups to pass over; null: none.
+// Calls `f` for each recorded instruction of the first `groups` workgroups. `left_out`: the workgroups to skip; null: none.
 template <class F>
 void for_each_entry(const CuTrace& trace, size_t groups, const std::vector<bool>* left_out, F f) {
   for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) {
@@ -61,12 +62,12 @@ uint32_t most_resident_groups(const CuTrace& trace) {
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
 
-// The demand of the replayed instructions on each resource that bounds the time from below.
+// The demand of the replayed instructions on each resource that sets a lower bound on the time.
 struct Demands {
   enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
   std::array<double, kKinds> of{};
 
-  // The share of the demand that remains.
+  // This demand as a share of `all`.
   double share(const Demands& all, Kind kind) const { return all.of[kind] > 0 ? of[kind] / all.of[kind] : 1.0; }
 };
 
@@ -102,7 +103,7 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
-  // Cycles of all replayed CUs, one after the other.
+  // The cycles of all replayed CUs without the causes in `ideal`, added up.
   double replayed(const RemovedCauses& ideal) const {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
@@ -155,7 +156,7 @@ class Experiments {
     if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
   }
 
-  // What remains of all demands. Most causes do not affect them.
+  // The demands that remain without the causes. Most causes do not affect them.
   Demands left(const RemovedCauses& ideal) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
@@ -189,9 +190,9 @@ class Experiments {
   }
 
   const DurationParts& parts_;
-  double share_of_slots_ = 1;  // that workgroups with work fill, if they were spread over the device
-  std::vector<size_t> groups_;             // of each replayed CU
-  std::vector<std::vector<bool>> idle_;    // of these, those that change no memory
+  double share_of_slots_ = 1;  // how much of the device the workgroups with work would fill if they were spread over it
+  std::vector<size_t> groups_;             // workgroups to replay, for each replayed CU
+  std::vector<std::vector<bool>> idle_;    // which of these workgroups change no memory
   std::unordered_map<const Op*, uint64_t> executed_;
   uint64_t entries_ = 0;
   Demands demands_;
@@ -217,7 +218,7 @@ std::vector<const Op*> accesses_of(const Experiments& experiments) {
   return most;
 }
 
-// Whether the cause has to do with what the instruction does.
+// Whether the cause can apply to the instruction.
 bool concerns(Cause cause, const Op& op) {
   const Unit unit = op.semantics->unit;
   switch (cause) {
@@ -235,7 +236,7 @@ bool concerns(Cause cause, const Op& op) {
   }
 }
 
-// A source line's instructions, and how often they were executed; an access is weighted with the time that it may take.
+// A source line's instructions. `weight` is how often they were executed; accesses weigh more because they may take longer.
 struct Line {
   std::string source;
   Instructions instructions;
@@ -284,7 +285,7 @@ std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experim
   return result;
 }
 
-// Those whose removal changes most, alone or last of all.
+// The causes whose removal changes the time most, counting both their removal alone and their removal after all others.
 std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   const auto gain = [&](Cause cause) {
     const auto i = static_cast<size_t>(cause);
@@ -300,8 +301,8 @@ std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   return causes;
 }
 
-// The time without each set of causes. Removing more can make a replay slower, for example if waves that used to be late get
-// ahead of others; then the time of the smaller set is used.
+// The time without each set of causes. Removing more causes can make a replay slower, for example if waves that used to be late
+// get ahead of others; then the time for the smaller set is used.
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {

@@ -1,5 +1,5 @@
-// What each cause costs a dispatch, by experiment: its recording is timed again without the cause, alone and together with
-// others. Nothing is executed again.
+// Determines by experiment what each cause costs a dispatch: the dispatch's recording is timed again with the cause removed,
+// alone and together with others. Nothing is executed again.
 #pragma once
 
 #include <array>
@@ -16,24 +16,25 @@ namespace rpd {
 
 struct CauseStack {
   uint64_t duration_ns = 0;
-  std::array<uint64_t, kCauses> without_ns{};  // [cause]: without this one alone ...
-  std::array<uint64_t, kCauses> only_ns{};     // ... and with this one alone, without all others
+  std::array<uint64_t, kCauses> without_ns{};  // [cause]: with only this cause removed ...
+  std::array<uint64_t, kCauses> only_ns{};     // ... and with all causes except this one removed
   uint64_t without_all_ns = 0;
-  // The causes that matter, and the time without every set of them: bit i of the index stands for the i-th cause.
+  // The causes that matter, and the time without each set of them: bit i of the index stands for the i-th cause.
   std::vector<Cause> chosen;
   std::vector<uint64_t> subset_ns;
   struct OfInstruction {
     const Op* op;
     uint64_t without_ns;  // if its accesses took no time
   };
-  std::vector<OfInstruction> instructions;  // that access memory, those executed most
+  std::vector<OfInstruction> instructions;  // the most executed ones that access memory
   struct OfLine {
     std::string source;   // "file:line"
     uint64_t without_ns;  // if its instructions took no time
-    // The time without a cause in these instructions alone, for those of `chosen` that concern them; only for the first lines.
+    // For each cause of `chosen` that can apply to these instructions: the time without the cause in these instructions alone.
+    // Filled in only for the first few lines.
     std::vector<std::pair<Cause, uint64_t>> without_cause_ns;
   };
-  std::vector<OfLine> lines;  // with most to gain first; empty if lines are not known
+  std::vector<OfLine> lines;  // those with most to gain come first; empty if source lines are not known
 };
 
 // `waves_of_workgroups`: the number of workgroups, divided by the number resident on the device at once.

@@ -1,4 +1,4 @@
-// How the lanes of a vector access become requests and look-ups: 64-byte blocks that are written, lines that are looked up.
+// How the lanes of a vector access become requests (64-byte blocks that are written) and look-ups (of lines).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace rpd {
 
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 
-// Lanes that the address unit takes in one cycle. For 8 or more bytes per lane: four (recorded: vecCopy on MI300X has 16
-// look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
+// The number of lanes that the address unit accepts in one cycle. For 8 or more bytes per lane, it is 4 (recorded: vecCopy on
+// MI300X has 16 look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
 constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
 inline uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
 
@@ -35,7 +35,7 @@ class LineSet {
   }
 
  private:
-  static constexpr uint32_t kBlock = 8;  // compared at a time
+  static constexpr uint32_t kBlock = 8;  // number of lines compared at a time
   std::array<uint64_t, 2 * kLanes> lines_;
   uint32_t size_ = 0;
 };
@@ -45,13 +45,13 @@ void for_each_lane(uint64_t mask, F f) {
   for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
-// The bytes that one instruction writes to one 64-byte block, which make one request.
+// The bytes that one instruction writes to one 64-byte block, which form one request.
 struct WriteRequest {
   uint64_t block;  // address / 64
   uint64_t bytes;  // one bit per byte
 };
 
-// Those of one instruction, in order of first use.
+// The write requests of one instruction, in order of first use.
 class RequestsByBlock {
  public:
   void add(uint64_t block, uint64_t bytes) {
@@ -72,11 +72,11 @@ class RequestsByBlock {
 
  private:
   static constexpr int kSlotBits = 8;
-  static constexpr size_t kSlots = 1 << kSlotBits;  // twice what is needed at most
-  std::array<uint8_t, kSlots> slots_{};  // open addressing: a request's number, from 1, or 0 if the slot is free
+  static constexpr size_t kSlots = 1 << kSlotBits;  // twice as many as can be needed
+  std::array<uint8_t, kSlots> slots_{};  // open addressing; a slot holds a request's number, counted from 1, or 0 if it is free
   std::array<WriteRequest, 2 * kLanes> requests_;
   uint8_t count_ = 0;
-  uint32_t last_ = 0;  // the request added to last: neighbouring lanes mostly share one
+  uint32_t last_ = 0;  // the request that was last added to, since neighbouring lanes mostly share one
 };
 
 inline uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
@@ -107,7 +107,7 @@ void coalesce(const VectorAccess& access, F emit) {
   for (const WriteRequest& request : requests.all()) emit(request);
 }
 
-// The most lanes that update the same word of a block. Only lanes that share a request can share a word.
+// The largest number of lanes that update the same word of a block. Only lanes that share a request can share a word.
 inline uint64_t updates_of_one_word(const VectorAccess& access, uint64_t block) {
   std::array<uint8_t, kRequestBytes / sizeof(uint32_t)> lanes{};
   for_each_lane(access.mask, [&](int l) {
@@ -120,7 +120,8 @@ inline ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
 }
 
-// The line in which each lane's access begins. Returns whether those of all lanes that take part end in the same line.
+// Finds the line in which each lane's access begins. Returns whether every active lane's access ends in the line where it
+// begins.
 inline bool find_lines(const VectorAccess& access, uint64_t* lines) {
   uint64_t crossing = 0;
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -131,7 +132,7 @@ inline bool find_lines(const VectorAccess& access, uint64_t* lines) {
   return crossing < kLineBytes;
 }
 
-// The number of groups of lanes in which any lane takes part.
+// The number of groups of lanes that contain an active lane.
 inline uint64_t groups_in(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   uint64_t groups = 0;
@@ -150,7 +151,7 @@ uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   return distinct;
 }
 
-// L1 look-ups of a store: one for each line in which an access of the group's lanes begins.
+// L1 look-ups of a store: for each group of lanes, one for each line in which an access of these lanes begins.
 inline uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   if (access.pattern == LanePattern::Same) return groups_in(access);

@@ -8,10 +8,10 @@
 
 namespace rpd {
 
-// The device's use over virtual time. A new dispatch gets what the earlier ones leave. Those have reported
-// their times already, so they are not slowed down: a long one behaves as if it came first. However, a short dispatch does not
-// wait for the whole of a long one that fills the device, because slots become free as workgroups end: each dispatch lends
-// `kLent` of its time, of which later ones get equal shares.
+// The device's use over virtual time. A new dispatch gets the resources that the earlier ones leave. The earlier ones have
+// already reported their times, so they are not slowed down: a long one keeps its priority. However, a short dispatch does not
+// wait until the end of a long one that fills the device, because slots become free as workgroups end: each dispatch lends
+// `kLent` of its time to later ones, which get equal shares of it.
 class ConcurrentDispatches {
  public:
   // Adds a dispatch that starts at `start` and takes `alone` ns on an idle device. Returns how long it takes while the others
@@ -22,13 +22,13 @@ class ConcurrentDispatches {
   static constexpr double kLent = 0.05;
   static constexpr size_t kKept = 256;
 
-  // Part of a dispatch during which its use is constant.
+  // A part of a dispatch during which its use of the device is constant.
   struct Segment {
     double begin, end;
     DeviceUse use;
     double lends;  // device time that is left to lend, in ns
   };
-  // What a dispatch gets for a while.
+  // The conditions under which a dispatch runs for a while.
   struct Pace {
     double rate;         // progress per ns: 1 if nothing slows it down
     double borrows;      // device time per ns taken from `lender`

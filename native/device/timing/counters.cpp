@@ -31,7 +31,7 @@ bool is_scalar_atomic(const Op& op) { return has(op, Unit::Smem) && op.semantics
 bool is_scalar_store(const Op& op) { return has(op, Unit::Smem) && op.semantics->stores; }
 
 bool is(const Op& op, Arithmetic kind) { return op.semantics->arithmetic == kind; }
-// Packed FP32 counts once, as on silicon.
+// A packed FP32 instruction counts once, as on the hardware.
 bool computes(const Op& op, Arithmetic kind, Precision precision) {
   return has(op, Unit::Valu) && is(op, kind) && op.semantics->precision == precision;
 }
@@ -50,22 +50,22 @@ struct Dispatch {
 
 // What a value depends on.
 enum class Certainty : uint8_t {
-  Exact,     // neither of the following
+  Exact,     // nothing that is uncertain
   Observed,  // that all XCDs are observed
-  L2,        // and on what the L2s hold at first: a number of requests or lines
-  Time,      // likewise: cycles
+  L2,        // also on the initial contents of the L2s; counts requests or lines
+  Time,      // also on the initial contents of the L2s; counts cycles
 };
 
 struct Definition {
   Counter counter;
-  double (*weight)(const Op&);        // what one execution adds; null for ...
-  double (*value)(const Dispatch&);   // ... this
+  double (*weight)(const Op&);        // what one execution adds; null if the counter is ...
+  double (*value)(const Dispatch&);   // ... a value of the dispatch
   Certainty certainty = Certainty::Exact;
 };
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
 constexpr int kQuad = 4;
-// A whole line takes two of them.
+// Reading a whole line counts as two reads of 64 bytes.
 uint64_t reads_of_64_bytes(const MemoryCounts& memory) { return 2 * memory.memory_reads128 + memory.memory_reads64; }
 
 #define INSTRUCTIONS(NAME, TEST)                                        \
@@ -93,7 +93,7 @@ uint64_t reads_of_64_bytes(const MemoryCounts& memory) { return 2 * memory.memor
   INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, Precision::PRECISION)), \
       INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_##PRECISION, operations512(op, Precision::PRECISION))
 
-// In any order; each counter of the table has exactly one.
+// The order does not matter; each counter of the table has exactly one definition.
 const Definition kDefinitions[] = {
     VALUE(SQ_WAVES, d.work.waves),
     VALUE(SQ_WAVES_EQ_64, d.waves.full),
@@ -243,8 +243,8 @@ static_assert(std::size(kDefinitions) == kCounterCount, "counters.toml and the d
 
 size_t place_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
 
-// The instruction counters to which one execution of an instruction adds. The definitions depend only on an instruction's
-// semantics, of which there are few, and most counters are 0 for most of them.
+// The instruction counters to which one execution of an instruction adds. They depend only on the instruction's semantics;
+// there are few different semantics, and most counters are 0 for most of them.
 using Weights = std::vector<std::pair<size_t, double>>;
 
 Weights weights_of(const Op& op) {
@@ -278,7 +278,7 @@ bool is_on_target(size_t place) {
   return !on_hardware;
 }
 
-// The places of the target's counters among all.
+// The places of the target's counters among all counters.
 const std::vector<size_t>& places() {
   // Never destroyed: dispatches may still end while the process exits.
   static const auto& offered = *new std::vector<size_t>([] {

@@ -16,14 +16,14 @@ namespace {
 
 uint64_t slot_cycles() { return static_cast<uint64_t>(parameter::issue_cycles); }  // between two turns of a SIMD
 
-// When outstanding accesses of one kind complete: in the order of issue, none before an earlier one.
+// When outstanding accesses of one kind complete. They complete in order of issue, so none completes before an earlier one.
 class Outstanding {
  public:
   void issue(uint64_t done) {
     last_ = std::max(last_, done);
     done_[count_++ % kMost] = last_;
   }
-  // The time from which at most `left` of them are still outstanding.
+  // The time from which at most `left` accesses are still outstanding; 0 if there is nothing to wait for.
   uint64_t until(unsigned left) const { return count_ > left && left < kMost ? done_[(count_ - 1 - left) % kMost] : 0; }
 
  private:
@@ -49,15 +49,15 @@ struct ReplayedWave {
   uint64_t age;             // order of launch
   size_t position = 0;
   uint64_t started = 0;
-  uint64_t arrived = 0;     // when its next instruction became next
+  uint64_t arrived = 0;     // when the wave reached its next instruction
   uint64_t issued = 0;      // when its latest instruction issued; needed at a barrier
   uint64_t ready = 0;       // when its next instruction could issue if its unit were free
-  uint64_t code_line = 0;   // the line that its last instructions came from
+  uint64_t code_line = 0;   // the line of its most recent instruction
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
-  Outstanding stores;       // that are counted apart
+  Outstanding stores;       // only if they are counted separately
   std::vector<PendingResult> results;
-  std::array<uint64_t, 2> lane_cycles{};  // [whether of the vector unit]: of issue by few lanes, not enough for a slot yet
+  std::array<uint64_t, 2> lane_cycles{};  // [is vector unit]: issue cycles carried over to the next slot
 
   uint32_t number() const { return static_cast<uint32_t>(age - 1); }
 };
@@ -91,7 +91,7 @@ class Replay {
         fetches_done_(trace.entries()) {}
 
   CuOutcome run() {
-    // The dispatcher serves the CUs in turn, with this one last.
+    // The dispatcher serves the CUs in turn; this CU is assumed to come last.
     if (!trace_.groups().empty())
       dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
@@ -108,7 +108,7 @@ class Replay {
   struct Turn {
     uint64_t time;
     ReplayedWave* wave;
-    // Earliest time first; among equals, the wave that was launched first.
+    // The earliest time comes first; among equal times, the wave that was launched first.
     bool operator<(const Turn& other) const { return time != other.time ? time > other.time : wave->age > other.wave->age; }
   };
 
@@ -139,7 +139,7 @@ class Replay {
   uint64_t launch_cycles(const CuTrace::Group& group) const { return group.size() * starting(parameter::wave_launch_cycles); }
   uint64_t starting(uint64_t cycles) const { return ideal_.removes(Cause::WaveLaunch) ? 0 : cycles; }
 
-  // Issues the wave's next instruction at `time`, or determines when that is possible.
+  // Issues the wave's next instruction at `time`, or schedules it for when that is possible.
   void advance(ReplayedWave& wave, uint64_t time) {
     if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
     const TraceEntry& entry = (*wave.entries)[wave.position];
@@ -162,7 +162,8 @@ class Replay {
     return (time + cycles - 1 - first) / cycles * cycles + first;
   }
 
-  // When the instruction is available. Straight-line code is prefetched; a wave's first line and jump targets may not be.
+  // When the instruction is available. Straight-line code is prefetched; a wave's first line and jump targets may have to be
+  // fetched.
   uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
     const uint64_t line = op.address / kInstructionLineBytes;
     if (line == wave.code_line || ideal_.removes(Cause::InstructionFetch)) return 0;
@@ -265,7 +266,7 @@ class Replay {
     queue_.push({next, &wave});
   }
 
-  // How long an instruction keeps its wave from the next one.
+  // How long an instruction keeps its wave from issuing the next one.
   uint64_t cycles_of_wave(const Op& op) const {
     switch (op.semantics->unit) {
       case Unit::Valu:
@@ -275,14 +276,15 @@ class Replay {
     }
   }
 
-  // Matrix instructions work on all lanes, whether active or not.
+  // Whether only the active lanes count towards the instruction's cycles, because divergence is removed. Matrix instructions
+  // work on all lanes, active or not.
   bool goes_by_lanes(const TraceEntry& entry) const {
     return entry.cost.lanes < kLanes && ideal_.removes(Cause::Divergence, *entry.op) &&
            entry.op->semantics->unit != Unit::Matrix;
   }
 
-  // The part of an instruction's cycles that its active lanes need, if masked-off ones take no time. Waves issue in slots:
-  // the cycles accumulate to whole slots, and the remainder carries over.
+  // The part of an instruction's cycles that its active lanes need if masked-off lanes take no time. Waves issue in slots: only
+  // whole slots of accumulated cycles count, and the remainder carries over.
   uint64_t of_active_lanes(ReplayedWave& wave, const TraceEntry& entry, uint64_t cycles) const {
     if (!goes_by_lanes(entry)) [[likely]]
       return cycles;
@@ -293,18 +295,18 @@ class Replay {
     return whole;
   }
 
-  // Likewise for the least time for which it occupies a unit of the CU.
+  // The same for the least time for which the instruction occupies a unit of the CU, without slots and remainders.
   uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
 
-  // The instruction that issued last lets the wave proceed.
+  // The wave proceeds past the instruction that it issued last.
   void go_on(ReplayedWave& wave, uint64_t time) {
     if (observer_) observer_->executed(wave.number(), *(*wave.entries)[wave.position - 1].op, wave.arrived, wave.issued, time);
     wave.arrived = time;
   }
 
-  // Whether the wave, which has just issued `op`, continues anywhere but at the instruction after it.
+  // Whether the wave, which has just issued `op`, continues elsewhere than at the instruction after it.
   static bool jumps(const ReplayedWave& wave, const Op& op) {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
@@ -321,8 +323,8 @@ class Replay {
     return 0;
   }
 
-  // When the lines that the access at `time` hits in its cache actually arrive. They may still be on their way to another wave.
-  // If that wave has not requested them yet, this access has to fetch them here.
+  // When the lines that the access at `time` hits in its cache actually arrive. They may still be on their way to a different
+  // wave. If, in the replay, that wave has not requested them yet, this access has to fetch them.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
@@ -386,7 +388,7 @@ class Replay {
                      64.0 * cost.remote_reads / around_.remote.bytes_per_cycle;
       done = std::max(done, remote_free_ + static_cast<double>(latency_of(FetchedFrom::Remote, op)));
     }
-    if (cost.waits_for_page)  // meanwhile, other accesses go on
+    if (cost.waits_for_page)  // other accesses proceed meanwhile
       done += static_cast<double>(latency(parameter::l1_tlb_miss_cycles, Cause::MemoryLatency, op));
     return note_fetch(cost, std::max(static_cast<uint64_t>(std::ceil(done)), hit_ready(cost, op, address_free_)));
   }
@@ -425,8 +427,8 @@ class Replay {
   InstructionCache& instructions_;
   CuObserver* observer_;
   const RemovedCauses& ideal_;
-  std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when it will have arrived
-  std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines are there; 0 before it begins
+  std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when the line arrives
+  std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines arrive; 0 before it begins
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
   std::priority_queue<Turn> queue_;

@@ -1,8 +1,9 @@
-// Replays one compute unit from a recording: computes when each instruction of each wave would issue.
+// Replays one compute unit from a recording, and so computes when each instruction of each wave would issue.
 //
-// Waves issue in order. The four SIMDs take turns; every fourth cycle, each issues at most one instruction per wave and one
-// per kind of unit. A wave waits for a busy unit, at s_waitcnt for its outstanding accesses, at s_barrier for its workgroup,
-// for the result of a matrix instruction that it reads too early, and for instructions that are not in the instruction cache.
+// Waves issue in order. The four SIMDs take turns; in its turn, every fourth cycle, each issues at most one instruction per
+// wave and one per kind of unit. A wave waits for a busy unit, at s_waitcnt for its outstanding accesses, at s_barrier for its
+// workgroup, for the result of a matrix instruction that it reads too early, and for instructions that are not in the
+// instruction cache.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +20,21 @@
 
 namespace rpd {
 
-// The conditions that the CU works under. Bandwidths are its fair share of what all active CUs draw on.
+// The conditions under which the CU works. Its bandwidths are its fair share of the bandwidths that all active CUs use
+// together.
 struct CuSurroundings {
-  uint32_t resident_groups;          // most workgroups at a time
+  uint32_t resident_groups;          // the most workgroups at a time
   double l2_read_bytes_per_cycle;
   double l2_write_bytes_per_cycle;
   double memory_read_bytes_per_cycle;
   double memory_write_bytes_per_cycle;
-  double memory_latency_cycles;      // load to use, beyond the L2
-  double early_write_share;          // share of the writes that reach memory while waves run, because the L2 is full
-  double atomic_cycles;              // per request of an atomic, because others update the same memory
+  double memory_latency_cycles;      // from load to use, for data from beyond the L2
+  double early_write_share;          // share of the writes that go to memory while waves run, because the L2 is full
+  double atomic_cycles;              // per atomic request, because others update the same memory
   RemoteMemory remote;
-  uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups from the same shader engine
-  size_t most_groups = ~size_t{0};   // of the recording, from the first
-  const std::vector<bool>* left_out = nullptr;  // of these, those that are not launched; null: none
+  uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups through the same shader engine
+  size_t most_groups = ~size_t{0};   // how many of the recording's workgroups to replay
+  const std::vector<bool>* left_out = nullptr;  // which of these not to launch; null: none
 };
 
 constexpr uint64_t kInstructionLineBytes = 64;
@@ -48,7 +50,7 @@ struct CuOutcome {
   uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
   double memory_read_cycles = 0;     // sum over memory_reads of the time from the L2 to memory and back
 
-  // Sums up CUs, but for `cycles`, which is the longest.
+  // Adds up the outcomes of CUs, except for `cycles`, which becomes the maximum.
   void add(const CuOutcome& other) {
     cycles = std::max(cycles, other.cycles);
     instructions += other.instructions;
@@ -61,10 +63,10 @@ struct CuOutcome {
   }
 };
 
-// An access as it would be without some causes.
+// An access as it would be without the removed causes.
 AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal);
 
-// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: what takes no time.
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: the removed causes.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
                       InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});
 

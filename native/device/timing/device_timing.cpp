@@ -17,17 +17,17 @@
 namespace rpd {
 namespace {
 
-// Smallest relative error of an estimate: the observed XCDs may share something that the others lack. For counters that are
-// part of the waves' cycles, it is relative to these.
+// Smallest relative error of an estimate: the observed XCDs may have something in common that the others lack. For counters
+// that are a part of the waves' cycles, the error is relative to these cycles.
 constexpr double kLeastError = 0.01;
 
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
 
-// Sums up the work of the XCDs of one slot.
+// Adds up the work of the XCDs in one slot.
 class DispatchTiming final : public DispatchObserver {
  public:
-  // `slots`: all slots of the device; this one enters itself.
+  // `slots`: all slots of the device; this one adds itself to the list.
   DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
     for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options, warm.mall));
     slots_.push_back(this);
@@ -81,7 +81,7 @@ class DispatchTiming final : public DispatchObserver {
     std::vector<double> counters;
   };
 
-  // The L2s are coherent: one drops what another one has written.
+  // The L2s are coherent: each drops the lines that another L2 has written.
   void written_by(const DispatchTiming& other, const WrittenLines& written) {
     for (const auto& xcd : xcds_)
       xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
@@ -101,7 +101,7 @@ class DispatchTiming final : public DispatchObserver {
     return observed;
   }
 
-  // The work of all XCDs: that of those in `observed`, and what follows for the others.
+  // The work of all XCDs: as counted for those in `observed`, and estimated from these for the others.
   Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
                 Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);
@@ -121,7 +121,7 @@ class DispatchTiming final : public DispatchObserver {
     return {work, counters(kernel, done, work)};
   }
 
-  // Each of the observed XCDs is left out in turn, to see how much the estimates depend on which ones are observed.
+  // Each observed XCD is left out in turn, to see how much the estimates depend on which XCDs are observed.
   void state_errors(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, const InstructionCache& before,
                     DispatchResult& result) const {
     std::vector<Outcome> outcomes;
@@ -146,8 +146,8 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // A dispatch was observed as a whole, but what the L2s held before is not known for sure. That many accesses may have hit
-  // instead of missed, or the reverse; the time gets the same relative error.
+  // The dispatch was observed as a whole, but what the L2s held before is not certain. `doubtful` accesses may have hit instead
+  // of missed, or the reverse; the time gets the same relative error.
   void state_doubts(DispatchResult& result) const {
     uint64_t doubtful = 0, requests = 0;
     for (const auto& xcd : xcds_) {
@@ -163,7 +163,7 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // The sample of the chosen XCD, then those of the others that have workgroups.
+  // The sample of the chosen XCD, then those of the other observed XCDs that have workgroups.
   std::vector<Sample> recorded(const Kernel& kernel, const Xcds& observed) const {
     const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));

@@ -1,4 +1,4 @@
-// The timing model of a device, in the form that the engine takes.
+// The timing model of a device, in the form that the engine expects.
 #pragma once
 
 #include <memory>

@@ -13,15 +13,15 @@
 namespace rpd {
 namespace {
 
-// CUs whose work differs by no more than this share take equally long.
+// CUs whose work differs by no more than this share are taken to need the same time.
 constexpr double kSimilar = 0.02;
-// So do a CU's first workgroups and the rest if their waves' work differs by no more than this share.
+// A CU's first workgroups and the rest are taken to be alike if their waves' work differs by no more than this share.
 constexpr double kAlike = 0.05;
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
-// The bandwidth of the Infinity Cache, which has `gbps`, and the HBM behind it, if the former answers the share `hits` of the
-// requests.
+// The bandwidth of the Infinity Cache, which delivers `gbps`, together with the HBM behind it, if the cache answers the share
+// `hits` of the requests.
 double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
   return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));
@@ -34,7 +34,7 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
 }
 
-// The workgroups of a dispatch, and the locations of those that have work to do.
+// Counts the workgroups of a dispatch, those that have work to do, and the CUs that these run on.
 class UsefulWork {
  public:
   explicit UsefulWork(const std::vector<XcdWork>& xcds) {
@@ -44,7 +44,8 @@ class UsefulWork {
     for (const XcdWork& xcd : xcds) cus_ += std::ranges::count_if(*xcd.cus, [this](const CuWork& cu) { return is_on(cu); });
   }
 
-  // A kernel of which no workgroup changes memory is not idle throughout: all of them count.
+  // Whether the CU has work. If no workgroup changes memory, that does not mean that the kernel is idle: all workgroups then
+  // count as having work.
   bool is_on(const CuWork& cu) const { return working_groups_ > 0 ? cu.working_groups > 0 : cu.waves > 0; }
   uint64_t cus() const { return cus_; }
   double share_of_groups() const {
@@ -61,13 +62,13 @@ double over(uint64_t mine, uint64_t other) {
   return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
 }
 
-// The rates, in GB/s, at which the Infinity Cache serves reads and writes that come in this proportion.
+// The rates, in GB/s, at which the Infinity Cache serves a given mix of reads and writes.
 struct FabricRates {
   double reads = parameter::mall_read_gbps;
   double writes = parameter::mall_write_gbps;
 };
 
-// Reads and writes that alternate are slower than either alone.
+// Alternating reads and writes are slower than reads alone or writes alone.
 FabricRates fabric_rates(uint64_t reads, uint64_t writes) {
   const auto apart =
       static_cast<double>(reads) / parameter::mall_read_gbps + static_cast<double>(writes) / parameter::mall_write_gbps;
@@ -93,12 +94,12 @@ uint64_t total_at(const std::vector<XcdWork>& xcds, uint64_t block) {
   return total;
 }
 
-// How long atomics keep the block that they update most, on all XCDs one after the other.
+// How long atomics occupy the block that they update most, summed over all XCDs.
 uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   uint64_t most = 0;
   for (const XcdWork& xcd : xcds) {
     for (const auto& [block, cycles] : *xcd.updates) {
-      // On one of the XCDs, it must have at least an equal share of the total.
+      // On at least one XCD, the most updated block must have at least 1 / (the number of XCDs) of its total.
       if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
     }
   }
@@ -131,8 +132,8 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const Sample& s
 
 double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
 
-// How many times `mine` has done all of the work of `other`: at least 1, at most `longer`. Traffic between L1 and L2 is left
-// out, since it depends on cache hits.
+// How many times the whole work of `other` is contained in `mine`: at least 1, at most `longer`. Traffic between L1 and L2 is
+// left out, since it depends on cache hits.
 double times_done(const CuWork& mine, const CuWork& other, double longer) {
   double times = std::min(longer, over(mine.instructions, other.instructions));
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
@@ -142,19 +143,19 @@ double times_done(const CuWork& mine, const CuWork& other, double longer) {
   return std::max(1.0, times);
 }
 
-// The unit cycles that `mine` needs beyond `times` those of `other`. They are added up because they may occur when nothing
-// else is to be done, and on one unit after the other.
+// The unit cycles that `mine` needs beyond `times` the unit cycles of `other`. They are added up because they may occur when
+// there is nothing else to do, and on one unit after the other.
 double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   std::array<double, CuUnits::kKinds> more;
   for (size_t i = 0; i < more.size(); ++i) more[i] = beyond(my_units[i], times * static_cast<double>(its_units[i]));
-  // Except that traffic between L1 and L2 overlaps with the look-ups that cause it.
+  // The exception is traffic between L1 and L2, which overlaps with the look-ups that cause it.
   const double vector_memory = std::max(more[CuUnits::kAddress], more[CuUnits::kTraffic]);
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
 // A replayed CU: its cycles, how many of its waves and workgroups ran at a time on average, the share of the last wave's time
-// during which no other one runs concurrently with it, and whether all of its workgroups were resident at once.
+// during which it runs alone, and whether all of its workgroups were resident at once.
 struct Replayed {
   const CuWork* work;
   double cycles;
@@ -165,15 +166,15 @@ struct Replayed {
 };
 
 // The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
-// many times as long. The additional work of its waves, on clocks that run as if each were alone on the device, is added. If
-// all workgroups are resident at once, that is the additional time of the longest wave. Otherwise waves run one after another,
-// as many at a time as in the replay, and the longest one may be the last: then nothing runs concurrently with it. `longer`: an
-// upper bound of the multiple.
+// many times as long. The additional work of its waves, on clocks that run as if each wave were alone on the device, is added.
+// If all workgroups are resident at once, that is the additional time of the longest wave. Otherwise waves run one after
+// another, as many at a time as in the replay, and the longest one may be the last and then runs alone. `longer`: an upper
+// bound on the multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
   const double of_waves = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
-  // A workgroup occupies its slot for as long as its longest wave, however few of its waves are left.
+  // A workgroup occupies its slot until its longest wave ends, however few of its waves are left.
   const double alike = (1 + kAlike) * times;
   const double of_groups =
       beyond(mine.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
@@ -182,7 +183,7 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
   return replayed.cycles * times + waiting + more_of_units(mine, other, times);
 }
 
-// A recorded CU with work of which `recorded` was replayed.
+// A recorded CU that has done `all`, of which `recorded` was replayed.
 Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuTrace& trace, uint32_t resident_groups,
                        const CuOutcome& outcome) {
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
@@ -203,13 +204,14 @@ double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
   return cycles_by(replayed, cu, sampled, longer, side_by_side);
 }
 
-// The difference of the two as a fraction of the larger one.
+// The difference between the two as a fraction of the larger one.
 double difference(uint64_t mine, uint64_t other) {
   const auto [less, more] = std::minmax(mine, other);
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
 }
 
-// The largest such difference of what their waves do on average, excluding their times, which also depend on the caches.
+// The largest such difference between what the waves of the two CUs do on average. The waves' times are excluded because they
+// also depend on the caches.
 double difference_per_wave(const CuWork& mine, const CuWork& other) {
   const auto apart = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
   double most = apart(mine.instructions, other.instructions);
@@ -220,7 +222,7 @@ double difference_per_wave(const CuWork& mine, const CuWork& other) {
   return most;
 }
 
-// The largest such difference. Traffic between L1 and L2 depends on cache hits and is left out.
+// The largest such difference between the work of two CUs. Traffic between L1 and L2 depends on cache hits and is left out.
 double difference(const CuWork& mine, const CuWork& other) {
   double most = std::max({difference(mine.instructions, other.instructions), difference(mine.wave_cycles, other.wave_cycles),
                           difference(mine.longest_wave, other.longest_wave)});
@@ -231,7 +233,8 @@ double difference(const CuWork& mine, const CuWork& other) {
   return most;
 }
 
-// The share of the replayed CU's time that this one takes if it has less to do: cycles_of_cu() is never less.
+// The share of the replayed CU's time that `cu` takes if it has less to do; cycles_of_cu() never returns less than the replayed
+// time.
 double share_of(const CuWork& cu, const Replayed& replayed) {
   const CuWork& other = *replayed.work;
   const double share =
@@ -239,12 +242,12 @@ double share_of(const CuWork& cu, const Replayed& replayed) {
   return std::min(1.0, share);
 }
 
-// The cycles of the CU that takes longest, and of those that have work on average.
+// The cycles of the CU that takes longest, and the mean over the CUs that have work.
 struct CuCycles {
   double most = 0, mean = 0;
 };
 
-// Each CU's are estimated from the replayed one whose work is most similar.
+// Each CU's cycles are estimated from the replayed CU whose work is most similar.
 CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const std::vector<Replayed>& replayed) {
   CuCycles cycles;
   double sum = 0;
@@ -262,8 +265,8 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// A sampled CU in its surroundings. `outcome` receives those of all replays. The rest of its workgroups are replayed separately
-// if they do something other than the first, which then say nothing about them.
+// A sampled CU in its surroundings. The outcomes of all replays are added to `outcome`. The rest of the CU's workgroups are
+// replayed separately if they do something different from the first ones, which then say nothing about them.
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
@@ -288,7 +291,7 @@ uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
 }
 
-// The least time for all traffic beyond the L2s. Reads and writes share the fabric and the HBM's channels.
+// The least number of cycles for all traffic beyond the L2s. Reads and writes share the fabric and the HBM's channels.
 uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   const uint64_t reads = device.memory_read_bytes(), writes = early_write_bytes(device);
   const double to_hbm = static_cast<double>(reads) * (1 - hits.reads) + static_cast<double>(writes) * (1 - hits.writes);
@@ -355,7 +358,8 @@ uint64_t least_cycles(const DurationParts::Floors& floors) {
   return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }
 
-// Total cycles of all reads beyond the L2s: the replayed average for reads of the same kind, the bare latency for others.
+// The total cycles of all reads beyond the L2s: reads of the replayed kind take the replayed average, all others the bare
+// latency.
 double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& outcome, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;
@@ -367,7 +371,7 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
-// On average over all CUs, so that CUs without work have room for other dispatches.
+// An average over all CUs, so CUs without work leave room for other dispatches.
 double use_of_units(const std::vector<XcdWork>& xcds, double cycles) {
   uint64_t busy = 0;
   for (const XcdWork& xcd : xcds) {
@@ -418,7 +422,7 @@ PowerUse power_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const
   return use;
 }
 
-// The same work at a lower clock: what the core clock does not determine takes fewer of its cycles.
+// The same work at a lower clock: whatever does not depend on the core clock takes fewer core cycles.
 void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
   const double speed = mhz / parameter::clock_mhz;
   const double longer = use.ns(speed) - use.ns(1);

@@ -18,7 +18,8 @@
 
 namespace rpd {
 
-// The work of one CU during a dispatch. Cycles are on the waves' own clocks: as if each were alone on the device.
+// The work of one CU during a dispatch. Cycles are those of the waves' own clocks, which run as if each wave were alone on the
+// device.
 struct CuWork {
   uint64_t launched = 0;      // waves launched ...
   uint64_t waves = 0;         // ... and ended
@@ -26,11 +27,11 @@ struct CuWork {
   uint64_t wave_cycles = 0;   // sum over waves
   uint64_t longest_wave = 0;
   uint64_t group_cycles = 0;  // sum over workgroups of the cycles of their longest wave
-  uint64_t atomics = 0;       // requests of atomics to the L2
+  uint64_t atomics = 0;       // atomic requests to the L2
   uint64_t groups = 0;        // workgroups that ended, ...
-  uint64_t working_groups = 0;  // ... and of these, those that changed memory
+  uint64_t working_groups = 0;  // ... and those of them that changed memory
   CuUnits units;
-  // The same in instructions, which are also known for waves that were not observed.
+  // longest_wave and group_cycles, but in instructions, which are also known for waves that were not observed.
   uint64_t longest_in_instructions = 0;
   uint64_t groups_in_instructions = 0;
 };
@@ -39,9 +40,10 @@ struct XcdWork {
   const std::vector<CuWork>* cus;
   const MemoryCounts* memory;
   const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
-  const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote there
+  const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote to memory
   const BlockUpdates* updates;
-  // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it did not.
+  // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it is not
+  // large.
   const MemoryCounts* memory_before = nullptr;
   const TouchedLines* touched_lines = nullptr;
 };
@@ -56,7 +58,7 @@ struct WorkDone {
   uint64_t issue_wait_cycles = 0;   // part of wave_cycles: held up only by a busy unit
   uint64_t memory_read_cycles = 0;  // sum over the L2s' reads from memory of their durations
   uint64_t duration_ns = 0;         // launch overhead included
-  DeviceUse use;                    // but for kSlots
+  DeviceUse use;                    // all shares except kSlots
 };
 
 // Cache contents that persist from dispatch to dispatch and affect how long the next one takes.
@@ -66,7 +68,7 @@ struct WarmCaches {
   InstructionCache instructions;  // of the replayed CU
 };
 
-// The distinct lines of the XCDs, counted once for each XCD, and how many of them the Infinity Cache had.
+// The distinct lines of the XCDs, counted once for each XCD, and how many of them the Infinity Cache held.
 struct MallLines {
   uint64_t distinct = 0;
   uint64_t hits = 0;
@@ -81,7 +83,7 @@ struct WatchedCu {
   CuObserver& observer;
 };
 
-// Consecutive workgroups of a CU, of which some are recorded.
+// Consecutive workgroups of a CU, some of which are recorded.
 struct SampledPart {
   CuTrace trace;
   CuWork recorded;  // the recorded part of the work ...
@@ -97,7 +99,7 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// The components of a dispatch's time, for experiments, in cycles except for the overhead.
+// The components of a dispatch's time, for experiments, in cycles except for duration_ns.
 struct DurationParts {
   struct ReplayedCu {
     Sample sample;
@@ -106,24 +108,26 @@ struct DurationParts {
   // Lower bounds on the dispatch's time.
   struct Floors {
     uint64_t atomics = 0, links = 0, memory = 0, l2 = 0;
-    CuUnits::Cycles units{};  // the busiest of each kind; none of the scalar units, which are only estimated
-    std::array<double, CuUnits::kKinds> mean_units{};  // likewise, of an average CU that has work
+    CuUnits::Cycles units{};  // the busiest unit of each kind; 0 for scalar units, whose time is only estimated
+    std::array<double, CuUnits::kKinds> mean_units{};  // the same, averaged over the CUs that have work
   };
   std::vector<ReplayedCu> replayed;
   std::optional<InstructionCache> instructions;  // before the dispatch
-  // A CU has work if a workgroup of it changes memory; if none does on any, if it has workgroups.
-  double busiest_cu = 0;    // by the replays, ...
-  double mean_cu = 0;       // ... and on average over those that have work
-  double share_of_cus = 1;  // that have work
-  double share_of_groups = 1;  // that change memory; all of them if none does
+  // A CU has work if one of its workgroups changes memory; if no workgroup of the dispatch does, a CU has work if it has
+  // workgroups.
+  double busiest_cu = 0;    // cycles according to the replays, ...
+  double mean_cu = 0;       // ... and their mean over the CUs that have work
+  double share_of_cus = 1;  // of all CUs, those that have work
+  double share_of_groups = 1;  // of all workgroups, those that change memory; 1 if none does
   Floors floors;
   uint64_t release_cycles = 0;
   uint64_t duration_ns = 0;
 };
 
-// `samples`: the first is replayed, and each of the others if its work differs from that of those replayed before. `answers`:
-// of ask_mall(). `instructions`: the instruction cache of the first one. `watched` does not influence the result; its replay is
-// at the peak clock, whatever the power limit. `parts`, at the peak clock as well, may be null.
+// `samples`: the first is replayed, and so is each further one whose work differs from every sample replayed before it.
+// `answers`: the result of ask_mall(). `instructions`: the instruction cache of the first sample's CU. `watched` does not
+// influence the result; its replay is at the peak clock, whatever the power limit. `parts`, also at the peak clock, may be
+// null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
                        InstructionCache& instructions, const WatchedCu* watched = nullptr, DurationParts* parts = nullptr);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Count = uint64_t MemoryCounts::*;
 
-// Which counts scale with which. Counts of either kind are known without observation.
+// Which count scales with which quantity. The latter is known without observation.
 struct Proportion {
   Count count;
   uint64_t (*to)(const TouchedLines&, const MemoryCounts&);
@@ -55,7 +55,7 @@ uint64_t times(uint64_t count, uint64_t of, uint64_t per) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(count) * static_cast<double>(of) / static_cast<double>(per)));
 }
 
-// Since the dispatch is known to be large.
+// What was counted since the dispatch was known to be large.
 MemoryCounts counts_since(const XcdWork& xcd) {
   MemoryCounts since = *xcd.memory;
   since.subtract(*xcd.memory_before);
@@ -68,8 +68,8 @@ uint64_t instructions_of(const XcdWork& xcd) {
   return sum;
 }
 
-// An XCD's total counts, given those of the XCDs in `observed`. If none of these had enough to do to be known
-// to be large, the count is assumed to be proportional to instructions.
+// An XCD's total count, estimated from the counts of the XCDs in `observed`. If none of these executed enough to show that the
+// dispatch is large, the count is assumed to be proportional to instructions.
 uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;
   bool any_large = false;
@@ -86,7 +86,7 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
   return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.touched_lines, counts_since(xcd)), per);
 }
 
-// Each device has the share of the remote traffic that it had while the XCD was observed.
+// Each device is assumed to have the same share of the remote traffic as on the observed XCDs.
 void share_among_peers(MemoryCounts& counts, const MemoryCounts& observed) {
   for (Owner device = 0; device < kMostDevices; ++device) {
     counts.peer_reads64[device] = times(observed.peer_reads64[device], counts.remote_reads64, observed.remote_reads64);
@@ -106,7 +106,7 @@ MemoryCounts extrapolate_counts(const XcdWork& xcd, const std::vector<XcdWork>& 
   return counts;
 }
 
-// Sums over all CUs, from which the cycles of others follow.
+// Sums over all observed CUs, from which the cycles of other CUs are estimated.
 struct CuTotals {
   uint64_t instructions = 0, longest_in_instructions = 0, groups_in_instructions = 0;
   uint64_t wave_cycles = 0, longest_wave = 0, group_cycles = 0;
@@ -139,7 +139,7 @@ CuWork extrapolate(CuWork cu, const CuTotals& totals) {
   return cu;
 }
 
-// The quantile of Student's distribution within which 95 % lie.
+// The quantile of Student's t-distribution that bounds the central 95 %.
 double student_quantile(size_t degrees_of_freedom) {
   constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365};
   return kQuantiles[std::min(degrees_of_freedom, std::size(kQuantiles)) - 1];

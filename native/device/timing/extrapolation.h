@@ -1,4 +1,4 @@
-// The work of XCDs that were not observed, estimated from that of those that were.
+// Estimates the work of XCDs that were not observed from the work of the observed XCDs.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,13 @@ struct XcdEstimate {
   MemoryCounts memory;
 };
 
-// `xcd`: once the dispatch is known to be large, only those of its counts are used that need no cache or timing model. The rest
-// is scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the lanes that
+// `xcd`: once the dispatch is known to be large, only its counts that need no cache or timing model are used. The rest is
+// scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the lanes that
 // access the LDS, cycles by instructions.
 XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
 
-// Half of the interval in which a total over `all` XCDs lies with a probability of 95 %. It was estimated from some of them,
-// and `others` are its estimates from all of these but one.
+// Half the width of the interval that contains a total over `all` XCDs with a probability of 95 %. The total was estimated from
+// some of the XCDs; `others` are the estimates obtained by leaving out each of these in turn.
 double jackknife_error(const std::vector<double>& others, size_t all);
 
 }  // namespace rpd

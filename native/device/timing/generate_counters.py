@@ -10,20 +10,20 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 
-# The block whose registers hold a counter, where it is not the first part of the counter's name: the scalar caches' events are
-# among the SQ's, and RDNA's L2 has the registers of CDNA's.
+# The block whose registers hold a counter, if it is not the first part of the counter's name: the scalar caches' events are
+# among the SQ's, and RDNA's L2 has the same registers as CDNA's.
 REGISTERS_OF = {"SQC": "SQ", "GL2C": "TCC"}
 
 
 def header(table: dict) -> str:
     offered = {name: entry for name, entry in table.items() if "model" in entry}
-    lines = ["// Generated from counters.toml; edit that.", "#pragma once", "", '#include "include/rocm_perf_device.h"', ""]
+    lines = ["// Generated: edit counters.toml instead.", "#pragma once", "", '#include "include/rocm_perf_device.h"', ""]
     lines += ["namespace rpd {", "", "enum class Counter {", *(f"  {name}," for name in offered), "};", ""]
     lines += ["constexpr rpd_counter_info kCounters[] = {"]
     for name, entry in offered.items():
         description = f"{entry['meaning']} ({entry['unit']})"
         lines.append(f'    {{"{name}", "{name.split("_")[0]}", {json.dumps(description)}}},')
-    lines += ["};", "", "// What hardware has: a counter that is not among it is the device's own."]
+    lines += ["};", "", "// The hardware's events; a counter without an entry here exists only on this device."]
     lines += ["struct HardwareEvent {", "  Counter counter;", "  const char* target;", "  const char* block;", "  unsigned event;", "};"]
     lines += ["constexpr HardwareEvent kHardwareEvents[] = {"]
     for name, entry in offered.items():

@@ -1,6 +1,6 @@
 """Turns the tables of timing parameters (TOML) into a C++ header. Usage: generate_parameters.py HEADER TABLE [TABLE...]
 
-The first table names every parameter. Each further one, timing_<target>.toml, lists those that are different on its target.
+The first table contains every parameter. Each further table, timing_<target>.toml, lists those that differ on its target.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ def parameters_hash(table: dict) -> str:
 
 
 def one_of_each_type(name: str, values: list) -> str:
-    """The C++ type of a parameter. Raises SystemExit if it is not the same in all tables."""
+    """The C++ type of a parameter. Raises SystemExit if the type is not the same in all tables."""
     if len({type(value) for value in values}) != 1:
-        sys.exit(f"{name}: whole numbers in some tables and not in others")
+        sys.exit(f"{name}: a whole number in some tables but not in others")
     return "double" if isinstance(values[0], float) else "long"
 
 
 def header(tables: dict[str, dict]) -> str:
-    """Constants; except for parameters that are adjustable or differ between targets, which are variables listed in a table."""
-    lines = ["// Generated from timing_*.toml; edit those.", "#pragma once", "", "#include <cstddef>", ""]
+    """The header. Parameters are constants, except for adjustable ones and those that differ between targets."""
+    lines = ["// Generated: edit timing_*.toml instead.", "#pragma once", "", "#include <cstddef>", ""]
     lines += ["namespace rpd::parameter {", ""]
     variables = []
     first, *others = tables.values()
@@ -49,7 +49,7 @@ def header(tables: dict[str, dict]) -> str:
     targets = ", ".join(f'"{target}"' for target in tables)
     lines += ["", f"constexpr size_t tables = {len(tables)};", f"constexpr const char* targets[] = {{{targets}}};"]
     lines += [f"constexpr const char* hashes[] = {{{hashes}}};", ""]
-    lines += ["struct Variable {", "  const char* name;", "  long* integer;  // null for one that is", "  double* real;"]
+    lines += ["struct Variable {", "  const char* name;", "  long* integer;  // null if it is real", "  double* real;"]
     lines += ["  double usual[tables];", "  bool adjustable;", "  double most;", "};"]
     lines += ["inline const Variable variables[] = {", *variables, "};"]
     return "\n".join([*lines, "", "}  // namespace rpd::parameter", ""])
@@ -60,7 +60,7 @@ def main() -> None:
     usual = tomllib.loads(first.read_text())
     tables = {path.stem.removeprefix("timing_"): usual | tomllib.loads(path.read_text()) for path in (first, *others)}
     text = header(tables)
-    # Nothing is compiled again where only comments have changed.
+    # The header stays as it is if only comments have changed, so that nothing is recompiled.
     if not output.exists() or output.read_text() != text:
         output.write_text(text)
 

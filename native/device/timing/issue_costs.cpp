@@ -8,7 +8,8 @@
 namespace rpd {
 namespace {
 
-// Operations per cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of a single block.
+// Matrix operations per cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of a single
+// block.
 long matrix_rate(Precision precision, bool several_blocks) {
   switch (precision) {
     case Precision::XF32: return parameter::matrix_xf32_per_cycle;
@@ -21,21 +22,22 @@ long matrix_rate(Precision precision, bool several_blocks) {
   }
 }
 
-// The work per cycle, relative to the instructions of gfx942. Formats of 6 and 4 bits, which CBSZ and BLGP name from
-// 2 on, have twice the rate of 8 bits (MI355X data sheet).
+// The work per cycle, relative to gfx942's instructions. 6-bit and 4-bit formats, selected by values of CBSZ and BLGP from 2
+// on, have twice the rate of 8-bit formats (MI355X data sheet).
 long matrix_speedup(const Op& op) {
   const bool narrow = op.semantics->precision == Precision::F6F4 && op.matrix.broadcast_size > 1 && op.matrix.lane_pattern > 1;
   return (op.semantics->shape.doubled ? 2 : 1) * (narrow ? 2 : 1);
 }
 
-// Operations divided by the rate of one SIMD's matrix unit for the type.
+// The number of operations divided by the rate of one SIMD's matrix unit for the type.
 long matrix_cycles(const Op& op) {
   const MatrixShape& shape = op.semantics->shape;
   const long rate = matrix_rate(op.semantics->precision, shape.blocks > 1) * matrix_speedup(op) / (shape.half_rate ? 2 : 1);
   return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 
-// The SIMD sends the data of 64 lanes to the LDS before its wave can proceed; addresses alone take no longer than the issue.
+// The SIMD sends the data of 64 lanes to the LDS before the wave can proceed; sending only addresses takes no longer than
+// issuing.
 long lds_store_cycles(const Semantics& semantics) {
   const long bytes_a_lane = std::max(4l, static_cast<long>(semantics.bytes));
   return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
@@ -60,7 +62,7 @@ long busy_cycles(const Op& op) {
   return vector_cycles(semantics);
 }
 
-// Cycles for which an instruction makes its wave idle: wait states of four cycles (recorded MI300X thread trace: s_nop 1
+// The cycles for which an instruction keeps its wave idle: wait states of four cycles (recorded MI300X thread trace: s_nop 1
 // takes 8), or sleep in units of 64 cycles [AMD CDNA 3 ISA].
 long idle_cycles(const Op& op) {
   switch (op.semantics->idle) {

@@ -21,7 +21,7 @@ IssueCost issue_cost(const Op& op);
 // The costs of a program's instructions, by Op::index. Not thread-safe.
 class IssueCosts {
  public:
-  // Summed costs of all instructions before a given one, or of a run of instructions.
+  // The summed costs of all instructions before a given one, or of a run of instructions.
   struct Sums {
     uint32_t wave_cycles = 0, vector_quads = 0, matrix_cycles = 0;
     uint32_t memory_changes = 0;  // instructions that change memory
@@ -29,7 +29,7 @@ class IssueCosts {
 
   IssueCosts() : sums_(1) {}
 
-  // Switches to this program, and takes in all that it has decoded so far.
+  // Switches to this program and computes the costs of all instructions decoded so far.
   void follow(const Program& program);
 
   size_t count() const { return costs_.size(); }
@@ -38,7 +38,7 @@ class IssueCosts {
   // Sums over the instructions in [first, end).
   uint32_t wave_cycles(uint32_t first, uint32_t end) const { return sums_[end].wave_cycles - sums_[first].wave_cycles; }
   Sums of_run(uint32_t first, uint32_t end) const {
-    const Sums &from = sums_[first], &until = sums_[end];  // the sums may have wrapped around; the difference is right
+    const Sums &from = sums_[first], &until = sums_[end];  // the sums may have wrapped around, but the difference is right
     return {until.wave_cycles - from.wave_cycles, until.vector_quads - from.vector_quads,
             until.matrix_cycles - from.matrix_cycles, until.memory_changes - from.memory_changes};
   }
@@ -47,7 +47,7 @@ class IssueCosts {
   uint64_t revision_ = 0;
   std::vector<IssueCost> costs_;
   std::vector<const Op*> ops_;
-  std::vector<Sums> sums_;  // one element more
+  std::vector<Sums> sums_;  // one more element than costs_
 };
 
 }  // namespace rpd

@@ -1,5 +1,5 @@
-// The address translations that one CU's vector L1 keeps (AMD: UTCL1). What it lacks, the next level has (UTCL2), which takes
-// time: in recorded pointer chases, latency grows from 64 MB on.
+// The address translations that a CU's vector L1 keeps (AMD's name: UTCL1). Missing ones come from the next level (UTCL2),
+// which takes time: in recorded pointer chases, latency grows from 64 MB on.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace rpd {
 
 class L1Tlb {
  public:
-  // The number of pages touched by the access that it lacks. It holds them from now on.
+  // The number of pages touched by the access whose translations are missing. From now on they are present.
   uint32_t misses(const VectorAccess& access) {
     switch (access.pattern) {
       case LanePattern::Consecutive: return misses(access.first, uint64_t{access.bytes} * kLanes);
@@ -43,7 +43,7 @@ class L1Tlb {
     return count;
   }
 
-  // Mostly all lanes are on one page.
+  // In most accesses, all lanes are on one page.
   uint32_t misses_of_lanes(const VectorAccess& access) {
     const uint64_t first = access.address[std::countr_zero(access.mask)];
     uint64_t differing = 0;  // address bits
@@ -60,7 +60,7 @@ class L1Tlb {
 
   static constexpr uint64_t kNone = ~uint64_t{0};
   Tags<parameter::l1_tlb_entries> pages_{parameter::l1_tlb_entries};
-  uint64_t latest_ = kNone;  // the page used last
+  uint64_t latest_ = kNone;  // the most recently used page
 };
 
 }  // namespace rpd

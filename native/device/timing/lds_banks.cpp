@@ -8,10 +8,11 @@ namespace {
 
 constexpr uint32_t kBanks = 32;  // of 4 bytes
 
-// Fewer if the access is wider than 4 bytes.
+// The number of lanes is lower if the access is wider than 4 bytes.
 uint32_t lanes_in_pass(uint32_t bytes) { return std::max(1u, kBanks / std::max(1u, bytes / 4)); }
 
-// The demands of one pass on the banks. Lanes that access the same word share it; atomics on the same word are serialised.
+// The demands that one pass makes on the banks. Lanes that access the same word share it; atomics on the same word are
+// serialised.
 class Pass {
  public:
   void add(uint32_t word) {
@@ -30,11 +31,11 @@ class Pass {
  private:
   std::array<uint32_t, kBanks> accesses_{};
   std::array<uint32_t, kBanks> distinct_{};
-  uint32_t words_[kBanks][kBanks];  // a pass has at most 32
+  uint32_t words_[kBanks][kBanks];  // a pass has at most 32 words
   uint32_t most_words_ = 0, most_accesses_ = 0;
 };
 
-// Loads and stores of lanes that follow each other, or all at the same address, have no conflicts.
+// Loads and stores at consecutive addresses, or all at the same address, have no conflicts.
 LdsPasses passes_of_pattern(const VectorAccess& access) {
   const uint32_t lanes = lanes_in_pass(access.bytes);
   LdsPasses out;

@@ -9,16 +9,15 @@
 namespace rpd {
 
 struct LdsPasses {
-  uint64_t passes = 0;          // in which any lane takes part
+  uint64_t passes = 0;          // in which any lane is active
   uint64_t cycles = 0;          // of all passes
   uint64_t bank_conflicts = 0;  // cycles spent on further words of the same bank
 };
 
 LdsPasses lds_passes(const VectorAccess& access);
 
-// Remembers the last accesses of each instruction. Moving all addresses by whole words turns the banks round but changes
-// nothing else, so what counts is where the lanes are relative to each other; and that mostly stays the same when an
-// instruction is executed again.
+// Remembers the last access of each instruction. Moving all addresses by whole words only rotates the banks, so what counts is
+// where the lanes are relative to each other, which mostly stays the same when an instruction is executed again.
 class LdsPatterns {
  public:
   LdsPasses passes(const Op& op, const VectorAccess& access);
@@ -29,7 +28,7 @@ class LdsPatterns {
     uint32_t bytes = 0;
     AccessKind kind = AccessKind::Load;
     LdsPasses passes;
-    alignas(64) std::array<uint32_t, kLanes> words{};  // of each lane, relative to that of the first one
+    alignas(64) std::array<uint32_t, kLanes> words{};  // each lane's word, relative to that of the first active lane
   };
   static constexpr uint32_t kKept = 32;
   std::array<Pattern, kKept> kept_;  // [Op::index % kKept]

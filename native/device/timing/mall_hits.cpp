@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kTurn = 64;  // lines taken from one XCD before moving on to the next
 
-constexpr size_t kAhead = 8;   // lines to fetch before they are needed
+constexpr size_t kAhead = 8;   // how many lines ahead to prefetch
 
 void ask(MallLines& asked, Mall& mall, const std::vector<uint64_t>& lines, size_t begin) {
   for (size_t i = begin; i < std::min(begin + kTurn, lines.size()); ++i) {
@@ -20,7 +20,7 @@ void ask(MallLines& asked, Mall& mall, const std::vector<uint64_t>& lines, size_
   }
 }
 
-// `kept` is the share of this dispatch's new lines that fit: a line that the same XCD requests again hits with that share.
+// `kept` is the share of this dispatch's new lines that fit, and so the share of repeated requests by the same XCD that hit.
 double share_answered(const MallLines& asked, uint64_t requests, double kept) {
   const uint64_t again = requests > asked.distinct ? requests - asked.distinct : 0, total = asked.distinct + again;
   if (total == 0) return 0;

@@ -1,4 +1,4 @@
-// How many of the requests that left the L2s during a dispatch the Infinity Cache answered.
+// The share of a dispatch's requests from the L2s that the Infinity Cache answers.
 #pragma once
 
 #include <vector>
@@ -14,10 +14,10 @@ struct MallHits {
   double writes;
 };
 
-// Asks `mall`, once for each line of each XCD, and enters the lines.
+// Looks up each line of each XCD once in `mall`, and enters it there.
 MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
 
-// The share of the XCDs' requests that it answered.
+// The share of the XCDs' requests that the Infinity Cache answered.
 MallHits mall_hits(const MallAnswers& answers, const std::vector<XcdWork>& xcds);
 
 }  // namespace rpd

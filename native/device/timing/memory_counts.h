@@ -12,15 +12,15 @@ namespace rpd {
 
 struct MemoryCounts {
   // TCP: vector L1, all CUs
-  uint64_t l1_lanes_reading = 0;    // of all vector memory instructions
+  uint64_t l1_lanes_reading = 0;    // summed over all vector memory instructions
   uint64_t l1_lanes_writing = 0;
   uint64_t l1_lanes_atomic_with_return = 0;
   uint64_t l1_lanes_atomic_without_return = 0;
   uint64_t l1_invalidations = 0;
   uint64_t l1_accesses = 0;         // tag look-ups
   uint64_t l1_tlb_misses = 0;
-  uint64_t l1_read_requests = 0;    // to the L2, 128 bytes
-  uint64_t l1_write_requests = 0;   // to the L2, up to 64 bytes
+  uint64_t l1_read_requests = 0;    // to the L2, 128 bytes each
+  uint64_t l1_write_requests = 0;   // to the L2, up to 64 bytes each
   uint64_t l1_atomics_with_return = 0;
   uint64_t l1_atomics_without_return = 0;
   // TCC: L2
@@ -33,24 +33,24 @@ struct MemoryCounts {
   uint64_t memory_reads128 = 0;     // requests to the fabric
   uint64_t memory_writes64 = 0;
   uint64_t memory_writes32 = 0;
-  uint64_t l2_evictions = 0;        // lines that made room for another
+  uint64_t l2_evictions = 0;        // lines evicted to make room for others
   uint64_t l2_eviction_writebacks = 0;  // evicted lines that were dirty
   uint64_t release_bytes = 0;           // dirty bytes that the final release wrote to the device's memory
   uint64_t memory_reads64 = 0;
-  uint64_t remote_reads64 = 0;      // those of memory_reads64 that went to the host's or another device's memory
+  uint64_t remote_reads64 = 0;      // the part of memory_reads64 that went to the host's or another device's memory
   uint64_t remote_write_bytes = 0;
-  uint64_t peer_reads64[kMostDevices] = {};      // those of remote_reads64 that went to each other device
-  uint64_t peer_write_bytes[kMostDevices] = {};  // likewise
+  uint64_t peer_reads64[kMostDevices] = {};      // the part of remote_reads64 that went to each of the other devices
+  uint64_t peer_write_bytes[kMostDevices] = {};  // the same part of remote_write_bytes
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2
   uint64_t scalar_loads[5] = {};    // of 1, 2, 4, 8 and 16 dwords
   // LDS
   uint64_t lds_active_cycles = 0;   // indexed accesses, conflicts included
-  uint64_t lds_conflict_cycles = 0;          // more words of one bank than a cycle serves
-  uint64_t lds_address_conflict_cycles = 0;  // atomics of several lanes on one word
+  uint64_t lds_conflict_cycles = 0;          // further words in the same bank
+  uint64_t lds_address_conflict_cycles = 0;  // several lanes' atomics on one word
   uint64_t lds_atomic_return_cycles = 0;
-  uint64_t lds_lanes = 0;                    // of all accesses
+  uint64_t lds_lanes = 0;                    // active lanes of all accesses
 
   // The lanes of all vector memory instructions.
   uint64_t l1_lanes() const {
@@ -58,7 +58,7 @@ struct MemoryCounts {
   }
 
   void add(const MemoryCounts& other) {
-    // All members are uint64_t. A loop cannot miss a new member, as a list could.
+    // All members are uint64_t. Unlike a list, a loop cannot miss a new member.
     static_assert(sizeof(MemoryCounts) % sizeof(uint64_t) == 0);
     auto* mine = reinterpret_cast<uint64_t*>(this);
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
@@ -69,7 +69,7 @@ struct MemoryCounts {
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
     for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] -= theirs[i];
   }
-  // The number of lines' worth of requests: two half lines written count as one.
+  // The requests, in units of whole lines: a line that is written in two halves counts once.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
   // The share of the written-back lines that had to leave the L2 while waves were still running.
   double early_write_share() const {
@@ -80,7 +80,8 @@ struct MemoryCounts {
   uint64_t memory_write_bytes() const { return 64 * memory_writes64 + 32 * memory_writes32 - remote_write_bytes; }
   uint64_t l2_read_bytes() const { return 128 * l1_read_requests + 64 * scalar_misses; }
   uint64_t l2_write_bytes() const { return 64 * (l2_writes + l2_atomics); }
-  // Bytes across the link to the host, or to another device, in the busier direction; a link carries both at the same time.
+  // Bytes across the link to the host, or to another device, in the busier direction; a link carries both directions at the
+  // same time.
   uint64_t host_bytes() const {
     return std::max(64 * (remote_reads64 - sum_of(peer_reads64)), remote_write_bytes - sum_of(peer_write_bytes));
   }

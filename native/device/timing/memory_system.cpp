@@ -18,7 +18,7 @@ FetchedFrom source_of(uint64_t latency) {
   return latency > parameter::l2_latency_cycles ? FetchedFrom::Memory : FetchedFrom::L2;
 }
 
-// The CUs that are disabled are not neighbours: each leaves a scalar cache to the other CU of its pair.
+// At most one CU of each pair is disabled, which leaves the pair's scalar cache to the other CU.
 uint32_t scalar_cache_of(uint32_t cu) {
   const uint32_t pairs = target::cus_per_xcd() - target_of_device().scalar_caches_per_xcd;
   return cu < 2 * pairs ? cu / 2 : cu - pairs;
@@ -46,7 +46,7 @@ void add(T& to, uint64_t what) {
   to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what));
 }
 
-// Adds the changes of the counts during its life to a wave's recorded cost and to its demands on its CU's units.
+// Adds the increase of the counts during this object's lifetime to a wave's recorded cost and to its demands on the CU's units.
 class CostOf {
  public:
   CostOf(const MemoryCounts& counts, WaveTiming& wave)
@@ -74,7 +74,7 @@ class CostOf {
  private:
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
-  // For as long as in the replay.
+  // Charges the units with the cycles that the replay would charge.
   void keep_units_busy() {
     units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
     wave_atomics_ += counts_.l2_atomics - atomics_;
@@ -122,7 +122,7 @@ void MemorySystem::forget() {
   for (L1Tlb& tlb : tlb_) tlb.forget();
 }
 
-// Iterates over the lines or over the cache, whichever is smaller.
+// Iterates over the written lines or over the cache, whichever is smaller.
 void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
   const DistinctLines* const own = writer ? &writer->lines_written_ : nullptr;
   const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
@@ -137,8 +137,8 @@ void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
   for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
 }
 
-// Based on the contents of the Infinity Cache before the dispatch, and on the lines that this XCD has read during it. What the
-// other XCDs read meanwhile is known only afterwards, see mall_hits().
+// Looks at the contents of the Infinity Cache before the dispatch, and at the lines that this XCD has read during it. What the
+// other XCDs read meanwhile is known only afterwards; see mall_hits().
 uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
   const bool near = (mall_ && mall_->holds(line)) || lines_read_.contains(line);
   return near ? parameter::mall_latency_cycles : parameter::hbm_latency_cycles;
@@ -169,14 +169,14 @@ void MemorySystem::count_remote_reads(Owner owner, uint32_t requests) {
 }
 
 // The host's memory is not cached in the L2: in recordings, each scalar cache fetched its kernel arguments from the host. Other
-// devices' memory is not, either. Returns the latency.
+// devices' memory is not cached either. Returns the latency.
 uint64_t MemorySystem::read_from_remote(Owner owner, uint32_t requests) {
   ++counts_.l2_reads;
   count_remote_reads(owner, requests);
   return remote_latency_cycles(owner);
 }
 
-// Returns the latency.
+// Records that the L2 reads the line from memory. Returns the latency.
 uint64_t MemorySystem::read_from_memory(uint64_t line) {
   const uint64_t latency = latency_beyond_l2(line);
   lines_read_.insert(line);
@@ -202,7 +202,7 @@ inline size_t MemorySystem::l2_find(uint64_t line) {
   return l2_.find(line);
 }
 
-// Returns the line's place.
+// Makes room for the line, evicting another one if necessary. Returns the place of the line.
 size_t MemorySystem::l2_allocate(uint64_t line) {
   const auto [place, evicts, evicted] = l2_.allocate(line);
   if (!evicts) return place;
@@ -214,7 +214,7 @@ size_t MemorySystem::l2_allocate(uint64_t line) {
   return place;
 }
 
-// Returns the latency.
+// Looks up a whole line in the L2 and fetches it if necessary. Returns the latency.
 uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
   const size_t there = l2_find(line);
@@ -230,8 +230,8 @@ uint64_t MemorySystem::l2_read(uint64_t line) {
   return read_from_memory(line);
 }
 
-// A write needs no fetch: the L2 keeps a mask of the bytes it has. If several requests go to one line, all but the
-// first hit.
+// A write needs no fetch: the L2 keeps a mask of the bytes that it holds. Of several requests for one line, only the first can
+// miss.
 void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
   size_t place = l2_find(line);
   const bool misses = place == kNowhere;
@@ -244,7 +244,7 @@ void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t reque
   l2_.write(place, bytes);
 }
 
-// Looks a line up in an L1 and fetches it if need be. Returns the latency.
+// Looks up a line in an L1 and fetches it if necessary. Returns the latency.
 inline uint64_t MemorySystem::read_line(uint32_t l1, uint64_t line) {
   VectorL1& cache = l1_[l1];
   const size_t place = cache.tags.find(line);
@@ -284,13 +284,14 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.waits_for_page = waits_for_page_;
 }
 
-// Fetches into the host's cache what a miss of the line will read.
+// Prefetches into the host CPU's cache the data of this model that will be read if the line misses in the L1.
 void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
   l2_.prefetch(line);
   if (mall_) mall_->prefetch(line);
 }
 
-// Loads these lines, counting `look_ups` look-ups. Looking up a line again at once finds it, and changes nothing.
+// Loads these lines, counting `look_ups` look-ups; returns the longest latency. Repeated look-ups of a line are only counted:
+// they hit and change nothing.
 uint64_t MemorySystem::load_lines(uint32_t l1, uint64_t first, uint64_t last, uint64_t look_ups) {
   counts_.l1_accesses += look_ups;
   uint64_t latency = read_line(l1, first);
@@ -305,7 +306,7 @@ uint64_t MemorySystem::load_lines(uint32_t l1, uint64_t first, uint64_t last, ui
 uint64_t MemorySystem::load_consecutive(uint32_t l1, const VectorAccess& access) {
   const uint64_t begin = access.first, group_bytes = uint64_t{lanes_per_look_up(access.bytes)} * access.bytes;
   const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
-  uint64_t look_ups = groups;  // unless some of them reach into another line
+  uint64_t look_ups = groups;  // unless some groups reach into another line
   if (begin % group_bytes != 0 || kLineBytes % group_bytes != 0) [[unlikely]]
     for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes;
   return load_lines(l1, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
@@ -332,7 +333,7 @@ uint64_t MemorySystem::load_lanes(uint32_t l1, const VectorAccess& access, uint6
   return latency;
 }
 
-// Looks up the lines of each group of lanes, each once, where no lane's access reaches into another line.
+// Looks up the lines of each group of lanes, each once. No lane's access may reach into a second line.
 template <uint32_t Group>
 uint64_t MemorySystem::load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;
@@ -387,10 +388,10 @@ uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   } else {
     coalesce(access, [&](const WriteRequest& request) { l2_write(request.block / 2, in_line(request), 1, op.nt); });
   }
-  return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
+  return parameter::l2_latency_cycles;  // the L2 accepts the store, whether it has the line or not
 }
 
-// Which blocks atomics update, and how often, limits how fast a dispatch can be.
+// Counts per block because a dispatch cannot be faster than the updates of its most updated block.
 void MemorySystem::count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words) {
   const uint64_t turns = may_share_words ? updates_of_one_word(access, block) : 1;
   updates_[block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
@@ -448,8 +449,8 @@ uint64_t MemorySystem::global(uint32_t l1, const Op& op, const VectorAccess& acc
   return 0;
 }
 
-// Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
-// same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). A wide access is one access per dword.
+// Private memory is interleaved: with 64 lanes, dword i of lane l is at offset 256 * i + 4 * l of the wave's share, so lanes at
+// the same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). A wide access becomes one access per dword.
 uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
   const uint64_t dword_row = 4 * static_cast<uint64_t>(wave.lane_count());
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
@@ -468,8 +469,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
   return latency;
 }
 
-// Returns how long it takes. Missing pages are fetched in parallel. Private memory is on few pages, which are assumed to be
-// present.
+// Returns how long the translation takes. Missing translations are fetched in parallel. Private memory occupies few pages,
+// whose translations are assumed to be present.
 uint64_t MemorySystem::translate(uint32_t l1, const VectorAccess& access) {
   const uint32_t misses = tlb_[l1].misses(access);
   if (misses == 0) [[likely]]
@@ -490,7 +491,7 @@ void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAcc
   if (AccessCost* recorded = timing.cost()) record_access(*recorded);
 }
 
-// On a miss, the scalar cache requests 64 bytes from the L2, and that, if need be, from memory. Returns the latency.
+// On a miss, the scalar cache requests 64 bytes from the L2, which requests them from memory if necessary. Returns the latency.
 uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   const uint64_t address = scalar_line * kScalarLineBytes;
   const ByteMask bytes = ByteMask::range(address % kLineBytes, kScalarLineBytes);
@@ -537,13 +538,14 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
 
 void MemorySystem::wait(WaveTiming& wave, const WaitCounts& left) {
   uint64_t until = wave.clock;
-  // Waiting until n are left means waiting for the access before the youngest n. (If more are outstanding than there is room
-  // for, the oldest are long done.)
+  // Waiting until n accesses are left means waiting for the access before the youngest n. (If more are outstanding than there
+  // is room for, the oldest have long been done.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
   if (wave.vector_issued > left.vector && left.vector < room) {
     until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - left.vector) % room]);
   }
-  // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end (else a lower bound).
+  // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end; any other wait is taken
+  // to cost nothing.
   if (left.scalar == 0) until = std::max(until, wave.scalar_done);
   if (left.stores == 0) until = std::max(until, wave.stores_done);
   wave.clock = until;

@@ -1,5 +1,5 @@
-// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two, the L2 behind them, and the latency
-// that each access would have.
+// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two CUs and the L2 behind them. Determines
+// the latency that each access would have.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@
 
 namespace rpd {
 
-// Cycles in which atomics keep a 64-byte block from all others. [address / 64]
+// The cycles for which atomics occupy each 64-byte block. [address / 64]
 using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
 
-// A cache that loads alone go through: tags, and what brought each line here.
+// A cache that only loads use: its tags, and which fetch brought each line.
 template <uint32_t Ways>
 struct ReadCache {
   explicit ReadCache(size_t lines) : tags(lines), fetches(lines) {}
   Tags<Ways> tags;
-  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by place
+  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by the line's place
 };
 using VectorL1 = ReadCache<parameter::l1_ways>;
 using ScalarCache = ReadCache<parameter::scalar_cache_ways>;
@@ -46,28 +46,28 @@ class MemorySystem {
   // Waits until at most this many accesses are outstanding.
   static void wait(WaveTiming& wave, const WaitCounts& left);
 
-  // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 those of the device's own memory are
-  // coherent, see written_elsewhere(). `map` says which addresses are the device's own memory; without one all are. `mall`
-  // holds what it held before the dispatch, for as long as that lasts.
+  // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 the L2s are coherent for the device's own
+  // memory, see written_elsewhere(). `map` says which addresses are the device's own memory; without a map, all are. During the
+  // dispatch, `mall` keeps the contents that it had before.
   void begin(const AllocationMap* map, const Mall& mall);
-  // It ends: with a release, dirty L2 lines go to memory.
+  // A dispatch ends: with a release, dirty L2 lines are written to memory.
   void end(bool releases);
-  // From now on, the lines that accesses touch are noted, too.
+  // From now on, the lines that accesses touch are also recorded.
   void start_tracking_touched_lines();
   void note_lines(const VectorAccess& access);
   void note_scalar_lines(uint64_t address, uint32_t bytes) { note_bytes(AccessKind::Load, address, bytes); }
-  // Until the next dispatch begins, the caches are not modelled: only what takes no model of them is counted.
+  // Until the next dispatch begins, the caches are not modelled: only what can be counted without them is counted.
   void stop();
   void count_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void count_scalar_access(uint64_t address, uint32_t bytes);
   // Ends a dispatch for which stop() was called; the L2 then holds roughly the last noted lines.
   void end_noting();
-  // The L2 look-ups whose outcome is uncertain because of such a dispatch.
+  // The number of L2 look-ups whose outcome is uncertain because of an earlier such dispatch.
   uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  // `writer`: the one whose own writes do not count, or null.
+  // `writer`: the memory system whose own writes do not count, or null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
@@ -75,7 +75,7 @@ class MemorySystem {
   // The counts from the time before start_tracking_touched_lines(), and the lines that have been touched since then.
   const MemoryCounts& before_tracking() const { return before_tracking_; }
   const TouchedLines& touched_lines() const { return touched_lines_; }
-  // The distinct lines that the L2 read from memory, and those that it wrote there.
+  // The distinct lines that the L2 read from memory, and those that it wrote to memory.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const DistinctLines& lines_written() const { return lines_written_; }
   const BlockUpdates& updates() const { return updates_; }
@@ -120,12 +120,12 @@ class MemorySystem {
   void write_to_memory(uint64_t line, const ByteMask& dirty);
 
   std::vector<VectorL1> l1_;  // [l1 of the XCD]
-  std::vector<L1Tlb> tlb_;    // likewise
+  std::vector<L1Tlb> tlb_;    // the same index
   std::vector<ScalarCache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   L2 l2_;
   MemoryCounts counts_;
   MemoryCounts before_tracking_;
-  DistinctLines may_be_there_;  // in the L2, as far as one can know
+  DistinctLines may_be_there_;  // lines that may or may not be in the L2
   uint64_t doubtful_ = 0;
   TouchedLines touched_lines_;
   DistinctLines lines_read_;
@@ -133,11 +133,12 @@ class MemorySystem {
   const AllocationMap* map_ = nullptr;
   Owner own_ = 0;  // the device
   const Mall* mall_ = nullptr;
-  std::array<OwnedRange, 8> placements_;  // found lately
+  std::array<OwnedRange, 8> placements_;  // found recently, by address
   BlockUpdates updates_;
   LdsPatterns lds_patterns_;
-  bool streams_ = false;  // the present access is non-temporal
-  // For the present access, if it is recorded: where, its number, and the latest fetch of the lines that it found in a cache.
+  bool streams_ = false;  // the current access is non-temporal
+  // For the current access, if it is recorded: the recording, its fetch number, and the latest fetch of the lines that it found
+  // in a cache.
   const CuTrace* trace_ = nullptr;
   uint32_t fetch_ = 0;
   Fetch awaited_;

@@ -27,7 +27,7 @@ void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes)
   if (kind != AccessKind::Load) touched_lines_.write(first, last, matters);
 }
 
-// Lanes that touch the same line as the one before touch it at the same time.
+// A lane that touches only the same line as the lane before it does not count as another touch.
 void MemorySystem::note_lanes(const VectorAccess& access) {
   uint64_t previous = ~uint64_t{0};
   for_each_lane(access.mask, [&](int l) {
@@ -38,7 +38,7 @@ void MemorySystem::note_lanes(const VectorAccess& access) {
   });
 }
 
-// Private memory does not concern other dispatches.
+// Private memory is left out because it does not concern other dispatches.
 void MemorySystem::note_lines(const VectorAccess& access) {
   if (access.space == Space::Lds || access.space == Space::Scratch) return;
   switch (access.pattern) {
@@ -75,7 +75,7 @@ void MemorySystem::count_scalar_access(uint64_t address, uint32_t bytes) {
   ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
 }
 
-// The last of the lines, so that they are this share of the L2.
+// Fills this share of the L2 with the last of the lines.
 void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
   const auto room = static_cast<size_t>(share * static_cast<double>(l2_.capacity()));
   for (size_t i = lines.size() - std::min(room, lines.size()); i < lines.size(); ++i) {

@@ -77,7 +77,7 @@ void set_timing_parameters(const ParameterValues& values) {
 uint64_t copy_overhead_ns() { return static_cast<uint64_t>(parameter::copy_overhead_ns); }
 
 uint64_t transfer_ns(uint64_t bytes, Route route) {
-  switch (route) {  // GB/s are bytes per nanosecond
+  switch (route) {  // 1 GB/s is 1 byte per nanosecond
     case Route::WithinDevice: return bytes / static_cast<uint64_t>(parameter::device_copy_gbps);
     case Route::HostLink: return bytes / static_cast<uint64_t>(parameter::host_link_gbps);
     case Route::PeerLink: return bytes / static_cast<uint64_t>(parameter::peer_link_gbps);

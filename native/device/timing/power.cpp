@@ -6,7 +6,7 @@ namespace rpd {
 namespace {
 
 double peak_mhz() { return static_cast<double>(parameter::clock_mhz); }
-constexpr double kLeastMhz = 300;  // at which the GPU idles
+constexpr double kLeastMhz = 300;  // the clock of an idle GPU
 constexpr double kStepMhz = 0.1;
 
 double watts(const PowerUse& use, double mhz) {

@@ -1,4 +1,4 @@
-// The clock at which a dispatch runs if it is repeated for seconds and the power limit applies, which limits the average.
+// The clock at which a dispatch runs if it is repeated for seconds, so that the power limit, which limits the average, applies.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 namespace rpd {
 
-// What a dispatch takes from the power supply and how its duration depends on the clock.
+// The energy that a dispatch uses, and how its duration depends on the clock.
 struct PowerUse {
-  uint64_t busy_cus = 0;      // with waves
-  double core_joules = 0;     // of the CUs' units, at the voltage of the peak clock
-  double memory_joules = 0;   // of traffic beyond the L2s, which has clocks and voltages of its own
-  double core_ns = 0;         // of the busiest unit of a CU or an L2, at the peak clock
-  double memory_ns = 0;       // of the traffic beyond the L2s, at the same time
-  double other_ns = 0;        // the rest of the duration
+  uint64_t busy_cus = 0;  // with waves
+  double core_joules = 0;  // of the CUs' units, at the voltage of the peak clock
+  double memory_joules = 0;  // of traffic beyond the L2s, which has its own clocks and voltages
+  double core_ns = 0;  // time of the busiest unit of a CU or an L2, at the peak clock
+  double memory_ns = 0;  // time of the traffic beyond the L2s; overlaps core_ns
+  double other_ns = 0;  // the rest of the duration
 
   // The duration at a clock relative to the peak clock.
   double ns(double speed) const { return other_ns + std::max(core_ns / speed, memory_ns); }

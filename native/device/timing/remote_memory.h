@@ -1,4 +1,4 @@
-// Memory that is not the device's own: that of the host and of other devices, each at the end of a separate link.
+// Memory that is not the device's own: the host's and other devices' memory, each behind a separate link.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,21 @@
 
 namespace rpd {
 
-// What a CU sees of it during a dispatch.
+// Remote memory as a CU sees it during a dispatch.
 struct RemoteMemory {
-  double bytes_per_cycle;  // its share
+  double bytes_per_cycle;  // the CU's share
   uint64_t latency_cycles;
 };
 
-// The latency of a read of the host's memory, or another device's.
+// The latency of reading the host's or another device's memory.
 uint64_t remote_latency_cycles(Owner owner);
-// On average over a dispatch's reads.
+// The average over a dispatch's remote reads; the host's latency if none of them went to another device.
 uint64_t mean_remote_latency_cycles(const MemoryCounts& device);
 
-// Cycles that the busiest link takes for the traffic of a dispatch, at its full rate.
+// The cycles that the busiest link needs, at its full rate, for its part of a dispatch's traffic.
 double link_cycles(const MemoryCounts& device);
-// The average rate of all that traffic over those cycles; without traffic to other devices, the host link's full rate.
+// The average rate of the traffic over all links during link_cycles(); without traffic to other devices, the host link's full
+// rate.
 double remote_bytes_per_cycle(const MemoryCounts& device);
 
 }  // namespace rpd

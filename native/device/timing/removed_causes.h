@@ -1,4 +1,4 @@
-// What an experiment with a recording takes away: something that costs time on the device.
+// The causes that an experiment with a recording removes: things that cost time on the device.
 #pragma once
 
 #include <array>
@@ -11,24 +11,25 @@
 
 namespace rpd {
 
-// Descriptions, and which change to the program comes close to each: src/rocm_perf_lab/analysis/thread_trace/causes.toml.
+// For descriptions, and the change to the program that comes closest to each removal, see
+// src/rocm_perf_lab/analysis/thread_trace/causes.toml.
 enum class Cause : uint8_t {
-  MemoryLatency,    // data takes no time to arrive, only bandwidth
+  MemoryLatency,    // without it, data takes up bandwidth but no time to arrive
   LdsLatency,
-  BeyondL2,         // the L2s answer every access
+  BeyondL2,         // without it, the L2s answer every access
   MemoryBandwidth,  // beyond the L2s
   L2Bandwidth,
-  Uncoalesced,      // each access touches as few lines as its bytes fill
+  Uncoalesced,      // without it, each access touches as few lines as its bytes fill
   BankConflicts,
   AtomicContention,
   Barriers,
   Scratch,          // accesses to private memory
-  HostMemory,       // the device's own memory answers instead
-  FewWaves,         // registers, LDS and workgroup size allow as many waves as a CU has slots
-  Imbalance,        // all CUs that have work have the same
-  SmallGrid,        // the workgroups with work, in as many waves as the device holds at once
-  IdleWaves,        // workgroups that change no memory are not launched
-  Divergence,       // instructions take as long to issue as their active lanes need
+  HostMemory,       // without it, the device's own memory answers
+  FewWaves,         // without it, registers, LDS and workgroup size allow as many waves as a CU has slots
+  Imbalance,        // without it, all CUs that have work have the same amount
+  SmallGrid,        // without it, the workgroups with work fill the device
+  IdleWaves,        // without it, workgroups that change no memory are not launched
+  Divergence,       // without it, instructions take only as long to issue as their active lanes need
   VectorIssue,
   MatrixIssue,
   ScalarIssue,      // scalar instructions, branches, s_nop and the like
@@ -52,21 +53,21 @@ constexpr std::array<const char*, kCauses> kCauseNames = {
 using Instructions = std::vector<bool>;
 
 struct RemovedCauses {
-  uint32_t causes = 0;                 // taken away, one bit each
-  const Instructions* only = nullptr;  // of these instructions; null: of all, and of what belongs to no instruction
+  uint32_t causes = 0;                 // the removed causes, one bit each
+  const Instructions* only = nullptr;  // only in these instructions; null: everywhere, even outside instructions
   bool accesses_free = false;          // accesses of `only` take no time at all
 
   static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }
   static constexpr uint32_t all() { return (uint32_t{1} << kCauses) - 1; }
 
-  // For the whole dispatch.
+  // Whether the cause is removed from the whole dispatch.
   bool removes(Cause cause) const { return !only && (causes & bit(cause)); }
   bool removes(Cause cause, const Op& op) const { return (causes & bit(cause)) && concerns(op); }
   bool takes_no_time(const Op& op) const { return accesses_free && concerns(op); }
   bool concerns(const Op& op) const { return !only || (op.index < only->size() && (*only)[op.index]); }
 };
 
-// Those that can be taken away from single instructions.
+// The causes that can be removed from individual instructions.
 constexpr uint32_t kCausesOfInstructions =
     RemovedCauses::bit(Cause::MemoryLatency) | RemovedCauses::bit(Cause::LdsLatency) | RemovedCauses::bit(Cause::BeyondL2) |
     RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |

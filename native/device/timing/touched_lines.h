@@ -12,7 +12,8 @@ namespace rpd {
 class TouchedLines {
  public:
   void clear() { *this = {}; }
-  // Lines that one access touches. `matters(line)`: whether a line is to be noted; asked only now and then.
+  // Note the lines that one access touches. `matters(line)`: whether the line is to be noted; not called for recently noted
+  // lines.
   template <class F>
   void read(uint64_t first_line, uint64_t last_line, F matters) {
     for (uint64_t line = first_line; line <= last_line; ++line) reads_ += read_.note(line, matters);
@@ -24,14 +25,14 @@ class TouchedLines {
 
   const std::vector<uint64_t>& lines_read() const { return read_.log.lines(); }
   const std::vector<uint64_t>& lines_written() const { return written_.log.lines(); }
-  // Number of touches; an access touches each of its lines once.
+  // The number of touches; an access touches each of its lines once.
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   uint64_t distinct_read() const { return lines_read().size(); }
   uint64_t distinct_written() const { return lines_written().size(); }
 
  private:
-  // Most accesses touch lines that were touched lately.
+  // Most accesses touch lines that were touched recently.
   struct Lines {
     DistinctLines log;
     std::array<uint64_t, 1024> lately{};  // [line % 1024]: line + 1

@@ -1,4 +1,4 @@
-// How many cycles waves keep the units of a CU busy, regardless of what else happens at the same time.
+// How many cycles the waves of a CU keep its units busy, regardless of what else happens at the same time.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace rpd {
 
 // Busy time caused by one wave, counted while it executes.
 struct WaveUnits {
-  uint64_t vector_quads = 0;  // of its SIMD: quad-cycles of the vector unit ...
-  uint64_t matrix = 0;        // ... and cycles of the matrix unit
-  uint64_t address = 0;       // of the CU: the vector memory's address unit
-  uint64_t traffic_bytes = 0; // between the CU's L1 and the L2
+  uint64_t vector_quads = 0;  // its SIMD's vector unit, in quad-cycles ...
+  uint64_t matrix = 0;        // ... and its matrix unit, in cycles
+  uint64_t address = 0;       // the CU's address unit for vector memory
+  uint64_t traffic_bytes = 0; // traffic between the CU's L1 and the L2
   uint64_t lds = 0;
 };
 
@@ -25,9 +25,9 @@ class CuUnits {
   enum Kind : size_t { kVector, kMatrix, kScalar, kAddress, kLds, kTraffic, kKinds };
   using Cycles = std::array<uint64_t, kKinds>;
 
-  // `instructions`: the number that the wave issued. `share`: the fraction of the wave's work that counts.
+  // `instructions`: the number that the wave issued. `share`: the fraction of the wave's work that is added.
   void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
-  // The units that waves' accesses keep busy. CuUnits knows how long only if the waves were observed.
+  // The busy time of the units that serve accesses; known only if the waves were observed.
   struct Memory {
     uint64_t address = 0, traffic_bytes = 0, lds = 0;
   };
@@ -35,10 +35,10 @@ class CuUnits {
   void set(const Memory& memory) { address_ = memory.address, traffic_bytes_ = memory.traffic_bytes, lds_ = memory.lds; }
   // The busy time of the busiest unit of each kind.
   Cycles cycles() const;
-  // Busy time of all SIMDs' units of a kind, one after the other.
+  // The busy time of a kind of unit, summed over all SIMDs.
   uint64_t vector_total() const { return total(&Simd::vector); }
   uint64_t matrix_total() const { return total(&Simd::matrix); }
-  // The longest time that any unit is certain to be busy. Leaves out the scalar units, which are only estimated.
+  // The longest time that any unit is certain to be busy. Leaves out the scalar units, whose busy time is only estimated.
   uint64_t longest() const;
 
  private:

@@ -11,7 +11,7 @@ struct WaveCounts {
   uint64_t full = 0;         // waves of 64 items ...
   uint64_t below64 = 0, below48 = 0, below32 = 0, below16 = 0;  // ... and of fewer
   uint64_t valu_thread_quads = 0;  // active lanes times quad-cycles, over all VALU instructions
-  uint64_t workgroups = 0;   // of the dispatch
+  uint64_t workgroups = 0;   // all workgroups of the dispatch
   uint64_t active_cus = 0;   // CUs that got a workgroup
 
   void launch(uint64_t exec) {

@@ -16,10 +16,10 @@ struct SampledPart;
 struct SlotTiming {
   SampledPart* part = nullptr;    // null for workgroups of CUs other than the timed one
   uint32_t running = 0;           // waves that have not ended
-  uint64_t longest_wave = 0;      // cycles, among those that have
-  uint64_t longest_recorded = 0;  // likewise, of what was recorded of them
-  uint64_t most_instructions = 0; // likewise, of any of them
-  bool changes_memory = false;    // any of them has
+  uint64_t longest_wave = 0;      // cycles, among the waves that have ended
+  uint64_t longest_recorded = 0;  // the same, for the recorded parts of these waves
+  uint64_t most_instructions = 0; // instructions, among the same waves
+  bool changes_memory = false;    // whether any of these waves has changed memory
 };
 
 struct WaveTiming {
@@ -32,14 +32,14 @@ struct WaveTiming {
   uint32_t simd = 0;                   // of the CU
   SlotTiming* group = nullptr;
   WaveUnits units = {};
-  uint64_t atomics = 0;                // requests of atomics to the L2
-  bool changes_memory = false;         // has written or updated some
+  uint64_t atomics = 0;                // atomic requests to the L2
+  bool changes_memory = false;         // whether the wave has written or updated memory
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
   // When the outstanding accesses will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
-  uint64_t stores_done = 0;            // of stores that are counted apart
+  uint64_t stores_done = 0;            // stores, only if they are counted separately
   uint32_t vector_issued = 0;          // vector memory instructions so far
-  Completions* vector_done = nullptr;  // [issued % kOutstanding]; kept apart because not all waves need it
+  Completions* vector_done = nullptr;  // [issued % kOutstanding]; stored separately because not all waves need it
 
   // Where to record the memory demands of the most recently issued instruction; null if the wave is not recorded.
   AccessCost* cost() const { return trace ? &trace->cost_of_last() : nullptr; }

@@ -14,17 +14,17 @@ namespace rpd {
 // Where the data of a fetch came from.
 enum class FetchedFrom : uint8_t { L2, Memory, Remote };
 
-// An access that brought lines into a cache; 0 for one that was not recorded. Numbers are unique among the CUs of an XCD.
+// An access that brought lines into a cache. Its number is unique among the CUs of an XCD, or 0 if the access was not recorded.
 struct Fetch {
   uint32_t number = 0;
   FetchedFrom from = FetchedFrom::L2;
 
-  // As a cache line keeps it.
+  // The form in which a cache line stores it.
   uint32_t code() const { return number << 2 | static_cast<uint32_t>(from); }
   static Fetch of_code(uint32_t code) { return {code >> 2, static_cast<FetchedFrom>(code & 3)}; }
 };
 
-// The demands of a memory instruction on each level, and what it has to wait for.
+// The demands that a memory instruction makes on each level, and what it has to wait for.
 struct AccessCost {
   uint8_t look_ups = 0;      // vector L1 tags
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
@@ -32,11 +32,11 @@ struct AccessCost {
   uint8_t memory_reads = 0;  // reads and atomics that missed the L2
   uint8_t remote_reads = 0;  // reads that went to the host's or another device's memory
   FetchedFrom awaited_from : 2 = FetchedFrom::L2;
-  bool waits_for_page : 1 = false;  // its address has to be translated by the level after the L1's TLB
+  bool waits_for_page : 1 = false;  // whether the level after the L1's TLB has to translate its address
   uint16_t lds_cycles = 0;
-  uint32_t fetch : 25 = 0;  // the number of this access as a fetch; 0 if it fetched nothing
-  uint32_t lanes : 7 = 0;   // active ones, of any instruction; stored here because the bit-field has space
-  uint32_t awaited = 0;  // the latest recorded fetch of the lines that it found in the cache; 0 if there was none
+  uint32_t fetch : 25 = 0;  // this access's fetch number; 0 if it was not recorded
+  uint32_t lanes : 7 = 0;   // active lanes, for any instruction; stored here because the bit-field has space
+  uint32_t awaited = 0;  // number of the latest recorded fetch of the lines found in the cache; 0 if there was none
 };
 
 struct TraceEntry {
@@ -50,14 +50,14 @@ class WaveTrace {
  public:
   explicit WaveTrace(CuTrace& owner) : owner_(owner) {}
   void add(const Op& op, uint32_t lanes);
-  // The cost of the instruction added last, to be filled in when it is known.
+  // The cost of the most recently added instruction, to be filled in when it is known.
   AccessCost& cost_of_last() { return *last_; }
-  // The fetch number of the instruction added last; 0 if there was no room for it.
+  // The fetch number of the most recently added instruction; 0 if there was no room for it.
   uint32_t fetch_of_last() const;
   const CuTrace& owner() const { return owner_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
   uint64_t lost() const { return lost_; }  // instructions for which there was no room
-  // Forgets everything but keeps its memory: growing again would cost the host more than recording does.
+  // Discards the contents but keeps the allocation: growing again would cost the host more than recording does.
   void clear() {
     entries_.clear();
     lost_ = 0;
@@ -78,12 +78,12 @@ class CuTrace {
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
   static constexpr uint32_t kMostEntries = 4'000'000;  // 96 MB
-  static constexpr uint32_t kTraces = 3;               // at most, of each XCD
+  static constexpr uint32_t kTraces = 3;               // at most, for each XCD
   static constexpr uint32_t kAllGroups = ~0u;
-  static_assert(kTraces * kMostEntries < 1u << 25);    // AccessCost::fetch
+  static_assert(kTraces * kMostEntries < 1u << 25);    // must fit into AccessCost::fetch
 
-  // A dispatch begins. `most_groups`, `most_entries`: workgroups and instructions to record. `number`: of this trace on its
-  // XCD, from 0.
+  // A dispatch begins. `most_groups`, `most_entries`: how many workgroups and instructions to record. `number`: this trace's
+  // number on its XCD, from 0.
   void begin(uint32_t number, uint32_t most_groups, uint32_t most_entries = kMostEntries) {
     first_fetch_ = number * kMostEntries + 1;
     most_groups_ = most_groups;
@@ -103,13 +103,13 @@ class CuTrace {
   const std::deque<Group>& groups() const { return groups_; }
   uint64_t entries() const { return entries_; }
   bool has_fetch(uint32_t number) const { return number >= first_fetch_ && number - first_fetch_ < entries_; }
-  // From 0, for those that it has.
+  // Counted from 0; only for fetches of this trace.
   uint32_t index_of_fetch(uint32_t number) const { return number - first_fetch_; }
 
  private:
   friend class WaveTrace;
-  // Keeps the traces of the last dispatch, so that they are used again in the same order, probably by waves that record as
-  // much; up to `room` entries in total.
+  // Keeps the last dispatch's traces, up to `room` entries in total, to be reused in the same order, probably by waves that
+  // record about as much.
   void keep_unused(size_t room) {
     unused_.clear();
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
@@ -135,7 +135,7 @@ class CuTrace {
   uint32_t most_entries_ = 0;
   uint32_t entries_ = 0;
   std::deque<Group> groups_;
-  Group unused_;  // of earlier dispatches
+  Group unused_;  // traces of earlier dispatches
 };
 
 inline void WaveTrace::add(const Op& op, uint32_t lanes) {
@@ -147,7 +147,7 @@ inline void WaveTrace::add(const Op& op, uint32_t lanes) {
   }
 }
 
-// There is one for each instruction of the trace, in the order in which they were recorded.
+// Each recorded instruction of the CU has a fetch number, in order of recording.
 inline uint32_t WaveTrace::fetch_of_last() const {
   return last_ == &not_recorded_ ? 0 : owner_.first_fetch_ + owner_.entries_ - 1;
 }

@@ -10,13 +10,13 @@
 namespace rpd {
 
 constexpr uint32_t kSampledXcds = 3;
-// With fewer workgroups, an XCD says too little about the others.
+// An XCD with fewer workgroups would say too little about the others.
 constexpr uint64_t kFewestGroups = 16;
 
 inline bool can_be_sampled(const Kernel& kernel) { return kernel.group_count() >= kFewestGroups * target::xcds(); }
 
-// `choice`: of the timed CU, whose XCD is in the sample, as is that of a thread trace. XCDs are executed by host threads in
-// turn: even and odd ones, so that two threads have about the same to do.
+// `choice`: the number of the timed CU, whose XCD is in the sample, as is the XCD of a thread trace. Host threads execute the
+// XCDs in turn, so the sample contains even and odd ones: two threads then have about the same amount of work.
 inline bool in_sample(uint32_t xcd, uint64_t choice, const Kernel& kernel) {
   const uint32_t xcds = target::xcds();
   if (xcd == 0 && kernel.request.traced_cu) return true;

@@ -11,7 +11,7 @@ namespace rpd {
 
 namespace {
 
-// Recorded on each CU other than the one that is certain to be replayed.
+// The number of entries recorded on each CU that is not certain to be replayed.
 constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
@@ -71,7 +71,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_groups_ = {};
-  // Three times the resident workgroups show how the CU fills, runs full, and drains.
+  // Three times the resident workgroups, to show how the CU fills up, runs full and drains.
   thread_trace_.begin(2, std::max(8u, 3 * resident_groups));
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
@@ -101,7 +101,7 @@ void XcdTiming::launched(Workgroup& group) {
   }
 }
 
-// Returns where to record the waves of a starting workgroup; null for nowhere.
+// Returns the traces in which to record the waves of a starting workgroup; null if they are not recorded.
 const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t waves) {
   if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
   clock.part = &first_;
@@ -114,7 +114,7 @@ const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t w
   return later_groups_.next() ? rest_.trace.record(waves) : nullptr;
 }
 
-// Code that is reached only by computed jumps is decoded while waves run.
+// Called repeatedly because code that is reached only by computed jumps is decoded while waves run.
 void XcdTiming::follow_program() {
   costs_.follow(*program_);
   known_end_ = static_cast<uint32_t>(costs_.count());
@@ -138,7 +138,7 @@ void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> r
   for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end, run.exec);
 }
 
-// Mostly there is only one run, and often the clock has already reached it.
+// Usually there is only one run, and often the clock has already reached it.
 inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   const IssuedRun& last = runs.back();
   if (&last != passed_) {
@@ -150,20 +150,20 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
-// The dispatch is large. On an XCD that is not in the sample, recordings of waves so far are not needed.
+// Called once the dispatch proves to be large. On an XCD that is not in the sample, the recordings made so far are not needed.
 void XcdTiming::reach_limit() {
   tracks_touched_lines_ = true;
   memory_.start_tracking_touched_lines();
   if (is_in_sample_) return;
   observes_ = false;
-  for (GroupTiming& group : groups_) {  // of this dispatch, or left over
+  for (GroupTiming& group : groups_) {  // of this dispatch or left over from earlier ones
     group.clock.part = nullptr;
     for (WaveTiming& wave : group.waves) wave.trace = nullptr;
   }
   memory_.stop();
 }
 
-// Counts everything that is not needed while the wave runs.
+// Counts everything whose result is not needed while the wave runs.
 void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
   WaveTiming& timing = *wave.timing;
   pass(timing, runs);
@@ -192,7 +192,7 @@ void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
   }
 }
 
-// Advances to the most recently issued instruction, before an event that it causes.
+// Advances the clock to the most recently issued instruction, before the event that this instruction causes.
 inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
   pass(*wave.timing, wave.issued->runs());
   return *wave.timing;
@@ -258,7 +258,8 @@ void XcdTiming::ended(const Wave& wave) {
   group.part->recorded.group_cycles += group.longest_recorded;
 }
 
-// The recording may not have had room for everything that the wave did. Returns the cycles of the recorded part.
+// Adds the recorded part of the wave and returns its cycles. The recording may not have had room for everything that the wave
+// did.
 uint64_t XcdTiming::retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed) {
   const uint64_t entries = wave.trace->entries().size();
   const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());

@@ -1,5 +1,5 @@
-// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records one of its CUs, whose
-// replay can give the time of the dispatch.
+// Counts and times what one XCD executes, wave by wave, as if each wave were alone on the device; also records one of its CUs,
+// from whose replay the time of the dispatch can be computed.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@
 
 namespace rpd {
 
-// The XCD of the `choice`-th of the CUs that the kernel uses, counting XCDs in turn.
+// The XCD of CU number `choice` among those that the kernel uses, numbered across the XCDs in turn.
 uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
-// Which of a CU's later workgroups to record: one of each of several equal parts, drawn so that a kernel can hardly treat them
-// differently from the rest.
+// Chooses which of a CU's later workgroups to record: one from each of several equal parts, drawn at random so that a kernel
+// can hardly treat them differently from the rest.
 class LaterGroups {
  public:
-  // `groups`: how many there will be, about. `recorded`: how many of them to record.
+  // `groups`: about how many later workgroups there will be. `recorded`: how many of them to record.
   void begin(uint64_t groups, uint64_t recorded, uint64_t seed);
   bool begun() const { return begun_; }
-  // Whether to record the next one.
+  // Whether to record the next workgroup.
   bool next();
 
  private:
@@ -42,8 +42,8 @@ class LaterGroups {
 
 class XcdTiming final : public XcdObserver {
  public:
-  // `options` must outlive this object. Their timed CU also determines which one is recorded on the other XCDs. `mall`: of the
-  // device.
+  // `options` must outlive this object. Their timed CU also determines which CU is recorded on the other XCDs. `mall`: the
+  // device's Infinity Cache.
   XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall);
 
   void begin(const Kernel& kernel, uint32_t resident_groups) override;
@@ -56,7 +56,7 @@ class XcdTiming final : public XcdObserver {
   void meet(Workgroup& group) override;
   void ended(const Wave& wave) override;
 
-  // The dispatch has ended: with a release, dirty lines go to memory.
+  // The dispatch has ended: with a release, dirty lines are written to memory.
   void end(bool releases) {
     if (observes_) memory_.end(releases);
     else memory_.end_noting();
@@ -67,13 +67,13 @@ class XcdTiming final : public XcdObserver {
     memory_.forget();
     samples_at_once_ = false;
   }
-  // An XCD of the slot was not observed to the end of the dispatch. It will not be observed later either, because the state of
-  // its L2 is unknown.
+  // To be called if an XCD of the slot was not observed to the end of a dispatch. From then on, dispatches are sampled from
+  // their beginning if they can be sampled, because the state of that XCD's L2 is unknown.
   void sample_at_once() { samples_at_once_ = true; }
   MemorySystem& memory_system() { return memory_; }
   uint32_t index() const { return index_; }
 
-  // Adds to each element the number of times that instruction was executed. [Op index]
+  // Adds to each element the number of times that the instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
   uint32_t resident_groups() const { return resident_groups_; }  // workgroups that fit on a CU at a time
   const WaveCounts& waves() const { return waves_; }
@@ -87,16 +87,16 @@ class XcdTiming final : public XcdObserver {
             &memory_.before_tracking(),
             tracks_touched_lines_ ? &memory_.touched_lines() : nullptr};
   }
-  // The sample of the XCD's recorded CU; it has no workgroups if the XCD has none.
+  // The sample of the XCD's recorded CU; the sample is empty if the XCD has no workgroups.
   Sample sample() {
-    follow_program();  // another XCD may have caused more of it to be decoded
+    follow_program();  // another XCD may have caused more code to be decoded
     return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};
   }
   // The recording of the CU whose thread trace is wanted, if that is on this XCD.
   const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? first_.trace : thread_trace_; }
 
  private:
-  // The waves of a workgroup on the XCD. The storage is reused for the next workgroup.
+  // The waves of a workgroup on the XCD. The storage is reused for the next workgroup in the same slot.
   struct GroupTiming {
     SlotTiming clock;
     std::vector<WaveTiming> waves;
@@ -125,7 +125,7 @@ class XcdTiming final : public XcdObserver {
   bool is_in_sample_ = true;
   bool observes_ = true;              // caches and times, ...
   bool tracks_touched_lines_ = false;                // ... and which lines are touched
-  uint64_t instructions_left_ = 0;    // until the dispatch counts as large
+  uint64_t instructions_left_ = 0;    // how many more until the dispatch counts as large
   IssueCosts costs_;
   uint32_t known_end_ = 0;            // one past the last Op index that costs_ has
   const IssuedRun* passed_ = nullptr; // the run in the log that the clock has reached, ...
@@ -136,7 +136,7 @@ class XcdTiming final : public XcdObserver {
   MemorySystem memory_;
   std::deque<GroupTiming> groups_;    // [workgroup's slot among this XCD's]
   SampledPart first_, rest_;          // of the timed CU
-  uint64_t groups_of_cu_ = 0;         // about
+  uint64_t groups_of_cu_ = 0;         // approximate
   LaterGroups later_groups_;
   CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
 };

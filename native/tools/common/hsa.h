@@ -1,5 +1,5 @@
-// The HSA functions below a tools library: the API table as it was before OnLoad installed the wrappers. The library calls
-// ROCr only through this table, so that its wrappers never see its own calls.
+// The HSA functions beneath a tools library: the API table as it was before OnLoad installed the wrappers. The library calls
+// ROCr only through this table, so its wrappers never see its own calls.
 #pragma once
 
 #ifndef AMD_INTERNAL_BUILD
@@ -16,14 +16,14 @@ namespace rpd {
 struct Hsa {
   CoreApiTable core;
   AmdExtTable amd;
-  ImageExtTable image;  // set only if the tool copies it
+  ImageExtTable image;  // filled in only if the tool copies it
   hsa_ven_amd_loader_1_03_pfn_t loader;
 };
 
-inline Hsa hsa;  // plain data: outlives every static destructor
+inline Hsa hsa;  // plain data, so usable even after all static destructors have run
 
-// The signal's own memory, laid out by the HSA ABI (amd_hsa_signal.h). Read directly because the API would have side
-// effects: a tool's read of a signal must not count as the application's.
+// The signal's own memory, whose layout the HSA ABI defines (amd_hsa_signal.h). Read directly because the API would have side
+// effects: a tool's read of a signal must not count as one by the application.
 inline amd_signal_t* memory_of(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
 inline bool completed(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0; }

@@ -1,4 +1,4 @@
-// Attributes of code objects and their symbols, from ROCr's loader.
+// Attributes of code objects and their symbols, as reported by ROCr's loader.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@ using Clock = std::chrono::steady_clock;
 
 // How long a thread may take to ring the doorbell for its packets before this library rings it instead.
 constexpr auto kBeforeRinging = 1ms;
-// Ringing returns when the thread that hands packets over has done so, however long the device takes. If the queue still has
-// not moved this long after that, it is waiting for a packet that the present thread has yet to write.
+// The call that rings the doorbell returns once all packets have been handed over, however long the device takes. If the read
+// index still has not moved this long after that, the queue is waiting for a packet that the current thread has yet to write.
 constexpr auto kPatience = 200ms;
 
 }  // namespace
@@ -39,7 +39,7 @@ void RingThrottle::await(uint64_t end) {
     if (seen != read) read = seen, rung = false, since = Clock::now();
     const auto standstill = Clock::now() - since;
     if (!rung && standstill > kBeforeRinging) {
-      // Returns when all packets in the ring have been handed over, by this thread or another.
+      // This call returns when all packets in the ring have been handed over, by this thread or a different one.
       const uint64_t write = hsa.core.hsa_queue_load_write_index_relaxed_fn(queue_);
       hsa.core.hsa_signal_store_screlease_fn(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(write - 1));
       rung = true, since = Clock::now();

@@ -1,9 +1,9 @@
 // Limits the number of packets in an intercept queue's ring.
 //
 // When a thread rings the doorbell, ROCr hands all packets in the ring to the interceptors. If they wrap around the end of the
-// ring, ROCr 7.2 first copies them to a buffer of 256 packets, however many there are; further packets overwrite whatever
-// follows it in the heap. More than that accumulate if threads keep submitting while one of them still waits for room on the
-// device. So no packet may be reserved that lies further than that beyond the first packet not yet handed over.
+// ring, ROCr 7.2 first copies them to a buffer of 256 packets, however many there are; any further packets overwrite whatever
+// follows the buffer in the heap. More than 256 packets accumulate if threads keep submitting while one of them still waits for
+// room on the device. So no packet may be reserved that is 256 or more beyond the first packet not yet handed over.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class RingThrottle {
 
   // Advances the write index by `count`; returns its former value.
   uint64_t reserve(uint64_t count);
-  // Returns when the write index may become `end`.
+  // Waits until the write index may become `end`, or until the wait seems futile: see given_up_at_.
   void await(uint64_t end);
 
  private:
@@ -30,9 +30,9 @@ class RingThrottle {
   bool fits(uint64_t end) const;
 
   const hsa_queue_t* const queue_;
-  // A program that reserves more than kMaxPackets before it writes any would wait for itself. So its reservation is granted:
-  // its packets do harm only if they also wrap around the end of the ring.
-  std::atomic<uint64_t> given_up_at_{~uint64_t{0}};  // read index
+  // A program that reserves more than kMaxPackets before it writes any of them would wait for itself. So its reservation is
+  // granted after a while; its packets do harm only if they also wrap around the end of the ring.
+  std::atomic<uint64_t> given_up_at_{~uint64_t{0}};  // the read index at which that last happened
 };
 
 }  // namespace rpd

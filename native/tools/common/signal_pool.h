@@ -1,6 +1,6 @@
-// A pool of a tool's own completion signals, for reuse. A signal on which a thread may sleep can raise an interrupt; one that
-// is only polled (for a dispatch whose completion no thread waits for) is created without an interrupt, which costs the device
-// nothing.
+// A pool in which a tool keeps its own completion signals for reuse. A signal on which a thread may sleep can raise an
+// interrupt; one that is only polled (for a dispatch whose completion no thread waits for) is created without an interrupt,
+// which costs the device nothing.
 #pragma once
 
 #include <mutex>

@@ -8,11 +8,11 @@ namespace {
 
 struct Noted {
   std::mutex mutex;
-  std::set<uint64_t> addresses;  // no more than the pools have room for, since these are reused
+  std::set<uint64_t> addresses;  // no more than fit into the pools, since their memory is reused
 };
 
 Noted& noted() {
-  static Noted& noted = *new Noted;  // lives as long as the process: packets may still pass while that ends
+  static Noted& noted = *new Noted;  // lives as long as the process: packets may still be submitted while the process exits
   return noted;
 }
 

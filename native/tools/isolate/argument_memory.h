@@ -1,5 +1,5 @@
-// Records where the arguments of the program's dispatches were. A runtime copies them into pools of its own, along with
-// whatever its host memory held between them, so it means nothing if such an allocation differs between two runs.
+// Records where the arguments of the program's dispatches were. The HIP runtime copies them into its own pools, along with
+// whatever its host memory contained between them, so a difference in such an allocation between two runs means nothing.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@
 namespace rpd::isolate {
 namespace {
 
-// For a dispatch that runs alone on the GPU. Kernels on the software device can be slow.
+// How long a dispatch may run alone on the GPU. Kernels on the software device can be slow.
 constexpr int kPatienceSeconds = 600;
 
 double seconds() {
@@ -54,7 +54,7 @@ std::string runtime_version() {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-// The version that ROCm's packages record; empty if ROCm was not installed from these.
+// The version recorded by ROCm's packages; empty if ROCm was not installed from packages.
 std::string rocm_version() {
   const char* root = std::getenv("ROCM_PATH");
   std::ifstream file(std::string(root != nullptr && *root != '\0' ? root : "/opt/rocm") + "/.info/version");
@@ -126,13 +126,13 @@ std::string place_of(uint64_t address) {
   return text;
 }
 
-// The `size` bytes of memory at `address`, wherever it is. Throws if it is in no region.
+// The `size` bytes of memory at `address`, wherever they are. Throws if they are not in any region.
 std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Source>& sources, uint64_t address, uint64_t size,
                                     const char* what) {
   if (size == 0) return {};
   for (const Source& source : sources) {
     if (!source.region.contains(address, size)) continue;
-    Source pages = source;  // only the pages needed, since a region may have gigabytes
+    Source pages = source;  // only the pages that are needed, since a region may have gigabytes
     const uint64_t first = address & ~(capture::kPage - 1);
     pages.region.base = first;
     pages.region.bytes = ((address + size + capture::kPage - 1) & ~(capture::kPage - 1)) - first;
@@ -143,7 +143,7 @@ std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Sour
     copy.resize(size);
     return copy;
   }
-  throw std::runtime_error(std::string(what) + " at " + place_of(address) + " is in no memory that was seen being allocated");
+  throw std::runtime_error(std::string(what) + " at " + place_of(address) + " is not in any known allocation");
 }
 
 // Leaves out memory that the program has unmapped without informing ROCr, and adds it to not_captured.
@@ -168,7 +168,8 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   hsa.core.hsa_signal_subtract_screlease_fn(theirs, succeeded ? 1 : 1 - value);
 }
 
-// Runs the dispatch with a signal of this library, so that the program learns of its end only after memory has been read.
+// Runs the dispatch with one of this library's signals, so that the program sees the dispatch complete only after memory has
+// been read.
 class Stand {
  public:
   explicit Stand(const Packet& packet) : packet_(packet) {
@@ -176,7 +177,7 @@ class Stand {
       throw std::runtime_error("ROCr has no signal left");
   }
   ~Stand() {
-    if (submitted_ && !completed(signal_)) return;  // the GPU failed and may still use the signal: leave it
+    if (submitted_ && !completed(signal_)) return;  // the GPU failed and may still use the signal, so it is leaked
     if (submitted_) complete(packet_.dispatch.completion_signal, signal_, succeeded());
     hsa.core.hsa_signal_destroy_fn(signal_);
   }
@@ -188,7 +189,7 @@ class Stand {
     if (device_ != nullptr) device_->record_dispatches(1);
     submitted_ = true;
     submit(copy);
-    // Polls memory: in the device's model of time, a wait through ROCr would be this thread's, and hence the program's.
+    // Polls memory: in the device's modelled time, a wait through ROCr would count as this thread's, and so as the program's.
     const double began = seconds();
     bool alone = true;
     while (!ended() && !gpu_failed.load()) {
@@ -197,8 +198,8 @@ class Stand {
       nanosleep(&pause, nullptr);
     }
     if (!alone)
-      throw std::runtime_error("the dispatch did not end in " + std::to_string(kPatienceSeconds) +
-                               " seconds while nothing else was let run; it may wait for something else");
+      throw std::runtime_error("the dispatch did not end within " + std::to_string(kPatienceSeconds) +
+                               " seconds while nothing else was allowed to run; it may be waiting for something else");
   }
   bool succeeded() const {
     if (device_ != nullptr) return times_.end_ns != 0;
@@ -213,7 +214,7 @@ class Stand {
   }
 
  private:
-  // On the software device, its own record decides: kernels can write signals.
+  // On the software device, the device's own record decides: kernels can write signals.
   bool ended() {
     if (device_ == nullptr) return completed(signal_);
     if (device_->take_dispatch(signal_.handle, &times_, nullptr, nullptr) == 0) return false;
@@ -236,7 +237,7 @@ std::string written(uint64_t bytes, double seconds) {
   return text;
 }
 
-// Notes memory and services that a replay will not have, as far as the compiler's metadata shows them.
+// Notes which memory and services a replay will lack, as far as the compiler's metadata reveals them.
 void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigned char> kernarg,
                              const std::vector<capture::Region>& regions, capture::Dispatch& dispatch) {
   const auto metadata = capture::code_metadata(*kernel.object->file);
@@ -246,8 +247,8 @@ void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigne
   for (const capture::KernelArgument& argument : described->arguments)
     if (argument.kind == "hidden_hostcall_buffer")
       dispatch.warnings.push_back(
-          "the kernel may call the host (printf, assert): where it does, a replay has nobody to answer, and fails or waits for "
-          "ever");
+          "the kernel may call the host (printf, assert): if it does, a replay has no host side to answer, and fails or waits "
+          "forever");
 }
 
 void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, const std::function<void(const Packet&)>& submit) {
@@ -318,7 +319,7 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
     const FileSizeSignalBlocked blocked;
     stand.emplace(chosen.packet);
     const std::string folder = new_folder();
-    record("begun", folder);  // before there is a folder, so that none is left whenever the program is killed
+    record("begun", folder);  // before the folder exists, so that it is known whenever the program is killed
     capture::Writer writer(folder, settings().zstd_level);
     try {
       capture_to(writer, chosen, *stand, submit);

@@ -1,4 +1,4 @@
-// Captures one dispatch: memory before it, the dispatch itself, memory after it.
+// Captures one dispatch: the memory before it, the dispatch itself and the memory after it.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ struct Chosen {
   hsa_agent_t agent;
 };
 
-// Runs on the submitting thread, with all earlier work drained and the barrier closed. Passes the packet to `submit` exactly
-// once, whether captured or not, and returns when the dispatch is complete (at once if it could not be captured). Does not
-// throw: the program must not notice.
+// Runs on the submitting thread, once all earlier work has completed and the submission barrier is closed. Passes the packet to
+// `submit` exactly once, whether or not there is a capture. Returns when the dispatch is complete or the GPU has failed; if the
+// capture fails before the dispatch is submitted, returns without waiting. Does not throw, since the program must not notice.
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;
 
 // Reports why there is no capture.

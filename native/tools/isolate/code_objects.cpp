@@ -68,7 +68,7 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sy
     if (inside(address)) loading.object->variables.push_back({name_of(symbol), address, bytes});
   } else if (type == HSA_SYMBOL_KIND_KERNEL) {
     const auto object = info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
-    if (!inside(object)) return HSA_STATUS_SUCCESS;  // in another code object of the same executable
+    if (!inside(object)) return HSA_STATUS_SUCCESS;  // in a different code object of the same executable
     LoadedKernel loaded;
     capture::Kernel& kernel = loaded.kernel;
     kernel.symbol = name_of(symbol);
@@ -82,7 +82,7 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sy
   return HSA_STATUS_SUCCESS;
 }
 
-// Asks for all kernels at once, because each question goes to another process.
+// Asks about all kernels at once, because each question may go to another process (see kernel_filter.h).
 void note_wanted(Loading& loading) {
   std::vector<KernelNames> names;
   for (const auto& [address, loaded] : loading.kernels) names.push_back({loaded.kernel.symbol, loaded.kernel.name});

@@ -16,7 +16,7 @@ struct LoadedObject {
   hsa_agent_t agent{};
   capture::CodeObject location;
   std::vector<capture::Variable> variables;
-  std::shared_ptr<const std::vector<unsigned char>> file;  // kept for objects that contain a wanted kernel
+  std::shared_ptr<const std::vector<unsigned char>> file;  // kept only for objects that contain a wanted kernel
 };
 
 struct LoadedKernel {

@@ -1,4 +1,4 @@
-// Detects kernels that fail: their completion signals never change, so the failure must be learned in another way.
+// Detects kernels that fail. Their completion signals never change, so the failure must be detected in a different way.
 #pragma once
 
 #include <atomic>
@@ -7,11 +7,12 @@
 
 namespace rpd::isolate {
 
-// A queue or a GPU has reported an error. The program's own reaction, which may be to abort, is delayed until the capture is
-// complete.
+// Whether a queue or a GPU has reported an error. The program's own reaction, which may be to abort, is delayed until the
+// capture is complete.
 inline std::atomic<bool> gpu_failed{false};
 
-// Passed to hsa_queue_create in place of the program's own callback, with itself as data. Lives as long as the process.
+// Replaces the program's own callback in the call of hsa_queue_create: `report` is passed with this object as its data. Lives
+// as long as the process.
 struct QueueErrors {
   void (*theirs)(hsa_status_t, hsa_queue_t*, void*);
   void* data;

@@ -19,7 +19,7 @@ SignalPool& pool() {
 
 std::atomic<uint64_t> submissions{0};
 
-// Records when the program last gave a watched signal a new value, counted in submissions.
+// Records when, counted in submissions, the program last gave a watched signal a new value.
 class Watched {
  public:
   void watch(hsa_signal_t signal) {
@@ -71,7 +71,7 @@ void Lane::submitted(Packet& packet) {
     work.waits = Waits::value;
     work.condition = packet.barrier_value;
   } else if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH) {
-    return;  // ROCr's own commands to the queue, which do not access the program's memory
+    return;  // one of ROCr's own commands to the queue, which do not access the program's memory
   }
   const std::lock_guard lock(mutex_);
   take_completed();

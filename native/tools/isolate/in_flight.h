@@ -1,4 +1,4 @@
-// Tracks work that has been submitted and may not be complete, so that a capture can wait until nothing changes memory.
+// Tracks work that has been submitted and may be incomplete, so that a capture can wait until nothing changes memory.
 //
 // Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled; if
 // the program gives a signal a new value, or destroys it, it must have seen the work complete.
@@ -29,7 +29,7 @@ inline uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> 
 // The work of one queue, or of all copy engines.
 class Lane {
  public:
-  enum class Order { in_queue, none };  // whether work after a waiting barrier waits too
+  enum class Order { in_queue, none };  // whether work after a waiting barrier also waits
 
   explicit Lane(Order order) : order_(order) {}
 
@@ -37,10 +37,10 @@ class Lane {
   void submitted(Packet& packet);
   void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
 
-  // Whether nothing runs, nor will run until some signal that the work waits for is completed.
+  // Whether nothing is running, and nothing will run until a signal that the work waits for is completed.
   bool quiet();
   bool empty();
-  // Increases whenever work is found complete.
+  // The number of completed pieces of work found so far.
   uint64_t completed() const { return completed_.load(); }
 
  private:
@@ -65,7 +65,7 @@ class Lane {
 
 Lane& copy_lane();
 
-// Destroys the unused signals of the pool from which dispatches without a signal are given one.
+// Destroys the unused signals of the pool, which provides signals for dispatches that have none.
 void destroy_signals();
 
 }  // namespace rpd::isolate

@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 constexpr auto kLook = 200us;
 constexpr int kLooksBetweenRings = 2500;
 
-// Returns false if no process has the bell open: the one that would answer is gone.
+// Returns false if no process has the bell open: the process that would answer has exited.
 bool ring(const std::string& folder) {
   const int bell = open((folder + "/bell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (bell < 0) return false;
-  static_cast<void>(!write(bell, "?", 1));  // if it is full, the listener has already been woken
+  static_cast<void>(!write(bell, "?", 1));  // if the FIFO is full, the listener has already been woken
   close(bell);
   return true;
 }

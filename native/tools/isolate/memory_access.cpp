@@ -15,7 +15,7 @@ void read_directly(const unsigned char* memory, uint64_t bytes, const MemoryAcce
     piece(offset, {memory + offset, std::min(MemoryAccess::kPiece, bytes - offset)});
 }
 
-// On the software device all memory is the process's own.
+// Used on the software device, where all memory is the process's own.
 class DirectAccess final : public MemoryAccess {
  public:
   explicit DirectAccess(const rpd_api& device) : device_(device), nothing_(kStep) {}
@@ -36,17 +36,17 @@ class DirectAccess final : public MemoryAccess {
   const std::vector<unsigned char> nothing_;
 };
 
-// A GPU's memory is copied through two buffers: one is filled while the other is being processed.
+// Used on a GPU, whose memory is copied through two buffers: one is filled while the other is being processed.
 class StagedAccess final : public MemoryAccess {
  public:
   explicit StagedAccess(hsa_agent_t agent) : agent_(agent) {
     hsa.core.hsa_iterate_agents_fn(on_agent, this);
-    if (pool_.handle == 0) throw std::runtime_error("no host memory that the GPU can copy to");
+    if (pool_.handle == 0) throw std::runtime_error("there is no host memory to which the GPU can copy");
     for (Buffer& buffer : buffers_) {
       if (hsa.amd.hsa_amd_memory_pool_allocate_fn(pool_, kPiece, 0, &buffer.memory) != HSA_STATUS_SUCCESS ||
           hsa.amd.hsa_amd_agents_allow_access_fn(1, &agent_, nullptr, buffer.memory) != HSA_STATUS_SUCCESS ||
           hsa.core.hsa_signal_create_fn(0, 0, nullptr, &buffer.done) != HSA_STATUS_SUCCESS)
-        throw std::runtime_error("no host memory to copy the GPU's memory to");
+        throw std::runtime_error("not enough host memory for copies of the GPU's memory");
     }
   }
 

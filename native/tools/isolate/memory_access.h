@@ -1,4 +1,4 @@
-// Reads the program's memory, wherever it is, in pieces through a bounded buffer.
+// Reads the program's memory, wherever it is, in pieces, through a buffer of limited size.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@ namespace rpd::isolate {
 using capture::Kind;
 
 MemoryMap& memory_map() {
-  static MemoryMap& map = *new MemoryMap;  // threads of the program may outlive static destructors
+  static MemoryMap& map = *new MemoryMap;  // the program's threads may outlive static destructors
   return map;
 }
 
@@ -248,7 +248,8 @@ hsa_status_t interop_unmap(void* address) {
   return hsa.amd.hsa_amd_interop_unmap_buffer_fn(address);
 }
 
-// An image's descriptor is in the kernel's arguments, but the layout of its texels in memory depends on the GPU.
+// Images are not captured: an image's descriptor is in the kernel's arguments, but the layout of its texels in memory depends
+// on the GPU.
 hsa_status_t image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor, const void* data,
                           hsa_access_permission_t access, hsa_ext_image_t* image) {
   const hsa_status_t status = hsa.image.hsa_ext_image_create_fn(agent, descriptor, data, access, image);

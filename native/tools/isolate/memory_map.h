@@ -12,10 +12,10 @@
 
 namespace rpd::isolate {
 
-// A region to be captured, and the agent whose memory it is.
+// A region to be captured, and the agent that owns its memory.
 struct Source {
   capture::Region region;
-  hsa_agent_t agent{};  // handle 0: the host's
+  hsa_agent_t agent{};  // handle 0: host memory
 };
 
 class MemoryMap {
@@ -23,11 +23,12 @@ class MemoryMap {
   void add(uint64_t address, uint64_t bytes, capture::Kind kind, hsa_agent_t agent);
   void remove(uint64_t address);
 
-  // Memory that a capture cannot hold, with a description; foreign() lists it while it exists.
+  // Adds memory that a capture cannot contain, with a description; foreign() lists it until it is removed.
   void add_foreign(uint64_t address, const std::string& what);
   void remove_foreign(uint64_t address);
 
-  // Whole pages, ascending, disjoint; allocations that share a page share a region. `code` are the loaded code objects.
+  // The regions to be captured: whole pages, ascending and disjoint; allocations that share a page share a region. `code`: the
+  // loaded code objects.
   std::vector<Source> regions(const std::vector<Source>& code) const;
   std::vector<std::string> foreign() const;
 

@@ -1,4 +1,4 @@
-// Queues: until the chosen dispatch has been submitted, every packet of the program passes through here, in some submitting
+// Queues: until the chosen dispatch has been submitted, every packet of the program passes through here, on some submitting
 // thread.
 #include <mutex>
 #include <shared_mutex>
@@ -18,7 +18,7 @@
 namespace rpd::isolate {
 namespace {
 
-// Time without any dispatch or copy completing. Kernels on the software device can be slow.
+// How long to wait while no dispatch or copy completes. Kernels on the software device can be slow.
 constexpr int64_t kPatienceSeconds = 600;
 
 struct WatchedQueue {
@@ -32,7 +32,7 @@ class OpenQueues {
  public:
   WatchedQueue& opened(const hsa_queue_t* handle, hsa_agent_t agent) {
     const std::lock_guard lock(mutex_);
-    // Lives as long as the process: packets may still pass while others destroy the queue.
+    // Lives as long as the process: packets may still be submitted while other threads destroy the queue.
     return *(queues_[handle] = new WatchedQueue(handle, agent));
   }
   void closed(const hsa_queue_t* handle) {
@@ -61,7 +61,7 @@ OpenQueues& open_queues() {
   return queues;
 }
 
-// Waits until `drained` holds; returns false if nothing in `lanes` completes for too long.
+// Waits until `drained` returns true; returns false if the GPU fails, or if nothing in `lanes` completes for too long.
 template <class Drained>
 bool wait_until(const std::vector<Lane*>& lanes, Drained drained) {
   const auto progress = [&] {
@@ -91,7 +91,8 @@ bool all_quiet(const std::vector<Lane*>& lanes) {
   return true;
 }
 
-// Waits until everything before the chosen dispatch in its own queue is complete, and the other queues are quiet.
+// Waits until everything before the chosen dispatch in its own queue is complete, and the other queues are quiet. Returns true
+// with the submission barrier closed, or false with it open if a wait fails.
 bool drain(Lane& own) {
   const std::vector<Lane*> lanes = open_queues().lanes();
   if (!wait_until(lanes, [&] { return own.empty(); })) return false;
@@ -106,8 +107,8 @@ void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const Lo
   const auto submit = [&](const Packet& ready) { write(&ready, 1); };
   if (!drain(queue.lane)) {
     report_failure(gpu_failed.load()
-                       ? "a kernel before it failed"
-                       : "the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
+                       ? "an earlier kernel failed"
+                       : "the queues stay busy: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
     submit(packet);
   } else {
     capture_dispatch({packet, std::move(kernel), queue.agent}, submit);
@@ -162,7 +163,7 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
-// Needed after the capture, too: the ring that RingThrottle guards exists as long as the queue.
+// Also needed after the capture: the ring that RingThrottle guards exists as long as the queue.
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   WatchedQueue* const queue = open_queues().find(handle);
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
@@ -190,7 +191,7 @@ void wrap_queues(HsaApiTable* table) {
   CoreApiTable& core = *table->core_;
   core.hsa_queue_create_fn = create_queue;
   core.hsa_queue_destroy_fn = destroy_queue;
-  // The strongest memory order serves all variants.
+  // The strongest memory order is correct for all variants.
   core.hsa_queue_add_write_index_relaxed_fn = add_write_index;
   core.hsa_queue_add_write_index_scacquire_fn = add_write_index;
   core.hsa_queue_add_write_index_screlease_fn = add_write_index;

@@ -47,7 +47,7 @@ std::optional<Settings> settings_from_environment() {
   settings.folder = std::filesystem::absolute(folder == nullptr ? "." : folder, error).lexically_normal().string();
   if (settings.folder.ends_with('/') && settings.folder.size() > 1) settings.folder.pop_back();
   if (error) {
-    report("failed", "the working directory is gone, and ISOLATE_OUTPUT_DIR names none");
+    report("failed", "the working directory no longer exists, and ISOLATE_OUTPUT_DIR is not set");
     return {};
   }
   return settings;

@@ -12,7 +12,7 @@ using capture::Phase;
 
 namespace {
 
-// Keeps those of the bytes at `address` that were registered; the others become zero.
+// Keeps the bytes at `address` that were registered; all others become zero.
 void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes,
                      std::vector<unsigned char>& kept) {
   kept.assign(bytes.size(), 0);
@@ -22,8 +22,8 @@ void keep_registered(const capture::Region& region, uint64_t address, std::span<
   }
 }
 
-// Registered memory shares its pages with other parts of the program's heap, which can change at any time, even while we read
-// them: bytes that were not registered are not part of the dispatch.
+// Registered memory shares its pages with other parts of the program's heap, which can change at any time, even while they are
+// being read. So bytes that were not registered are not captured.
 void read(MemoryAccess& access, const Source& source, const MemoryAccess::Piece& piece) {
   if (source.region.kind != capture::Kind::registered) return access.read(source, piece);
   std::vector<unsigned char> kept;

@@ -1,4 +1,4 @@
-// Writes the program's memory before and after the kernel to a capture.
+// Writes the program's memory, as it is before and after the kernel, to a capture.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ class Snapshot {
   capture::Writer& writer_;
   MemoryAccess& access_;
   const std::vector<Source>& sources_;
-  std::vector<std::vector<uint64_t>> pages_;  // of each region
+  std::vector<std::vector<uint64_t>> pages_;  // the checksums of each region
 };
 
 }  // namespace rpd::isolate

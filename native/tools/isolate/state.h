@@ -1,4 +1,4 @@
-// The library's settings and state: before the capture it watches everything, after it nothing.
+// The library's settings and state: before the capture, the library watches everything; after it, nothing.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace rpd::isolate {
 // The settings of this process; to be called only if the library is active.
 const Settings& settings();
 
-// Set by OnLoad; cleared when the capture is made or has failed, at OnUnload, and in forked children.
+// Set by OnLoad; cleared when the capture is made or has failed, at exit, in OnUnload, and in forked children.
 inline std::atomic<bool> watching{false};
 
 inline bool active() { return watching.load(std::memory_order_relaxed); }

@@ -6,12 +6,12 @@
 
 namespace rpd::isolate {
 
-// To be called once for each dispatch of a wanted kernel: whether this is the one to capture.
+// Whether this dispatch is the one to capture. To be called once for each dispatch of a wanted kernel.
 bool is_the_one();
 uint64_t wanted_index();
 
 void saw_dispatch(const std::string& kernel_name);
-// A description for the report that there was no capture.
+// What was dispatched, described for the report that there was no capture.
 std::string what_was_dispatched();
 
 }  // namespace rpd::isolate

@@ -16,15 +16,15 @@ std::optional<Settings>& chosen_settings() {
   return settings;
 }
 
-// A forked child has no GPU of its own.
+// A forked child cannot use the GPU.
 void on_fork_in_child() { watching.store(false); }
 
-// Reports at exit if the dispatch never came.
+// Reports at exit if the chosen dispatch was never submitted.
 void on_exit() {
   if (watching.exchange(false)) report_failure(what_was_dispatched());
 }
 
-// The last moment at which ROCr still accepts calls.
+// Wraps hsa_shut_down: the last moment at which ROCr still accepts calls.
 hsa_status_t shut_down() {
   give_up_signals();
   return hsa.core.hsa_shut_down_fn();

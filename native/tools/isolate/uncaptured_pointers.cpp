@@ -22,7 +22,7 @@ std::vector<std::string> uncaptured_pointers(std::span<const unsigned char> kern
     if (captured || value >= capture::kAddressLimit || !is_readable(value, 1)) continue;
     char text[160];
     std::snprintf(text, sizeof text,
-                  "host memory at 0x%llx, where kernel argument %zu points: it was not registered with the GPU",
+                  "host memory at 0x%llx, to which kernel argument %zu points: it was not registered with the GPU",
                   static_cast<unsigned long long>(value), i);
     found.push_back(text);
   }

@@ -10,8 +10,8 @@
 
 namespace rpd::isolate {
 
-// Returns one description for each. Examines only arguments that the compiler knows to be pointers; pointers inside
-// structures and in memory are not found.
+// Returns one description for each such argument. Examines only arguments that the compiler knows to be pointers; pointers
+// inside structures and in memory are not found.
 std::vector<std::string> uncaptured_pointers(std::span<const unsigned char> kernarg, const capture::KernelMetadata& kernel,
                                              const std::vector<capture::Region>& regions);
 

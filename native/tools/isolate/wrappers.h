@@ -1,4 +1,4 @@
-// Install the wrappers of each part of the library in the API table.
+// Each function installs the wrappers of one part of the library in the API table.
 #pragma once
 
 #include "common/hsa.h"
@@ -12,7 +12,7 @@ void wrap_copies(HsaApiTable* table);
 void wrap_queues(HsaApiTable* table);
 void wrap_failures(HsaApiTable* table);
 
-// Destroys the signals that queues were given. ROCr warns about signals that remain at shutdown.
+// Destroys the signals that packets were given, except those still in use. ROCr warns about signals that remain at shutdown.
 void give_up_signals();
 
 }  // namespace rpd::isolate

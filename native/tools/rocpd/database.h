@@ -1,4 +1,4 @@
-// A minimal SQLite wrapper for writing one file in one go. Errors are exceptions with SQLite's message.
+// A minimal SQLite wrapper for writing a file in one go. Errors are thrown as exceptions with SQLite's message.
 #pragma once
 
 #include <cstdint>

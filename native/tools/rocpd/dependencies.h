@@ -1,9 +1,9 @@
-// The exact dependencies between operations: walks what was submitted, which signals it completes and waits for, and what
-// the host had seen, and determines for every dispatch and copy the operations that it directly depends on.
+// Determines the exact dependencies between operations: from what was submitted, which signals it completes and waits for, and
+// what the host had seen, it derives for every dispatch and copy the operations on which it directly depends.
 //
-// "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only
-// those that no other of them already implies. Barrier packets order operations without being operations themselves; they
-// pass on what they wait for.
+// "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only those
+// are listed that no other of these operations implies. Barrier packets order operations without being operations themselves;
+// they pass on what they wait for.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace rpd::rocpd {
 
-// What orders two operations. A path of several links counts as its weakest one, which has the largest value.
+// What orders two operations. A path of several links counts as its weakest link, which has the largest value.
 enum class EdgeKind : uint8_t {
-  queue,   // the queue's own order: barrier bit or barrier packet
+  queue,  // the queue's own order: barrier bit or barrier packet
   signal,  // a completion signal that a packet or a copy waits for
-  host,    // the submitting thread had seen the operation complete
+  host,  // the submitting thread had seen the operation complete
 };
 
 // The place of an operation in the order of one queue, or of all copies.
@@ -29,8 +29,8 @@ struct Position {
 
 inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
 
-// An edge to a dispatch or copy, given by its id. Operations are kept only as edges to them, so that an operation that
-// nothing can directly depend on any more takes no memory.
+// An edge to a dispatch or copy, given by its id. Operations are kept only as edges to them, so an operation on which nothing
+// can directly depend any longer takes no memory.
 struct Edge {
   uint64_t id;
   Position position;
@@ -39,7 +39,7 @@ struct Edge {
 };
 
 // A set of operations that contains, with each operation, everything before it. Nearly always this means "everything up to
-// here" for each queue, so it is stored as a prefix length per chain and the few positions beyond it.
+// here" for each queue, so the set is stored as a prefix length per chain and the few positions beyond it.
 class DownwardClosedSet {
  public:
   bool contains(Position position) const;
@@ -66,12 +66,13 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
 class DependencyTracker {
  public:
-  // To be called in the order of recording. Signal handle 0 means none; signals that no recorded operation completes belong to
-  // the host alone and order nothing here. Both return the direct predecessors of the new operation.
+  // To be called in the order of recording. Signal handle 0 means none; signals that no recorded operation completes are
+  // completed by the host alone and order nothing here. dispatch() and copy() return the direct predecessors of the new
+  // operation.
   std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
   std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
-  // A packet that only waits. `blocks`: later packets of the queue wait for it even without a barrier bit.
+  // A packet that only waits. `blocks`: whether later packets of the queue wait for it even without a barrier bit.
   void barrier(uint32_t queue, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
                uint64_t completion_signal);
 
@@ -81,8 +82,8 @@ class DependencyTracker {
  private:
   struct Queue {
     uint32_t chain;
-    SharedKnowledge all;   // what is complete once everything submitted so far is
-    SharedKnowledge blocking;  // what is complete once the last blocking packet is
+    SharedKnowledge all;  // what is complete once everything submitted so far is complete
+    SharedKnowledge blocking;  // what is complete once the last blocking packet is complete
   };
 
   Queue& queue(uint32_t id);

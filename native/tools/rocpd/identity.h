@@ -9,14 +9,14 @@
 namespace rpd::rocpd {
 
 struct Machine {
-  std::string id;  // from /etc/machine-id, or the host's name if there is none
+  std::string id;  // from /etc/machine-id, or the host name if that file does not exist
   uint64_t hash;
-  uint64_t node_id;  // of rocpd_info_node
+  uint64_t node_id;  // the id in rocpd_info_node
 };
 
 Machine this_machine();
 
-// In the form of a UUIDv7, but with the process's start in ms since boot in place of the date, as in rocprofv3.
+// A guid in the form of a UUIDv7, but with the process's start in ms since boot instead of the date, as in rocprofv3.
 std::string guid_of(const spool::Process& process, const Machine& machine);
 
 }  // namespace rpd::rocpd

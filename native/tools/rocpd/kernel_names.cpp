@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".kd";
 
-// The bare name of a demangled function: without return type, scopes, template arguments and parameters.
+// The bare name of a demangled function, without its return type, scopes, template arguments and parameters.
 std::string base_name(std::string_view function) {
   size_t begin = 0, end = function.size();
   int depth = 0;

@@ -1,12 +1,12 @@
-// rocmperf-rocpd-writer: turns the spool of a traced process into a rocpd database beside it.
+// rocmperf-rocpd-writer: turns the spool of a traced process into a rocpd database next to it.
 //
 //   rocmperf-rocpd-writer SPOOL          run by hand, for a spool that was left behind
 //   rocmperf-rocpd-writer --after PID    run by the tracer: waits until the process is gone. Descriptor 3 is the read end of
 //                                        a pipe that only that process holds open, and through which it sends SPOOL, if it
 //                                        creates one
 //
-// SPOOL is <database>.spool. The database appears under its name only when it is complete; otherwise <database>.error
-// holds the reason why there is none. While the writer works, it touches <database>.partial.
+// SPOOL is <database>.spool. The database appears under its name only when it is complete; otherwise <database>.error contains
+// the reason why there is none. While the writer works, it touches <database>.partial.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -41,14 +41,14 @@ uint64_t now_ns() {
   return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
 }
 
-// Stops being a child of the traced process, which must neither wait for this one nor receive its SIGCHLD later.
+// Stops being a child of the traced process, which must neither wait for this process nor receive its SIGCHLD later.
 void leave_family() {
   const pid_t child = fork();
   if (child > 0) _exit(0);
 }
 
 // The pipe is closed when the process ends, or when it closes every descriptor that it finds, as some programs do; the pid
-// descriptor, if the kernel provides one, distinguishes the two. Returns the text received through the pipe.
+// descriptor, if the kernel provides one, tells the two cases apart. Returns the text received through the pipe.
 std::string wait_until_gone(int process) {
   std::string said;
   char part[4096];
@@ -67,7 +67,7 @@ void sync_file(const std::string& path) {
   const bool ok = fd >= 0 && fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) close(fd);
-  if (!ok) throw std::runtime_error(std::string("cannot write it to the disk: ") + std::strerror(error));
+  if (!ok) throw std::runtime_error(std::string("cannot write it to disk: ") + std::strerror(error));
 }
 
 void convert(const std::string& spool, const std::string& database, uint64_t end_ns) {
@@ -75,13 +75,13 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
   unlink(partial.c_str());
   std::ofstream{partial};
   SpoolReader reader(spool);
-  // This file's timestamp shows any process that waits for the database that work is in progress, even while only the spool is
+  // This file's timestamp shows a process that waits for the database that work is in progress, even while only the spool is
   // read.
   reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
   write_database(reader, read_trace(reader), end_ns, partial);
   sync_file(partial);
   if (rename(partial.c_str(), database.c_str()) != 0)
-    throw std::runtime_error(std::string("cannot give it its name: ") + std::strerror(errno));
+    throw std::runtime_error(std::string("cannot give it its final name: ") + std::strerror(errno));
   unlink(spool.c_str());
 }
 
@@ -97,7 +97,7 @@ int report(const std::string& spool, const std::string& database, const std::str
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is then a write error, and reported as one
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is then a write error and is reported as one
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   if (argc != 2 && !(argc == 3 && std::strcmp(argv[1], "--after") == 0)) {

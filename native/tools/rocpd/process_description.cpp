@@ -86,7 +86,7 @@ class Survey {
     trace_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
   }
 
-  // Ids are consecutive, so an id above the number of records means damage, and could require any amount of memory.
+  // Ids are consecutive, so an id larger than the spool means damage, and could require any amount of memory.
   void note(Written& written, uint64_t id) {
     if (id > spool_.bytes()) throw SpoolError("has an operation with an impossible number");
     written.add(id);

@@ -1,6 +1,5 @@
-// What a spool says about one traced process besides the operations themselves: the agents, queues, kernels and so on, and
-// which operations are complete. Its size grows with the number of kernels, threads and the like, plus one bit per
-// operation.
+// What a spool records about the traced process besides the operations themselves: the agents, queues, kernels and so on, and
+// which operations are complete. Its size grows with the number of kernels, threads and the like, plus one bit per operation.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ struct Kernel {
   std::string name;
 };
 
-// The set of those operations 1, 2, 3, ... that are in the database.
+// The set of the operations, among 1, 2, 3, ..., that are in the database.
 class Written {
  public:
   void add(uint64_t id) {
@@ -69,9 +68,9 @@ struct Trace {
   uint64_t unfinished_dispatches = 0, dispatches_with_counters = 0, lost_records = 0;
   std::set<uint32_t> threads;
   std::set<std::string, std::less<>> functions;               // of regions
-  std::set<std::pair<uint32_t, uint32_t>> copy_directions;  // source and destination node
+  std::set<std::pair<uint32_t, uint32_t>> copy_directions;  // (source node, destination node)
   std::vector<uint32_t> queues_used, streams_used;          // in the order of their first operation
-  std::optional<uint32_t> counting_node;                      // the agent on which counters were collected first
+  std::optional<uint32_t> counting_node;                      // the agent on which counters were first collected
 
   uint32_t node_of_queue(uint32_t queue_id) const;
 };

@@ -2,7 +2,7 @@
 
 namespace rpd::rocpd {
 
-// rocpd/schema.sql as of build time, with its placeholders {{uuid}} and {{guid}}.
+// The contents of rocpd/schema.sql at build time, with its placeholders {{uuid}} and {{guid}}.
 extern const char* const kSchema;
 
 }  // namespace rpd::rocpd

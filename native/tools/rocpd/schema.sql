@@ -1,8 +1,8 @@
 -- The rocpd database, schema version 3: names, columns and meanings as rocprofv3 writes them
--- (AMD rocprofiler-sdk, share/rocprofiler-sdk-rocpd, MIT licence), so that every reader of its databases reads ours.
+-- (AMD rocprofiler-sdk, share/rocprofiler-sdk-rocpd, MIT licence), so that every reader of its databases can read ours.
 -- {{uuid}} and {{guid}} identify the traced process; the writer fills them in.
 
--- Base tables: one process each, hence the suffix; {{guid}} is every row's default.
+-- Base tables: one set for each process, hence the suffix; {{guid}} is every row's default.
 
 CREATE TABLE "rocpd_metadata{{uuid}}" (
   "id" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
@@ -341,7 +341,7 @@ CREATE VIEW "rocpd_kernel_dispatch" AS SELECT * FROM "rocpd_kernel_dispatch{{uui
 CREATE VIEW "rocpd_memory_copy" AS SELECT * FROM "rocpd_memory_copy{{uuid}}";
 CREATE VIEW "rocpd_memory_allocate" AS SELECT * FROM "rocpd_memory_allocate{{uuid}}";
 
--- What people query.
+-- The views that people query.
 
 CREATE VIEW "code_objects" AS
   SELECT CO.id, CO.guid, CO.nid, P.pid, A.absolute_index AS agent_abs_index, CO.uri, CO.load_base,

@@ -35,7 +35,7 @@ SpoolReader::SpoolReader(const std::string& path) {
   if (std::memcmp(header_.magic, spool::kMagic, sizeof spool::kMagic) != 0)
     throw SpoolError("not a spool of the rocm-perf tracer");
   if (header_.version != spool::kVersion) throw SpoolError("written by a different version of the rocm-perf tracer");
-  if (header_.used > size) throw SpoolError("cut off: shorter than its header says");
+  if (header_.used > size) throw SpoolError("truncated: it is shorter than its header says");
 }
 
 SpoolReader::~SpoolReader() {
@@ -51,7 +51,8 @@ std::span<const std::byte> SpoolReader::record_at(size_t at) const {
   return file_.subspan(at, record.bytes);
 }
 
-// Releases the memory of the part that has been read; it can be read from the file again.
+// Releases the memory of whole strides that have been read and reports progress; returns the end of the released part. That
+// part can be reread from the file.
 size_t SpoolReader::pass(size_t from, size_t to) const {
   const size_t end = to & ~(kStride - 1);
   madvise(const_cast<std::byte*>(file_.data()) + from, end - from, MADV_DONTNEED);

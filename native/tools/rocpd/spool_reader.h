@@ -1,4 +1,4 @@
-// Reads a spool file, checking every length: when the writer is run by hand, the file may come from anywhere.
+// Reads a spool file, checking every length: if the writer is run by hand, the file may come from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@ class RecordView {
   // The fixed part, by value.
   template <class T>
   T fixed() const {
-    if (bytes_.size() < sizeof(T)) throw SpoolError("a record is shorter than its kind says");
+    if (bytes_.size() < sizeof(T)) throw SpoolError("a record is too short for its kind");
     T value;
     std::memcpy(&value, bytes_.data(), sizeof value);
     return value;
   }
 
-  // The index-th of the strings after a fixed part of type T.
+  // String number `index`, from 0, after a fixed part of type T.
   template <class T>
   std::string_view string(int index) const {
     return string_after(sizeof(T), index);
@@ -54,7 +54,7 @@ class RecordView {
 
 class SpoolReader {
  public:
-  // Maps the file. Throws SpoolError if it cannot be read or is not a spool of this version.
+  // Maps the file. Throws SpoolError if the file cannot be read or is not a spool of this version.
   explicit SpoolReader(const std::string& path);
   ~SpoolReader();
   SpoolReader(const SpoolReader&) = delete;
@@ -63,7 +63,7 @@ class SpoolReader {
   uint64_t lost() const { return header_.lost; }
   uint64_t bytes() const { return header_.used; }
 
-  // Sets a function to be called repeatedly whenever the spool is read.
+  // Sets a function to be called from time to time while the spool is read.
   void on_progress(std::function<void()> call) { progress_ = std::move(call); }
 
   template <class Visit>

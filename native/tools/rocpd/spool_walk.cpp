@@ -50,7 +50,7 @@ class Player {
 
   void on_kernel(const RecordView& record) {
     const auto kernel = record.fixed<spool::Kernel>();
-    // Another kernel can be loaded at the same address later: a dispatch refers to the latest one before it.
+    // A different kernel can be loaded at the same address later, so a dispatch refers to the latest kernel recorded before it.
     kernel_ids_[kernel.kernel_object] = kernel.kernel_id;
     describe(record);
   }
@@ -103,7 +103,7 @@ class Player {
   void on_counters(const RecordView& record) {
     const auto fixed = record.fixed<spool::Counters>();
     const auto at = dispatches_.find(fixed.dispatch_id);
-    if (at == dispatches_.end() || fixed.count != counter_count_) throw SpoolError("has counters that fit no dispatch");
+    if (at == dispatches_.end() || fixed.count != counter_count_) throw SpoolError("has counters that belong to no dispatch");
     auto& counters = at->second.counters;
     counters.resize(fixed.count);
     record.array<spool::Counters>(counters.size(), counters.data());
@@ -113,7 +113,7 @@ class Player {
     const auto fixed = record.fixed<spool::Errors>();
     const auto at = dispatches_.find(fixed.dispatch_id);
     if (at == dispatches_.end() || fixed.count != at->second.counters.size())
-      throw SpoolError("has errors that fit no dispatch");
+      throw SpoolError("has errors that belong to no dispatch");
     at->second.duration_error = fixed.duration;
     at->second.errors.resize(fixed.count);
     record.array<spool::Errors>(fixed.count, at->second.errors.data());

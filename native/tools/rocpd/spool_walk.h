@@ -1,6 +1,6 @@
-// Walks a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and
-// counters, and with the operations that it had to wait for. Keeps only operations in flight, so that memory use does not
-// depend on the length of the spool.
+// Walks a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and counters,
+// and with the operations that it had to wait for. Keeps only operations in flight, so memory use does not depend on the length
+// of the spool.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace rpd::rocpd {
 
 struct Dispatch {
   spool::Dispatch fixed;
-  uint64_t kernel_id = 0;  // 0: its kernel object belongs to no recorded code object
+  uint64_t kernel_id = 0;  // 0: its kernel object is not in any recorded code object
   uint64_t start_ns = 0, end_ns = 0;
   std::vector<double> counters;  // one value per counter, or empty
-  std::vector<double> errors;    // likewise of those that are estimates, NaN for the others; empty if there are none
-  double duration_error = 0;     // a fraction; 0 if the duration is not an estimate
+  std::vector<double> errors;  // the errors of estimated counters, NaN for the others; empty if no counter is estimated
+  double duration_error = 0;  // a fraction; 0 if the duration is not an estimate
   std::vector<Edge> after;
 };
 
@@ -34,9 +34,9 @@ struct Region {
   std::string_view function;  // points into the spool
 };
 
-// What to call for each kind of record; kinds without a function are skipped.
+// The functions to call for each kind of record; kinds without a function are skipped.
 struct Visitor {
-  std::function<void(const RecordView&)> description;  // of the process, its agents, queues, code, kernels, counters
+  std::function<void(const RecordView&)> description;  // describes the process, its agents, queues, code, kernels, counters
   std::function<void(const Dispatch&)> dispatch;
   std::function<void(const Copy&)> copy;
   std::function<void(const Region&)> region;
@@ -48,7 +48,7 @@ struct Unfinished {
 };
 
 // `dependencies` determines what each operation waited for; without it `after` stays empty, which is much faster.
-// Returns the number of operations that never became complete. Throws SpoolError if the spool is damaged.
+// Returns the number of operations that never completed. Throws SpoolError if the spool is damaged.
 Unfinished walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
 
 }  // namespace rpd::rocpd

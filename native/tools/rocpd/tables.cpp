@@ -38,7 +38,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-// Ids are positions in byte order, starting at 1; the empty string is therefore always 1.
+// A string's id is its position in byte order, starting at 1, so the empty string always has id 1.
 class Strings {
  public:
   void add(const std::string& text) { ids_.emplace(text, 0); }
@@ -68,7 +68,7 @@ class Writer {
   }
 
   void write() {
-    // The file is private until it is renamed, so a journal would have no use.
+    // The file is private until it is renamed, so a journal would serve no purpose.
     database_.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN");
     std::string schema = kSchema;
     replace_all(schema, "{{uuid}}", suffix_);
@@ -92,7 +92,7 @@ class Writer {
   }
 
  private:
-  // rocprofv3 numbers events kind by kind, and within a kind by id.
+  // rocprofv3 numbers events kind by kind, and by id within a kind.
   uint64_t event_of_region(uint64_t correlation) const { return correlation; }
   uint64_t event_of_dispatch(uint64_t id) const { return trace_.last_correlation + id; }
   uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(trace_.dispatches.last()) + id; }
@@ -183,7 +183,7 @@ class Writer {
     }
   }
 
-  // Queues and streams are named in order of first appearance, not by id.
+  // Queues and streams are named in the order of their first appearance, not by id.
   void write_named(const char* table_name, const char* what, const std::vector<uint32_t>& appearances) {
     Insert insert(database_, table(table_name), "id, nid, pid, name");
     insert.row(0, nid(), pid(), std::string("Default ") + what);
@@ -239,7 +239,7 @@ class Writer {
     }
   }
 
-  // One description per counter, for the agent on which it was collected first.
+  // One description per counter, for the agent on which it was first collected.
   void write_counter_descriptions() {
     if (!trace_.counting_node) return;
     const uint32_t node = *trace_.counting_node;
@@ -268,7 +268,7 @@ class Writer {
     walk_spool(spool_, visitor);
   }
 
-  // `error`: of the duration, as a fraction, if it is an estimate.
+  // `error`: the error of the duration, as a fraction, if the duration is an estimate.
   std::string dependencies(const std::vector<Edge>& after, double error = 0) const {
     static constexpr const char* kKinds[] = {"queue", "signal", "host"};
     std::vector<std::pair<uint64_t, EdgeKind>> edges;

@@ -1,4 +1,4 @@
-// A trace as the tables of a rocpd database.
+// Writes a trace as the tables of a rocpd database.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rpd::rocpd {
 
-// Fills the database at `path` (an empty file) in one transaction. `trace` must be that of `spool`; `end_ns` is when the
-// process ended. Throws DatabaseError or SpoolError.
+// Fills the database at `path` (an empty file) in one transaction. `trace` must have been read from `spool`; `end_ns` is when
+// the process ended. Throws DatabaseError or SpoolError.
 void write_database(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path);
 
 }  // namespace rpd::rocpd

@@ -1,8 +1,9 @@
-// The spool: records that the tracer appends while the program runs, and that rocmperf-rocpd-writer reads after its end.
+// The spool: records that the tracer appends while the program runs, and that rocmperf-rocpd-writer reads after the program has
+// ended.
 //
-// A file header, then records in the order of events. The order is significant: the record of a packet precedes everything
-// that saw it complete, so that the writer can replay submissions, signals and waits. Both sides are built together; the
-// format has a version only so that a spool of another build can be refused clearly.
+// It consists of a file header, then records in the order of events. The order is significant: a packet's record precedes the
+// records of everything that saw it complete, so that the writer can replay submissions, signals and waits. Both sides are
+// built together; the format has a version only so that a spool of a different build can be rejected with a clear message.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct FileHeader {
   char magic[8];
   uint32_t version;
   uint32_t reserved;
-  uint64_t used;  // bytes of complete records and of this header; anything after these was never finished
-  uint64_t lost;  // records for which there was no room (disk full)
+  uint64_t used;  // bytes of this header and of all complete records; anything after them was never finished
+  uint64_t lost;  // number of records for which there was no room (disk full)
 };
 
 enum class Kind : uint32_t {
@@ -49,7 +50,7 @@ struct Record {
 };
 
 struct Process : Record {  // strings: command, environment (JSON), timing, device, timing parameters, version
-  uint64_t start_ns;       // since boot, like all times
+  uint64_t start_ns;  // since boot, like all times
   uint32_t pid, ppid;
 };
 
@@ -78,7 +79,7 @@ struct Kernel : Record {  // strings: name
   uint32_t sgprs, arch_vgprs, accum_vgprs, reserved;
 };
 
-// The origin of an operation: the thread, the HIP stream and the thread's current HIP call (0 if HIP is not traced).
+// The origin of an operation: the thread's current HIP call (0 if HIP is not traced), the thread and the HIP stream.
 struct Origin {
   uint64_t correlation;
   uint32_t thread, stream;
@@ -92,7 +93,7 @@ struct Dispatch : Record {
   uint32_t queue_id, barrier_bit;
 };
 
-enum class Waits : uint32_t { none, all, any };  // the signals that a packet other than a dispatch waits for
+enum class Waits : uint32_t { none, all, any };  // which of its signals a packet other than a dispatch waits for
 
 struct Barrier : Record {
   uint64_t completion_signal;
@@ -102,7 +103,7 @@ struct Barrier : Record {
   Waits waits;
 };
 
-struct Copy : Record {  // followed by uint64 signals[signal_count] that it waits for
+struct Copy : Record {  // followed by uint64 signals[signal_count], for which it waits
   uint64_t copy_id, completion_signal;
   uint64_t destination, source, size;
   Origin origin;
@@ -110,7 +111,7 @@ struct Copy : Record {  // followed by uint64 signals[signal_count] that it wait
   uint32_t signal_count, reserved;
 };
 
-struct End : Record {  // of a dispatch or of a copy
+struct End : Record {  // the end of a dispatch or of a copy
   uint64_t id, start_ns, end_ns;
 };
 
@@ -118,8 +119,8 @@ struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
 };
 
-// The errors of a dispatch of which the device observed only a sample. Followed by double errors[count], one per counter; NaN
-// where it is exact.
+// The errors for a dispatch of which the device observed only a sample. Followed by double errors[count], one per counter; NaN
+// if the counter is exact.
 struct Errors : Record {
   uint64_t dispatch_id, count;
   double duration;  // a fraction

@@ -1,4 +1,4 @@
-// A minimal JSON writer: flat text, built in order.
+// A minimal JSON writer, which builds the text in order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Appends records to the spool through a shared mapping: once append() has returned, the record survives any end of the
-// process (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. Records need no system call each.
+// process (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. Most records need no system call.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Spool {
   // Creates `path`, which must not exist. Returns 0 or an errno.
   int create(const std::string& path);
 
-  // Appends one record: its fixed part (kind and size are filled in here), its strings, its array.
+  // Appends one record: its fixed part (whose kind and size are filled in here), its strings and its array.
   template <class T>
   void append(Kind kind, T record, std::initializer_list<std::string_view> strings = {},
               std::span<const std::byte> array = {}) {
@@ -36,7 +36,7 @@ class Spool {
   std::mutex mutex_;
   std::string path_;
   FileHeader* header_ = nullptr;
-  char* window_ = nullptr;  // maps file bytes [window_begin_, window_end_)
+  char* window_ = nullptr;  // maps the file's bytes [window_begin_, window_end_)
   uint64_t window_begin_ = 0, window_end_ = 0;
   uint64_t end_ = kHeaderBytes;
   bool full_ = false;  // set when a record finds no room; later records would only hide the gap

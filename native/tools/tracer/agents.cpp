@@ -25,7 +25,7 @@ std::vector<KnownAgent>& known_agents() {
   return agents;
 }
 
-// Returns 0 (or an empty text) for attributes that this ROCr does not know.
+// Returns 0 (text_info(): an empty text) for attributes that this ROCr does not know.
 template <class T>
 T info(hsa_agent_t agent, int attribute) {
   T value{};
@@ -68,7 +68,7 @@ Properties hsa_properties(hsa_agent_t agent, bool gpu) {
   return p;
 }
 
-// Adds the counts that rocprofv3 derives from the driver's.
+// Adds the counts that rocprofv3 derives from the driver's properties.
 void add_derived(Properties& p, bool gpu) {
   if (!gpu) {
     p["cu_count"] = p["cpu_cores_count"];

@@ -1,4 +1,4 @@
-// Device and host memory taken from HSA memory pools.
+// Records device and host memory allocated from HSA memory pools.
 #include <mutex>
 #include <unordered_map>
 

@@ -25,7 +25,7 @@ struct Loaded {
 void record_kernel(hsa_executable_symbol_t symbol, const Loaded& loaded) {
   spool::Kernel kernel{};
   kernel.kernel_object = info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
-  if (!loaded.contains(kernel.kernel_object)) return;  // in another code object of the same executable
+  if (!loaded.contains(kernel.kernel_object)) return;  // in a different code object of the same executable
   kernel.kernel_id = ++kernels;
   kernel.code_object_id = loaded.id;
   kernel.kernarg_bytes = info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);

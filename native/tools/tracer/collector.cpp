@@ -10,16 +10,16 @@
 namespace rpd::tracer {
 namespace {
 
-// How far beyond the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may overtake
-// others, but polling thousands of them every time would cost too much for what it finds.
+// How far beyond the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may overtake others,
+// but polling thousands of them every time would cost more than it gains.
 constexpr size_t kWindow = 64;
 constexpr auto kGlance = std::chrono::milliseconds(1);
 
-// Moves the completed operations among the first `window` unfinished ones of `from` to `into`, keeping the order.
 bool has_ended(const InFlight& operation) {
   return operation.work == Work::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
 }
 
+// Moves the completed operations among the first `window` unfinished ones of `from` to `into`, keeping the order.
 void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
   size_t read = 0, kept = 0;
   for (; read < from.size() && kept < window; ++read) {
@@ -44,7 +44,7 @@ void Lane::push(const InFlight& operation) {
 void Lane::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
-  // Silent ones first: a thread that sees a forwarded signal may rely on everything before it.
+  // Silent ones come first: a thread that sees a forwarded signal may rely on everything before it.
   move_completed(silent_, into, kWindow);
   move_completed(forwarded_, into, forwarded_.size());
   uint64_t last = last_completed_.load(std::memory_order_relaxed);
@@ -82,7 +82,7 @@ void Collector::submitted(Lane& lane, const InFlight& operation) {
 bool Collector::on_completion(hsa_signal_value_t, void* data) {
   const hsa_signal_t signal{reinterpret_cast<uint64_t>(data)};
   the_collector().collect();
-  if (the_collector().waits_for(signal)) return true;  // the value changed, but the operation has not ended: look again
+  if (the_collector().waits_for(signal)) return true;  // the value changed, but the operation has not ended: check again
   the_collector().interrupting_.give_back(signal);
   return false;
 }
@@ -110,7 +110,7 @@ void Collector::give_up_signals() {
 
 void Collector::run() {
   while (!stopping_.load()) {
-    // First announce that we sleep, then check for work: a submission is either seen by the check or wakes us.
+    // First announces that it sleeps, then checks for work: a submission is either seen by the check or ends the sleep.
     asleep_.store(true);
     if (idle()) wake_.acquire();
     else static_cast<void>(wake_.try_acquire_for(kGlance));
@@ -149,7 +149,7 @@ void Collector::finish(const InFlight& operation) {
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch known{};
-    // Taken in any case, because the device keeps it until then.
+    // The record is always taken, because the device keeps it until then.
     const bool has_record = take_dispatch(operation.signal, known, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;
@@ -182,7 +182,7 @@ void Collector::finish(const InFlight& operation) {
   else quiet_.give_back(operation.signal);
 }
 
-// The application's signal gets the raw device times before its value changes, as it would from the device:
+// The application's signal gets the raw device times before its value changes, as it would from the device, because
 // hipEventElapsedTime reads them.
 void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
   const amd_signal_t* const ours = memory_of(operation.signal);

@@ -1,5 +1,5 @@
 // Detects which dispatches and copies have completed, records their times and counters, and only then completes the
-// application's own signals: whatever the program has seen complete is already in the spool.
+// application's own signals, so whatever the program has seen complete is already in the spool.
 #pragma once
 
 #include <atomic>
@@ -35,12 +35,12 @@ class Lane {
   bool waits_for(hsa_signal_t signal);
   bool empty();
 
-  // The latest packet known to be complete. Its queue has read all packets before it.
+  // The latest packet known to be complete; its queue has read all packets before it.
   uint64_t last_completed() const { return last_completed_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex mutex_;
-  std::vector<InFlight> silent_;     // in submission order; nobody waits for their signals
+  std::vector<InFlight> silent_;     // in submission order; no thread waits for their signals
   std::vector<InFlight> forwarded_;  // the program may wait for any of their signals
   std::atomic<uint64_t> last_completed_{0};
 };
@@ -57,18 +57,18 @@ class Collector {
   void submitted(Lane& lane, const InFlight& operation);
   void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
 
-  // Records everything that has completed by now. Called by any thread of the application that is about to see something
-  // complete, before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and
-  // from time to time by a thread of the tracer, for operations that no thread asks about.
+  // Records everything that has completed by now. Called by any application thread that is about to see something complete,
+  // before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and from time
+  // to time by one of the tracer's threads, for operations about which no thread asks.
   void collect();
 
-  // Waits until nothing is in flight, or the limit has passed.
+  // Waits until nothing is in flight or the limit has passed.
   void drain(uint64_t limit_ns);
 
   // Destroys the signals that are not in use. ROCr warns about signals that remain at shutdown.
   void give_up_signals();
 
-  // The times of a copy whose application signal the tracer completed: ROCr knows only those of the tracer's own signal.
+  // The times of a copy whose application signal the tracer completed: ROCr knows only the times of the tracer's signal.
   bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
 
  private:

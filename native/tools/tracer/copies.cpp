@@ -1,4 +1,4 @@
-// Asynchronous copies: recorded on submission, with a completion signal of the tracer to get their times.
+// Asynchronous copies: recorded on submission, and given one of the tracer's completion signals to obtain their times.
 #include <atomic>
 #include <span>
 
@@ -26,8 +26,8 @@ Lane& copy_lane() {
   return lane;
 }
 
-// Records the copy and has `submit` start it with a completion signal of the tracer. It is added to the lane only when ROCr has
-// accepted it: a refused copy never completes.
+// Records the copy and lets `submit` start it with one of the tracer's completion signals. The copy is added to the lane only
+// once ROCr has accepted it, since a rejected copy never completes.
 template <class Submit>
 hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                         Submit submit) {

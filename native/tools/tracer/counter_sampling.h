@@ -1,6 +1,7 @@
-// Decides which dispatches keep their counters. A hundred values for each of a million dispatches would be gigabytes, and say
-// little more than a sample. The first 1000 dispatches of each kernel keep their counters, then every 100th does. The others
-// have none in the database (not zeros), so that sums must be scaled by the number of dispatches that have them.
+// Decides which dispatches keep their counters. A hundred values for each of a million dispatches would take up a gigabyte and
+// reveal little more than a sample. The first 1000 dispatches of each kernel keep their counters, then every 100th does. The
+// others have no counters in the database (rather than zeros), so sums must be scaled by the number of dispatches that have
+// counters.
 #pragma once
 
 #include <cstdint>

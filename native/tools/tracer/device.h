@@ -8,17 +8,17 @@
 
 namespace rpd::tracer {
 
-// Whether dispatch times come from a software model, either this project's or another one.
+// Whether dispatch times come from a software model, either this project's or a different one.
 bool times_are_modelled();
 
-// Asks the device to keep counters, and records their descriptions.
+// Asks the device to keep counters, and records the counters' descriptions.
 void start_device_counters();
 
 // Whether the dispatch with this completion signal has ended. Asks the software device itself, since kernels can write signals.
 bool dispatch_ended(hsa_signal_t signal);
 
-// Takes the device's record of that dispatch: its times and counters, and the errors of those that are estimates. Returns false
-// if there is none.
+// Takes the device's record of that dispatch: its times and counters, and the errors of the estimates among them. Returns false
+// if there is no record.
 bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters, std::vector<double>& errors);
 
 }  // namespace rpd::tracer

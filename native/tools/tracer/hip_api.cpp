@@ -1,5 +1,6 @@
-// Our own versions of HIP functions, which take precedence over HIP's if this library is preloaded: they tell the queue
-// interceptor which stream and which call a packet comes from, and record the call. Otherwise nothing refers to them.
+// The tracer's versions of HIP functions, which take precedence over HIP's if this library is preloaded: they tell the queue
+// interceptor from which stream and which call a packet comes, and record the call. If the library is not preloaded, nothing
+// refers to them.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__
@@ -24,8 +25,8 @@
 namespace rpd::tracer {
 namespace {
 
-// Streams are numbered in order of creation; 0 is the null stream. A stream whose creation we did not see gets its number
-// on first use.
+// Streams are numbered in order of creation; 0 is the null stream. A stream whose creation was not seen gets its number on
+// first use.
 class Streams {
  public:
   void created(hipStream_t stream) {
@@ -61,13 +62,13 @@ Streams& streams() {
   return streams;
 }
 
-// The meaning of the null stream for the functions called *_spt, which a program compiled with
-// -fgpu-default-stream=per-thread calls.
+// The stream that `stream` means for the *_spt functions, which are called by programs compiled with
+// -fgpu-default-stream=per-thread.
 hipStream_t per_thread(hipStream_t stream) { return stream == nullptr ? hipStreamPerThread : stream; }
 
 std::atomic<uint64_t> calls{0};
 
-// A call of the program into HIP, from construction to destruction.
+// One of the program's calls into HIP; lasts from construction to destruction.
 class HipCall {
  public:
   HipCall(const char* function, hipStream_t stream) : function_(function), outer_(host_context()) {
@@ -104,8 +105,8 @@ int find_hip(dl_phdr_info* library, size_t, void* path) {
   return 1;
 }
 
-// HIP's own function. A program may have loaded HIP in a separate scope (as a Python extension does), which RTLD_NEXT does not
-// search.
+// HIP's own function of this name. A program may have loaded HIP in a separate scope (as a Python extension does), which
+// RTLD_NEXT does not search.
 void* next_function(const char* name) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   std::string path;

@@ -1,5 +1,5 @@
-// What the calling thread is doing: its current HIP call and that call's stream. These are the origin of the packets that the
-// thread submits meanwhile.
+// What the calling thread is doing: its current HIP call and that call's stream. They are recorded as the origin of the packets
+// that the thread submits during the call.
 #pragma once
 
 #include <sys/syscall.h>
@@ -12,7 +12,7 @@
 namespace rpd::tracer {
 
 struct HostContext {
-  uint64_t correlation = 0;  // of the innermost HIP call
+  uint64_t correlation = 0;  // the innermost HIP call's id
   uint32_t stream = 0;
   uint32_t thread = static_cast<uint32_t>(syscall(SYS_gettid));
 

@@ -1,4 +1,4 @@
-// Records which thread of the program has seen which signal complete: the host's part in the order of operations.
+// Records which of the program's threads has seen which signal complete: the host's part in ordering the operations.
 #pragma once
 
 #include "common/hsa.h"

@@ -7,8 +7,8 @@ uint32_t bits(uint32_t word, int low, int width) { return word >> low & ((1u << 
 
 }  // namespace
 
-// Fields and granules follow LLVM AMDGPUUsage, compute_pgm_rsrc1 to rsrc3. Where the code differs (sgprs are counted in 16s,
-// and are 128 from gfx10 on), it follows rocprofiler-sdk, whose numbers readers of a trace expect.
+// Fields and granules follow LLVM AMDGPUUsage, compute_pgm_rsrc1 to rsrc3. Where the code differs (SGPRs are counted in units
+// of 16, and are always 128 from gfx10 on), it follows rocprofiler-sdk, whose numbers readers of a trace expect.
 KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string_view isa) {
   const uint32_t vgpr_granules = bits(descriptor.rsrc1, 0, 6) + 1;
   const uint32_t sgpr_granules = bits(descriptor.rsrc1, 6, 4);
@@ -16,7 +16,7 @@ KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string
   const bool unified = isa == "gfx90a" || isa.starts_with("gfx94") || isa.starts_with("gfx95");
 
   KernelRegisters registers{};
-  // gfx10 and later have four decimal digits, and always allocate all SGPRs to a wave.
+  // The names of gfx10 and later targets have four digits; these targets always allocate all SGPRs to a wave.
   const bool gfx10_or_later = isa.size() >= 7;
   registers.sgprs = gfx10_or_later ? 128 : (sgpr_granules / 2 + 1) * 16;
   if (unified) {

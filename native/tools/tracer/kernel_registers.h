@@ -6,7 +6,7 @@
 
 namespace rpd::tracer {
 
-// The descriptor as the loader places it, 64 bytes [LLVM AMDGPUUsage, "Kernel Descriptor"].
+// The descriptor as the loader places it in memory, 64 bytes [LLVM AMDGPUUsage, "Kernel Descriptor"].
 struct KernelDescriptor {
   uint8_t reserved0[16];
   int64_t entry_offset;
@@ -21,8 +21,8 @@ struct KernelRegisters {
   uint32_t sgprs, arch_vgprs, accum_vgprs;
 };
 
-// `isa` is the agent's name, e.g. "gfx942". Registers are allocated in granules, so the numbers are multiples of these. With
-// a unified register file, the accumulation count is what remains after accum_offset, not what the kernel uses.
+// `isa` is the agent's name, e.g. "gfx942". Registers are allocated in granules, so the numbers are multiples of these. With a
+// unified register file, the number of accumulation registers is what remains after accum_offset, not what the kernel uses.
 KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string_view isa);
 
 }  // namespace rpd::tracer

@@ -39,7 +39,8 @@ std::string second_choice(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-// Creating the spool with O_EXCL claims the name; the process that holds it then checks whether the database already exists.
+// Creating the spool with O_EXCL claims the name; the process that has claimed it then checks whether the database already
+// exists.
 int claim(const std::string& database) {
   const std::string spool = database + ".spool";
   if (const int error = the_spool().create(spool)) return error;
@@ -51,7 +52,7 @@ int claim(const std::string& database) {
 
 bool is_executable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
 
-// Both install and build trees have lib/ beside bin/.
+// Both install and build trees have lib/ next to bin/.
 fs::path find_writer() {
   if (const char* path = std::getenv("ROCM_PERF_ROCPD_WRITER")) return path;
   Dl_info self{};
@@ -81,7 +82,8 @@ std::string command_line() {
   return command;
 }
 
-// Only variables that control ROCm and this tool: traces are shared with others, and an environment may hold credentials.
+// Includes only variables that control ROCm and this tool: traces are shared with others, and an environment may hold
+// credentials.
 std::string environment_json() {
   static constexpr const char* kPrefixes[] = {
       "HSA_", "HIP_",        "ROCR_",           "ROCM_", "ROCP", "GPU_", "AMD_", "CUDA_VISIBLE_DEVICES=",
@@ -112,13 +114,13 @@ bool start_writer() {
   posix_spawn_file_actions_addclosefrom_np(&files, 4);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A separate session: a Ctrl-C or a hang-up that ends the program must not end its writer.
+  // The writer gets a separate session: a Ctrl-C or a hang-up that ends the program must not end its writer.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
 
   const std::string writer = find_writer();
   const std::string pid = std::to_string(getpid());
   const char* arguments[] = {writer.c_str(), "--after", pid.c_str(), nullptr};
-  char* no_environment[] = {nullptr};  // above all, without the variables that load this library
+  char* no_environment[] = {nullptr};  // mainly to leave out the variables that load this library
   pid_t child = 0;
   const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments), no_environment);
   posix_spawn_file_actions_destroy(&files);
@@ -149,7 +151,7 @@ bool open_spool_for(const std::string& requested) {
       unlink(path.c_str());
     }
   }
-  close(writers_end);  // open until here, so that a killed writer does not cause a SIGPIPE in this program
+  close(writers_end);  // kept open until here, so that a killed writer does not cause a SIGPIPE in this program
   writers_end = -1;
   if (error != 0) {
     forget_writer();

@@ -1,4 +1,4 @@
-// The traced process as a whole: the place of its database, its description, and the writer that outlives it.
+// The traced process as a whole: the path of its database, its description, and the writer that outlives it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 namespace rpd::tracer {
 
 // Starts rocmperf-rocpd-writer, which waits until this process is gone and then turns its spool into the database. Must come
-// before open_spool_for: a process killed between the two would otherwise leave a spool that nobody reads.
+// before open_spool_for: a process killed between the two would otherwise leave a spool that nobody reads. Returns false if the
+// writer cannot be started.
 bool start_writer();
 
 // Creates the spool for the database that ROCM_PERF_TRACE names (`%p` is the process id), and informs the writer. An existing
@@ -14,7 +15,7 @@ bool start_writer();
 // stderr) if nothing can be written there.
 bool open_spool_for(const std::string& requested);
 
-// Closes this process's end of the writer's pipe. For forked children, which must not keep the writer waiting.
+// Closes this process's end of the writer's pipe. To be called in forked children, which must not keep the writer waiting.
 void forget_writer();
 
 void record_process();

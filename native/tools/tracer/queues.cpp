@@ -1,5 +1,5 @@
-// Queues: every packet that the application submits passes through here, in some submitting thread. Dispatches get a completion
-// signal of the tracer; barrier packets are recorded because of what they wait for, and pass unchanged.
+// Queues: every packet that the application submits passes through here, on some submitting thread. Dispatches get one of the
+// tracer's completion signals; barrier packets are recorded because of what they wait for, and are passed on unchanged.
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
@@ -57,7 +57,7 @@ class OpenQueues {
  public:
   void opened(const hsa_queue_t* handle, TracedQueue& queue) {
     std::lock_guard lock(mutex_);
-    queues_[handle] = &queue;  // a handle may be reused for another queue
+    queues_[handle] = &queue;  // a handle may be reused for a new queue
   }
 
   TracedQueue* find(const hsa_queue_t* handle) {
@@ -126,15 +126,16 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
   signal_will_complete(packet.barrier.completion_signal);
 }
 
-// Without a tracer, a program waits for a free slot in the ring of the device. Here it waits earlier, at half that ring: a
-// read index may lag behind completion, and ROCr's own mechanism for postponing packets is little tested.
+// Without a tracer, a program waits for a free slot in the ring of its hardware queue. Here it waits earlier, in the
+// interceptor, once half a ring of packets is in flight: a read index may lag behind completion, and ROCr's own mechanism for
+// postponing packets is little tested.
 bool has_room(const TracedQueue& queue) { return queue.submitted - queue.lane->last_completed() < queue.most_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {
     the_collector().collect();
-    if (queue.lane->empty()) return;  // the ring contains only barrier packets
-    const timespec pause{0, 200'000};  // half a ring takes longer; polling more often takes processor time from the device
+    if (queue.lane->empty()) return;  // only barrier packets are in flight
+    const timespec pause{0, 200'000};  // half a ring takes longer to process; polling more often would slow the device down
     nanosleep(&pause, nullptr);
   }
 }
@@ -156,7 +157,7 @@ void on_submit(const void* packets, uint64_t count, uint64_t first, void* data, 
   };
   for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
     if (!has_room(queue)) {
-      hand_on();  // the packets waited for may be among them
+      hand_on();  // wait_for_room() may be waiting for some of these packets
       wait_for_room(queue);
     }
     rewrite(ours.emplace_back(packet), queue.submitters.of(first++), queue);
@@ -172,7 +173,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   hsa_status_t status =
       hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
-  // Lives as long as the process: packets may still pass while others destroy the queue.
+  // Lives as long as the process: packets may still be submitted while other threads destroy the queue.
   auto* traced = new TracedQueue{
       ++queues, agent, &the_collector().add_lane(), (*queue)->size / 2, Submitters((*queue)->size), RingThrottle(*queue)};
   open_queues().opened(*queue, *traced);
@@ -222,7 +223,7 @@ hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
 void wrap_queues(HsaApiTable* table) {
   table->core_->hsa_queue_create_fn = create_queue;
   table->core_->hsa_queue_destroy_fn = destroy_queue;
-  // The strongest memory order serves all variants.
+  // The strongest memory order is correct for all variants.
   table->core_->hsa_queue_add_write_index_relaxed_fn = add_write_index;
   table->core_->hsa_queue_add_write_index_scacquire_fn = add_write_index;
   table->core_->hsa_queue_add_write_index_screlease_fn = add_write_index;

@@ -1,4 +1,4 @@
-// The spool of this process, and whether it is being written.
+// The spool of this process, and whether records are written to it.
 #pragma once
 
 #include <time.h>
@@ -10,10 +10,10 @@
 
 namespace rpd::tracer {
 
-// Set by OnLoad, cleared by OnUnload and in forked children. Unless it is set, all wrappers do nothing.
+// Set by OnLoad; cleared by OnUnload and in forked children. Unless it is set, the wrappers only pass calls on.
 inline std::atomic<bool> recording{false};
 
-// Never destroyed: threads of the program may still submit work while its static destructors run.
+// Never destroyed: the program's threads may still submit work while its static destructors run.
 inline spool::Spool& the_spool() {
   static spool::Spool& spool = *new spool::Spool;
   return spool;

@@ -1,4 +1,4 @@
-// Records which thread reserved a packet's slot in its queue. ROCr hands packets to the interceptor in whichever thread rings
+// Records which thread reserved a packet's slot in its queue. ROCr hands packets to the interceptor on whichever thread rings
 // the doorbell next; if streams share a queue, that need not be the thread that wrote the packet.
 #pragma once
 
@@ -24,7 +24,7 @@ class Submitters {
     }
   }
 
-  // The origin of packet `index`; the calling thread's if the slot was obtained in another way.
+  // The origin of packet `index`, or the calling thread's origin if the slot was obtained in a different way.
   spool::Origin of(uint64_t index) const {
     const Slot& slot = slots_[index % size_];
     if (slot.index_plus_one.load(std::memory_order_acquire) == index + 1) return slot.origin;

@@ -13,10 +13,10 @@
 namespace rpd::tracer {
 namespace {
 
-// How long the exit of a program may be delayed by dispatches for which it did not wait.
+// How long dispatches for which a program did not wait may delay its exit.
 constexpr uint64_t kDrainNs = 5'000'000'000;
 
-// A forked child has no GPU of its own and must leave its parent's spool and writer alone.
+// A forked child cannot use the GPU and must not touch its parent's spool and writer.
 void on_fork_in_child() {
   recording.store(false);
   forget_writer();
@@ -26,7 +26,7 @@ void on_exit() {
   if (recording.load()) the_collector().drain(kDrainNs);
 }
 
-// The last moment at which ROCr still accepts calls; in OnUnload it no longer does.
+// Wraps hsa_shut_down: the last moment at which ROCr still accepts calls; in OnUnload it no longer does.
 hsa_status_t shut_down() {
   if (recording.load()) {
     the_collector().collect();

@@ -1,4 +1,4 @@
-// Install the wrappers of each part of the tracer in the API table.
+// Each function installs the wrappers of one part of the tracer in the API table.
 #pragma once
 
 #include "common/hsa.h"

@@ -1,1 +1,1 @@
-"""From traces to findings. Every module reads the columns of a Trace and does not know which collector wrote it."""
+"""From traces to findings. The modules read the columns of a Trace and do not depend on which collector wrote it."""

@@ -32,7 +32,8 @@ class CodeLine:
 
 @dataclass(frozen=True)
 class AnnotatedCode:
-    """The code of one kernel, by ascending address. left_out: the number of instructions beyond the limit.
+    """The code of one kernel, by ascending address. left_out: how many instructions the limit cut off; without a thread trace,
+    an estimate that assumes 8 bytes each.
 
     lines, chains: as in TraceFindings; None without a thread trace.
     """
@@ -45,7 +46,7 @@ class AnnotatedCode:
 
 def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
     """The kernel's code, or the reason why it cannot be shown. most: keep at most this many instructions, those with the most
-    cycles.
+    cycles or, without a thread trace, the first ones.
     """
     if traced is not None and traced.trace.code is not None:
         return _traced(traced, most)

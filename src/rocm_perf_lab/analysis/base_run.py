@@ -67,4 +67,4 @@ def _no_kernels(trace: Trace) -> str:
     hint = "check that it is a HIP program and that it reaches its kernels"
     if trace.process.own:
         return hint
-    return f"{hint}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"
+    return f"{hint}; if they ran in a process that ends by _exit, quick_exit or exec, rocprofv3 lost them: try --no-rocprof"

@@ -6,7 +6,7 @@
     under-occupied               too few waves: registers or LDS keep them out, or the grid does not fill the device
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
 
-A saturated unit explains a kernel whatever else is true of it, so the other classes are scored only if no unit is saturated;
+A saturated unit explains a kernel's time whatever else is true, so the other classes are scored only if no unit is saturated;
 latency is what remains. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
 """
 
@@ -44,7 +44,7 @@ QUEUE = "issue_wait_fraction"
 CHAIN = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
 STAND_INS = ("memory_side", "grid_waves_per_simd")  # used if better numbers are missing
 
-# Which signals each class looks at.
+# The signals on which each class is based.
 SIGNALS_OF = {
     "memory-bandwidth-bound": (*LEVELS, "busiest_level_fraction", QUEUE),
     "compute-throughput-limited": (*PIPES, "busiest_pipe_fraction", QUEUE),
@@ -53,12 +53,12 @@ SIGNALS_OF = {
     "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
 }
 
-Ways = Mapping[str, Score]  # the signal through which a class shows -> its strength
+Ways = Mapping[str, Score]  # the signal that points to a class -> its strength
 
 
 @dataclass(frozen=True)
 class ClassScore:
-    """ways: how the class can hold, keyed by the signal that says why. seen: the signals that show it, strongest first."""
+    """ways: the ways in which the class can hold, by signal. seen: the signals that point to the class, strongest first."""
 
     name: str
     score: Score
@@ -81,11 +81,11 @@ class Bottleneck:
 
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
     certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.
-    undecided: classes that could still hold if the missing numbers were known -> what they lack.
+    undecided: classes that could still hold if missing numbers were known -> which numbers are missing.
     by: what the verdict is based on, counters or experiments. With experiments, name is a cause of causes.toml, score its share
-    of the time, confidence its lead over the next cause, and classes are those from the counters, on which the verdict does not
-    depend (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the verdict for
-    a grid that fills the device.
+    of the time, confidence its lead over the next cause, and classes still come from the counters, although the verdict does
+    not depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
+    verdict for a grid that fills the device.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
-    near: Signal | None = None  # the signal for which the class was named although it does not hold
+    near: Signal | None = None  # the signal for which the class was named although the class does not hold
     by: str = COUNTERS
     remedies: tuple[Remedy, ...] = ()
     on_full_device: str | None = None
@@ -142,7 +142,7 @@ def _none_holds(
     explains: tuple[Factor, ...],
     undecided: dict[str, str],
 ) -> Bottleneck:
-    """The nearest class if none holds; unknown if no signal points to any class."""
+    """The verdict if no class holds: the nearest class, or unknown if none is near."""
     name, signal, score = _nearest(classes, scores)
     if score >= NEAR:
         why = f"no limit is reached; the nearest is {signal.name}, with a score of {score:.2f} of {HOLDS}"

@@ -1,4 +1,4 @@
-"""The rates that microbenchmarks reached on a device: roofs that a real kernel was seen to attain, below data-sheet peaks.
+"""The rates that microbenchmarks reached on a device: roofs that real code has reached, below the data-sheet peaks.
 
 Two formats are read: roofline.csv of rocprof-compute, with one row per device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw,
 LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by Low and High), and ceilings.json of `rocm-perf
@@ -22,7 +22,7 @@ from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
 
 LEVELS = ("HBM", "MALL", "L2", "L1", "LDS")
 _Key = TypeVar("_Key", str, Pipe)
-_HINT = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
+_HINT = "give a roofline.csv from rocprof-compute or a ceilings.json from `rocm-perf ceilings`"
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Measurement:
 
 
 def read_ceilings(path: Path, device: int = 0) -> Ceilings:
-    """Read the ceilings of a file. device: which row of a roofline.csv.
+    """Read the ceilings of a file. device: the device whose row of a roofline.csv is read.
 
-    Raises MissingInputError for a file that cannot be opened, TraceError for one that holds no ceilings.
+    Raises MissingInputError for a file that cannot be opened, TraceError for one that is damaged or holds no ceilings.
     """
     try:
         text = path.read_text("utf-8")
@@ -95,11 +95,11 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
     if other:
         raise UsageError(
-            f"{path} holds ceilings for {found.target}, but the kernels ran on {other}", "measure those of that device"
+            f"{path} holds ceilings for {found.target}, but the kernels ran on {other}", "measure the ceilings of that device"
         )
     if found.timing and found.timing != timing:
         raise UsageError(
-            f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same device"
+            f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "measure both on the same device"
         )
     return found
 

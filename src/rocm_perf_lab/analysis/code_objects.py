@@ -1,8 +1,8 @@
 """Finds the code of a trace's kernels, either beside a thread trace or in the program's own file.
 
-A database records where a code object was loaded from: a section of a file, or memory of a given size. For memory, the
-program's file is searched for a code object of that size. A code object that does not match what the trace records about the
-kernel is skipped, and so is a file that changed after the run.
+A database records where a code object was loaded from: a section of a file, or memory of a given size. In the latter case,
+the program's file is searched for a code object of that size. A code object that does not match what the trace records about
+the kernel is skipped, and so is a file that changed after the run.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossib
 
 @dataclass
 class CodeObjects:
-    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it encountered."""
+    """traces: the folder of a thread trace, if there is one: there, rocprofv3 leaves the code objects that it encountered."""
 
     trace: Trace
     traces: Path | None = None
     _parsed: dict[object, CodeObject | None] = field(default_factory=dict)
     _images: list[bytes] | None = None
-    _lines: dict[int, LineTable] = field(default_factory=dict)  # by image; _parsed keeps the images alive
+    _lines: dict[int, LineTable] = field(default_factory=dict)  # by the image's id(); _parsed keeps the images alive
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
         """The kernel's metadata and the target of its code object; None if they cannot be found."""
@@ -114,7 +114,7 @@ def _read(path: Path) -> bytes:
 
 
 def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
-    """Whether the loader allocated at least as many registers as the compiler counted; it may allocate more."""
+    """Whether LDS and scratch are the same, and the loader allocated at least as many registers as the compiler counted."""
     needed = -(-metadata.vgprs // _GRANULE) * _GRANULE
     allocated = -(-(kernel.arch_vgprs + kernel.accum_vgprs) // _GRANULE) * _GRANULE
     return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
@@ -124,7 +124,10 @@ _MOST_CODE = 1 << 20  # bytes; longer kernels are not disassembled
 
 
 def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings | None, code: CodeObjects) -> Packing | None:
-    """Which of the kernel's instructions are packed, from the thread trace or else from its code; None if neither is known."""
+    """Which of the kernel's instructions are packed, from the thread trace or else from the code.
+
+    None if neither is known, or if no counter counts instructions that can be packed.
+    """
     if not counts_what_can_be_packed(counters):
         return None
     if traced is not None and traced.trace.code is not None:

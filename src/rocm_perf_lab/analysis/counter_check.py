@@ -15,13 +15,13 @@ from rocm_perf_lab.rocpd.tables import Trace
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask
 
-_TOLERANCE = 0.01  # a few desktop waves in addition to the kernel's do no harm
+_TOLERANCE = 0.01  # a few waves of the desktop in addition to the kernel's do no harm
 _WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
 _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
 
 
 def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
-    """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and the reason for the first of them."""
+    """Which of the dispatches `rows` have counters that cannot be right, (n,) bool, and the reason for the first of them."""
     wrong, why = np.zeros(len(rows), bool), ""
     if _WAVES in trace.counters:
         wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
@@ -41,13 +41,13 @@ def is_all_zero(trace: Trace) -> bool:
 
 
 def items(trace: Trace, rows: Integers) -> Floats:
-    """Work-items of each dispatch, (n,) float64: the product of three 31-bit sizes."""
+    """Work-items of each dispatch, (n,) float64, because the product of three 31-bit sizes can exceed an int64."""
     product: Floats = trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
     return product
 
 
 def waves(trace: Trace, rows: Integers) -> list[Floats]:
-    """The possible numbers of waves of each dispatch, (n,) float64 each: from gfx10 on a kernel chooses its wave size."""
+    """The possible numbers of waves of each dispatch, (n,) float64 each: from gfx10 on, a kernel chooses its wave size."""
     gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
     of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
     by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)
@@ -55,7 +55,7 @@ def waves(trace: Trace, rows: Integers) -> list[Floats]:
 
 
 def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
-    """Workgroups at the edges of the grid can be cut off in each dimension, and then have fewer waves."""
+    """Waves of each dispatch, (n,) float64. A workgroup that an edge of the grid cuts off can have fewer waves than others."""
     grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
     whole, rest = np.divmod(grid, group)
@@ -68,7 +68,7 @@ def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
 
 
 def _against(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
-    """Where `counted` matches none of the figures."""
+    """Where `counted` matches none of the figures, and the first such place in words; "" if there is none."""
     wrong = ~np.isnan(counted)
     for launched in figures:
         wrong &= np.abs(counted - launched) > _TOLERANCE * launched

@@ -35,7 +35,7 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
     A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw a
     different number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so.
-    Dispatches whose counters cannot be true are left out; if a pass has no other dispatches of a symbol, all of the symbol's
+    Dispatches whose counters cannot be right are left out; if a pass has no other dispatches of a symbol, all of the symbol's
     counters are doubtful, and it gets no counters, only the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
@@ -67,7 +67,7 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
 
 def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
-    """Several symbols taken together, with the counters that all of them have."""
+    """The sums over several symbols, for the counters that all of them have; invalid if the counters of any symbol are."""
     if invalid := next((part for part in parts if isinstance(part.values, Invalid)), None):
         return invalid
     common = set.intersection(*(set(part.values) for part in parts))
@@ -85,7 +85,7 @@ def why_none(counters: SymbolCounters) -> str | None:
 
 
 def _not_modelled(base: Trace, rows: Integers) -> tuple[str, ...]:
-    """The counters that formulas need but the software device does not provide."""
+    """Notes that name the counters which formulas need but the software device does not provide."""
     agent = base.agents.get(int(base.dispatches.agent_id[rows[0]]))
     if base.timing != "modelled" or not base.counters or agent is None:
         return ()

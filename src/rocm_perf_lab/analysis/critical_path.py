@@ -35,8 +35,8 @@ _FOREVER = 1 << 60  # ns
 class SymbolOnPath:
     """How one kernel symbol, kind of copy or host call contributes to the critical path. Times in ns, summed over its nodes.
 
-    times, times_on_path: how often it ran; a call that waits is two nodes but counts once. total_ns: for calls, from entry to
-    return, including time outside the GPU's span.
+    times, times_on_path: how often it ran in all and on the path; a call that waits is two nodes but counts once. total_ns: for
+    calls, from entry to return, including time outside the GPU's span.
     share: its share of the time of all kernels and copies; None for calls. fraction: its share of the path's length.
     speedup_ceiling: None if the symbol makes up the whole path. overlap_potential_ns: see _overlap.
     """
@@ -270,7 +270,7 @@ def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, ex
             started += 1
             number_open += 1
             sum_open += node
-        else:  # also for a node of zero duration that only opens now: no time passes in between
+        else:  # a node of zero duration closes here before it opens, which is harmless: no time passes in between
             ended += 1
             number_open -= 1
             sum_open -= node

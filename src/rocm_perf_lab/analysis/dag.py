@@ -29,9 +29,10 @@ class Dag:
 
     symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: the number of nodes that are not
     calls.
-    The predecessors of node v are `source[first[v]:first[v + 1]]`, through edges of `kind` (an index into Edges.KINDS).
+    The predecessors of node v are `source[first[v]:first[v + 1]]`; the same slice of `kind` has the kinds of these edges, as
+    indices into Edges.KINDS.
     exact_edges: how many of the edges are exact. order: a topological order, (n,); the order of starts if that is topological.
-    took: (n,) ns: the duration of a dispatch or copy, the uncut duration of a call; -1 for a call's second node.
+    took: (n,) ns: the duration of a dispatch or copy, the whole duration of a call; -1 for a call's second node.
     """
 
     start: Integers
@@ -78,7 +79,7 @@ def build_dag(trace: Trace) -> Dag:
 
 
 def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
-    """The symbol of each node, and the names and kinds of symbols: kernels, kinds of copies, calls, each alphabetically."""
+    """The symbol of each node, and the names and kinds of symbols: kernels, kinds of copies, calls, each in sorted order."""
     ids, of_dispatch = factorize(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
@@ -119,7 +120,7 @@ def _sort_by_target(
 
 
 def _topological_order(start: Integers, end: Integers, edges: Edges, source: Integers, first: Integers) -> Integers | None:
-    """Return None if there is a cycle."""
+    """The nodes, each after all of its predecessors; None if there is a cycle."""
     by_time = time_order(start, end)
     rank = inverse(by_time)
     if np.all(rank[edges.source] < rank[edges.target]):

@@ -36,7 +36,7 @@ class DeviceModel:
 
 
 def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> DeviceModel:
-    """The device behind an agent of a trace. The two figures, if given, override the known ones."""
+    """The device behind an agent of a trace. The clock and the bandwidth, if given, override the known figures."""
     product = product_of(agent.pci_id)
     return DeviceModel(
         target=agent.target,

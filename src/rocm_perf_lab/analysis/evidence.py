@@ -45,7 +45,7 @@ def gather(
     """Everything known about a symbol whose `dispatches` dispatches took `time_ns` in total.
 
     scratch_bytes: per work-item. traced: what a thread trace says about the symbol; counters take precedence. measured: whether
-    the times are measured; the model's clock always runs at its peak.
+    the times are measured; in modelled times, the clock always runs at its peak.
     """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
     values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")
@@ -74,7 +74,7 @@ def _is_missing(values: dict[str, Value], name: str) -> bool:
 
 
 def _life(values: dict[str, Value]) -> Value:
-    """The mean lifetime of a wave, provided that waves start one after the other."""
+    """The mean lifetime of a wave; missing without counts, or if all or nearly all waves start at once."""
     unknown = Value.missing("cycles", "no such counter is known")
     parts = [values.get(name, unknown) for name in ("wave_cycles", "waves", "rounds_of_waves")]
     life, waves, rounds = (part.value for part in parts)
@@ -83,7 +83,7 @@ def _life(values: dict[str, Value]) -> Value:
     if not (life and waves and rounds):
         return _NO_WAVES
     if rounds < 2:
-        return Value.missing("cycles", "all waves start at once, or nearly: their start-up is paid for only once")
+        return Value.missing("cycles", "all or nearly all waves start at once, so their start-up costs time only once")
     return Value(life / waves, "cycles")
 
 
@@ -97,7 +97,7 @@ _BUSIEST = {
 
 
 def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
-    """The greatest value; missing if any part is missing, because that one could be the greatest."""
+    """The greatest value; missing if any part is missing, because the missing part could be the greatest."""
     parts = [values[name] for name in names if name in values]
     numbers = [part.value for part in parts if part.value is not None]
     if len(numbers) < len(names):
@@ -121,14 +121,14 @@ def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def _compute_fraction(roofline: Roofline) -> Value:
-    """The share of the time that the used pipes would need at their peaks."""
+    """The share of the time that the used pipes would need at their peak rates."""
     if roofline.compute_ns.value is None or not roofline.time_ns:
         return Value.missing_because("fraction", [roofline.compute_ns, _timed(roofline)])
     return Value(roofline.compute_ns.value / roofline.time_ns, "fraction")
 
 
 def _memory_side(roofline: Roofline) -> Value:
-    """1 on the memory side of the ridge, 0 on the compute side."""
+    """1 on the memory side of the roofline's ridge, 0 on the compute side; missing if the side is not known."""
     if roofline.position is None:
         nothing = Value.missing("", "it counts no operations and moves no bytes")
         return Value.missing_because("flag", [roofline.ceiling_ns if roofline.ceiling_ns.value is None else nothing])
@@ -173,9 +173,9 @@ _SHARES = {
 
 
 def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
-    """The shader's clock cycles while the kernel ran, as counted, which reflects the clock that the power limit allows.
+    """The shader's clock cycles while the kernel ran. If counted, they reflect the clock that the power limit allows.
 
-    Limited to the number of peak-clock cycles in the kernel's time: the counter also runs while a profiler sets up and reads
+    The count is limited to the peak-clock cycles in the kernel's time: the counter also runs while a profiler sets up and reads
     counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value

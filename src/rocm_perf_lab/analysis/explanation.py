@@ -1,4 +1,4 @@
-"""What the words of a verdict mean: classes, factors, and the numbers that they are judged by."""
+"""What the words of a verdict mean: classes, factors, and the numbers by which they are judged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 
 @dataclass(frozen=True)
 class Term:
-    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: the numbers that it is judged
-    by. source: where a factor's threshold, or a cost, comes from.
+    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: the numbers by which it is
+    judged. source: where a factor's threshold, or a cost, comes from.
     """
 
     name: str
@@ -49,7 +49,7 @@ def _factor(factor: Factor) -> Term:
 
 def _number(signal: Signal) -> Term:
     causes = [name for name in CLASSES if signal.name in SIGNALS_OF[name]]
-    applies = f"it is {signal.direction} {signal.threshold:g}, which speaks for {' and '.join(causes)}"
+    applies = f"it is {signal.direction} {signal.threshold:g}, which points to {' and '.join(causes)}"
     return Term(signal.name, "number", signal.why, applies, signal.advice, (signal,))
 
 

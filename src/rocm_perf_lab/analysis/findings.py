@@ -24,8 +24,8 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: the one that ran the selected dispatch. stability, path: None if the trace has no GPU times. program_stack: also
-    None without experiments. code: that of each kernel, or the reason why it is not known.
+    """device: the GPU that ran the selected dispatch. stability, path: None if the trace has no GPU times. program_stack: also
+    None without experiments. code: the code of each kernel, or the reason why it is not known.
     """
 
     trace: Trace

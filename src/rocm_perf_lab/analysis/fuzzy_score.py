@@ -1,8 +1,9 @@
 """How strongly a statement holds, from 0 to 1, given what is known.
 
 Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement holds
-from 0.5 on, so that exactly one of a statement and its negation does. Unknown values could be anything: `least` and `most`
-bound the score over all their possibilities, and stay exact when scores are combined because all three operations are monotone.
+from 0.5 on, so that a statement or its negation does (at exactly 0.5, both do). Unknown values could be anything: `least` and
+`most` bound the score over all their possibilities, and remain bounds when scores are combined, because all three operations
+are monotone.
 Source: Zadeh, "Fuzzy Sets", Information and Control 8, 1965.
 """
 
@@ -15,7 +16,7 @@ HOLDS = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """estimate: from known values; None if they say nothing. least, most: bounds, whatever the unknown values are."""
+    """estimate: from known values; None if they allow none. least, most: bounds, whatever the unknown values are."""
 
     estimate: float | None
     least: float
@@ -38,7 +39,7 @@ class Score:
         return Score(max(known, default=None), max(self.least, other.least), max(self.most, other.most))
 
     def __and__(self, other: Score) -> Score:
-        """Both statements hold. Unknown if one is unknown and the other holds; if the other does not hold, neither do both."""
+        """Both statements hold. If one is unknown, so is the result, unless the other does not hold: it then decides."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
         decided = len(known) == 2 or (known and known[0] < HOLDS)
         return Score(min(known) if decided else None, min(self.least, other.least), min(self.most, other.most))

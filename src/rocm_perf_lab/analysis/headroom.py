@@ -10,12 +10,12 @@ from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.arch.metric import Value
 
 ASSUMPTION = (
-    "the kernel keeps its present operations, vector instructions and bytes at each level, less lanes that are masked off: a "
-    "better algorithm can do less of all, and no kernel reaches its ceilings entirely"
+    "the kernel keeps its present operations, vector instructions and bytes at each level, except for masked-off lanes: a "
+    "better algorithm can need fewer of each, and no kernel reaches its ceilings completely"
 )
 BY_EXPERIMENTS = (
-    "all losses that the experiments found can be taken away; its instructions, the transfer of the bytes that it then needs "
-    "and the cost of its dispatches stay as they are, and its other dispatches spend their time as the traced one does"
+    "all losses that the experiments found can be removed; the kernel's instructions, the transfer of the bytes that it still "
+    "needs and the cost of its dispatches stay as they are, and its other dispatches spend their time as the traced one does"
 )
 ISSUE = "VALU issue"
 ARITHMETIC = "arithmetic"
@@ -58,7 +58,7 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
 
 
 def from_ceiling(ceiling: Value, binding: str, time_ns: float, fraction_of_path: float | None) -> Headroom:
-    """ceiling: a known time of more than 0. time_ns: the kernel's own. fraction_of_path: see headroom()."""
+    """The headroom for a known ceiling of more than 0 ns. time_ns: the kernel's time. fraction_of_path: see headroom()."""
     speedup = max(1.0, time_ns / (ceiling.value or time_ns))
     won = 1 - 1 / speedup
     path = Value.missing("times", "no times") if fraction_of_path is None else Value(1 / (1 - fraction_of_path * won), "times")
@@ -67,7 +67,7 @@ def from_ceiling(ceiling: Value, binding: str, time_ns: float, fraction_of_path:
 
 
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
-    """The minimum time in ns that each of the kernel's uses of the device takes, for those that are known."""
+    """The minimum time in ns for each of the kernel's uses of the device, as far as these times are known."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
     pipes = [(part.reachable_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
     limits = {ARITHMETIC: sum(time * share for time, share in pipes if time is not None)}

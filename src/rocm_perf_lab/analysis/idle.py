@@ -30,7 +30,10 @@ _LONGEST = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """start_ns: from the start of the GPU span. cause: that of the longest part. waited_for: the last thing that was needed."""
+    """start_ns: from the start of the GPU span. cause: the cause of the longest part. waited_for: what was needed last.
+
+    before: the kernel that ended the gap. waited_for is None if nothing is recorded that this kernel depends on.
+    """
 
     start_ns: int
     duration_ns: int
@@ -77,7 +80,7 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
 class _Gaps:
     """node: the dispatch that ended the gap. work: ns until the node `needed` was done. host: ns from then to the launch.
 
-    needed: the node of that work, or else the last predecessor, or -1.
+    needed: the node whose work was waited for, else the predecessor that was ready last, or -1 if there is none.
     """
 
     node: Integers
@@ -131,7 +134,7 @@ def _gaps(
                             of_edge = kind[edge]
                     if of_edge == _LAUNCH:
                         launched = start[before]
-                    elif of_edge != _HOST_EDGE:  # across a host edge, the host launches some time after that end
+                    elif of_edge != _HOST_EDGE:  # after a host edge, the host launches some time later
                         launched = end[before]
                 work = before
                 while work >= gpu_nodes and end[work] > begin:

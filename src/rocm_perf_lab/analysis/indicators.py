@@ -42,7 +42,7 @@ class Signal:
 @dataclass(frozen=True)
 class Factor:
     """A condition that explains or aggravates a bottleneck: a number above or below one threshold. costs: the parts of a time
-    stack in which it shows; empty if there are no such parts.
+    stack in which it appears; empty if there are no such parts.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a class, for people. applies: the condition in words."""
+    """The meaning of a class, for users. applies: the condition in words."""
 
     name: str
     meaning: str
@@ -81,7 +81,7 @@ def meanings() -> dict[str, Meaning]:
 
 @cache
 def signals() -> dict[str, Signal]:
-    """By name, in the file's order."""
+    """The signals by name, in the order of bottleneck.toml."""
     return {
         name: Signal(name, **{"evidence": name, **entry, "advice": tuple(entry["advice"])})
         for name, entry in _table()["signal"].items()
@@ -104,5 +104,5 @@ def launch_advice() -> frozenset[str]:
 
 
 def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    """Kind of entry ("signal", "factor") -> name -> its fields."""
+    """Kind of entry ("class", "signal", "factor") -> name -> its fields."""
     return tomllib.loads(files("rocm_perf_lab.analysis").joinpath("bottleneck.toml").read_text("utf-8"))

@@ -44,7 +44,7 @@ class KernelFindings:
     no_counters: str | None  # the reason why there are none
     counters: Mapping[str, float]
     notes: tuple[str, ...]
-    sampling: Sampling | None  # None: no part of it is an estimate
+    sampling: Sampling | None  # None if no figure is an estimate
 
 
 def study(
@@ -59,7 +59,7 @@ def study(
 ) -> KernelFindings:
     """Everything that a base trace and its counters say about one symbol.
 
-    ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: that of its code
+    ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: from its code
     object.
     """
     row = symbol.longest
@@ -107,7 +107,7 @@ def _of_thread_trace(evidence: Evidence, traced: TraceFindings | None) -> tuple[
 
 
 def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
-    """On the software device, a grid may be small merely because the problem was made small for it."""
+    """The verdict, with a reservation on the software device: a grid may be small merely because the problem was made small."""
     small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
     if trace.device is None or small is None:
         return found

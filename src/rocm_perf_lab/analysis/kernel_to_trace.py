@@ -23,9 +23,10 @@ class Focus:
 
 
 def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
-    """The program's kernel with the most time on the critical path, else the one with the longest dispatch.
+    """The program's kernel with the most time on the critical path; without `on_critical_path`, or if there is no such kernel,
+    the one with the longest dispatch.
 
-    Only kernels that the run reports on are considered. None for a trace without dispatches. Without GPU times there is no
+    Only kernels that the run reports on are considered. None for a trace without dispatches. Without GPU times, there is no
     critical path, and the first dispatch is taken.
     """
     if not run.symbols:
@@ -40,7 +41,7 @@ def _of(run: BaseRun, symbol: Symbol) -> Focus:
 
 
 def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
-    """Further kernels of the program that take a considerable part of the critical path, longest first."""
+    """At most _MOST_OTHERS further kernels of the program that take a considerable part of the critical path, longest first."""
     if run.path is None:
         return []
     symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}

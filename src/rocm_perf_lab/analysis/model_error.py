@@ -1,7 +1,7 @@
 """How far modelled times of kernels like this one, and differences of modelled times, were from recorded ones.
 
-The figures are in arch/timing_errors.toml. Its errors by limit come from benchmarks/calibration.py: each recorded program was
-modelled with parameters that had been fitted to the others. Its errors for differences come from benchmarks/variants.py.
+The figures are in arch/timing_errors.toml. The errors by limit come from benchmarks/calibration.py: each recorded program was
+modelled with parameters that had been fitted to the others. The errors for differences come from benchmarks/variants.py.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execu
 
 _OTHER_PARAMETERS = "it was modelled with timing parameters other than those whose error is known"
 UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
-_LEAST_TIMES = 10  # the number from which an error is worth stating
-_LAUNCH_SHARE = 0.4  # share of a dispatch's time from which its fixed overhead determines it
+_LEAST_TIMES = 10  # the number of recorded times from which an error is worth stating
+_LAUNCH_SHARE = 0.4  # share of a dispatch's time from which its fixed overhead is considered to determine that time
 _BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
 
 
 @dataclass(frozen=True)
 class TimingDeviation:
-    """within: four in five recorded times differed by at most this fraction. times, programs: how many were compared."""
+    """within: four in five recorded times differed from the model's by at most this fraction. times, programs: how many were
+    compared.
+    """
 
     limit: str
     within: float
@@ -44,14 +46,14 @@ def dominant_limit(mean_ns: float, bottleneck: str) -> str:
 
 
 def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> TimingDeviation | str:
-    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: that of a dispatch.
-    parameters: the timing parameters that the trace names.
+    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: per dispatch.
+    parameters: the trace's name for its timing parameters (see table_hash).
     """
     return model_error_by_limit(dominant_limit(mean_ns, bottleneck), parameters)
 
 
 def model_error_by_limit(limit: str, parameters: str | None) -> TimingDeviation | str:
-    """The same for a known dominant limit."""
+    """Like model_error(), for a known dominant limit."""
     return _why_unknown(parameters) or model_error_of(limit)
 
 
@@ -88,7 +90,7 @@ def _mostly_work(stack: TimeStack) -> bool:
 
 def error_for_differences(parameters: str | None) -> float | str:
     """By what fraction the ratio of two variants' modelled times may be off, or the reason why it is not known. Once there are
-    enough measurements from the user's own GPUs, they replace the package's table. Errors: OutputError if the user's table is
+    enough measurements from the user's own GPUs, they replace the package's table. Raises OutputError if the user's table is
     damaged.
     """
     own = recorded_differences.error_for(parameters)

@@ -20,10 +20,10 @@ NO_REGISTERS = "the trace has no register counts"  # every kernel has VGPRs
 
 @dataclass(frozen=True)
 class DispatchOccupancy:
-    """occupancy: None if the family is unknown or the trace has no workgroup size; `reason` says which.
+    """occupancy: None if the family, the registers or the workgroup size is not known; `reason` says which.
 
-    waves: those of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
-    lifts: changes that would let more waves reside. notes: assumptions.
+    waves: the number in the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
+    lifts: changes that would let more waves be resident. notes: assumptions.
     """
 
     resources: KernelResources  # what the kernel uses: from the code object if there is one
@@ -45,8 +45,8 @@ def dispatch_occupancy(
 ) -> DispatchOccupancy:
     """The occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
 
-    metadata: from the kernel's code object; its registers are those that the kernel needs. How many waves reside depends on
-    what is allocated, which can be more.
+    metadata: from the kernel's code object; its registers are those that the kernel needs. How many waves are resident depends
+    on the allocated registers, which can be more.
     """
     dispatches = trace.dispatches
     workgroup = int(np.prod(dispatches.workgroup[row]))

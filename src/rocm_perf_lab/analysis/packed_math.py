@@ -23,7 +23,7 @@ TRACED, WRITTEN = "the thread trace", "its code"
 
 @dataclass(frozen=True)
 class Packing:
-    """shares: counter -> packed share of its count; unknown shares are left out. source: what they were taken from."""
+    """shares: counter -> packed share of its count; unknown shares are left out. source: where they come from."""
 
     shares: dict[str, float]
     source: str

@@ -1,8 +1,8 @@
-"""What the program would gain without a cause of time: its graph is run again with the shorter kernel times found by
-experiments.
+"""What the program would gain without a cause of lost time: its graph is replayed with the shorter kernel times that
+experiments found.
 
 A kernel's gain is not its program's gain: other kernels run concurrently with it, and once it is shorter, a different path may
-be the longest. So for each cause, the dependency graph is run again with the share of the kernel's time that is left without
+be the longest. So for each cause, the dependency graph is replayed with the share of the kernel's time that is left without
 that cause.
 """
 
@@ -22,8 +22,8 @@ _LEAST = 0.001  # share of the span from which a gain is listed
 
 @dataclass(frozen=True)
 class ProgramGain:
-    """The effect of removing a cause from all kernels whose stacks contain it. gain: the share of the GPU's span that is saved.
-    dominant: the program's kernel with the most time on the new path, fraction: its share of that path.
+    """The effect of removing a cause from all kernels whose stacks contain it. gain: the share of the GPU's span that it saves.
+    dominant: the program's kernel with the most time on the new path. fraction: its share of that path.
     """
 
     cause: str

@@ -17,7 +17,7 @@ def total_roofline(
     devices: Mapping[int, DeviceModel],
     measured: Ceilings | None = None,
 ) -> Roofline | None:
-    """None if only the runtime's kernels ran, they ran on several devices, or the device's family is unknown.
+    """None if only the runtime's kernels ran, kernels ran on several devices, or the device's family is unknown.
 
     sums: by mangled symbol. devices: those that kernels ran on, by agent id.
     """

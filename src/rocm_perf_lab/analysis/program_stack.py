@@ -1,9 +1,9 @@
-"""The program's time divided among causes: what each one costs, found by re-running the dependency graph with the kernel times
-that experiments give without it.
+"""The program's time divided among causes: what each cause costs, found by replaying the dependency graph with the kernel times
+that experiments predict without it.
 
 Like a kernel's time stack, but for the GPU's span: the time without a set of causes is the length of the critical path,
-recomputed with every kernel that has a stack as short as it is without these causes. Shortening a kernel off the critical path
-gains nothing, and shortening one on it gains no more than the next path allows.
+recomputed after every kernel with a time stack has been shortened to its time without these causes. Shortening a kernel off the
+critical path gains nothing, and shortening one on it gains no more than the next path allows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # share of the span: causes that gain less, alone and last, remain in the rest
+_LEAST = 0.001  # share of the span: causes that gain less, both when removed alone and when removed last, stay in the rest
 _MOST_PAIRS, _FEWEST_PAIRS = 100, 4
-_MOST_STEPS = 100_000_000  # nodes of the graph, times how often it is run again
+_MOST_STEPS = 100_000_000  # nodes of the graph, times the number of replays
 
 
 @dataclass(frozen=True)
 class ProgramPart:
     """ns: the part of the span that belongs to a cause. within_ns: half of the 95 % interval if the value is from samples, 0 if
     it is exact. first_ns, last_ns: the gain if the cause is removed before all others, and after them. kernels: those whose
-    stacks contain it.
+    stacks contain the cause.
     """
 
     cause: str
@@ -40,12 +40,13 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class ProgramStack:
-    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. Of it, kernels_ns and
-    copies_ns are spent in kernels and copies on the path, and the remainder in host code, launches and gaps.
+    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. kernels_ns and
+    copies_ns are its parts in kernels and copies on the path; the remainder is spent in host code, launches and gaps.
 
-    kernels: those whose stacks are combined. orders: how many were drawn; None if the parts are exact. causes, without_ns: the
-    causes of the parts, and the span without each set of them, where bit i of the index stands for the i-th cause; empty if
-    orders were drawn. dominant: the program's kernel with the most time on the path without any of the causes.
+    kernels: those whose stacks are combined. orders: how many random orders were drawn; None if the parts are exact.
+    causes, without_ns: the causes of the parts, and the span without each set of them, where bit i of the index stands for the
+    i-th cause; empty if orders were drawn. dominant: the program's kernel with the most time on the path without any of the
+    causes.
     """
 
     span_ns: int
@@ -70,7 +71,7 @@ def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath 
 
 
 class _Combinations:
-    """The program without combinations of causes. Sets are bit masks: bit i stands for the i-th cause."""
+    """Computes the program's span without sets of causes. A set is a bit mask: bit i stands for the i-th cause."""
 
     def __init__(self, stacks: Mapping[str, TimeStack], replay: GraphReplay):
         self._stacks, self._replay = stacks, replay

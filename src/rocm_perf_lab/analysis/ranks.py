@@ -32,12 +32,12 @@ class Rank:
 
 
 def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
-    """The ranks, ordered by their numbers or else as the databases are, and notes on what had to be assumed.
+    """The ranks, ordered by their numbers or else in the order of the databases, and notes on what had to be assumed.
 
     Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
     different machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the
-    rank with their number or, without a number, of the first rank that ran the same command and has no other pass from the same
-    time. If all runs have counters, the first run of each rank provides the times.
+    rank with their number or, without a number, of the first rank that ran the same command on the same machine and has no
+    other pass from the same time. If all runs have counters, the first run of each rank provides the times.
 
     Raises UsageError for runs that are neither ranks nor repeats: runs with different commands, builds or inputs, at different
     times.
@@ -55,7 +55,8 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
         if same is None:
             found.append(Rank(origin))
             notes.append(
-                f"{origin.label} was collected with counters, and no run without: its times are those of a profiled run"
+                f"{origin.label} was collected with counters, and there is no run without them: its times are those of a "
+                "profiled run"
             )
         else:
             same.counters.append(origin)
@@ -89,7 +90,9 @@ def _same_program(one: Origin, other: Origin) -> bool:
 
 
 def _check_ranks(one: Origin, other: Origin) -> None:
-    """Ranks either have numbers from their launcher, or ran at the same time, or are one build on several machines."""
+    """Raises UsageError unless the two are ranks of one run: they have different numbers from their launcher, ran at the same
+    time, or are one build on several machines.
+    """
     if one.rank is not None and other.rank is not None and one.rank != other.rank:
         return
     no_order = not one.is_on_machine_of(other) or None in (one.span, other.span)
@@ -100,5 +103,5 @@ def _check_ranks(one: Origin, other: Origin) -> None:
     raise UsageError(
         f"{one.label} and {other.label} are neither repeats nor ranks of one run: "
         f"{commands or difference(one, other) or _AGAIN}",
-        "analyse each by itself: `rocm-perf analyze` with that database alone",
+        "analyse each separately: `rocm-perf analyze` with only that database",
     )

@@ -22,8 +22,8 @@ _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
 @dataclass(frozen=True)
 class RecordedDifference:
-    """A variant's times divided by those of the variant before it. baseline, candidate: digests of the sources. device: product
-    name. parameters: those of the timing model that made the prediction.
+    """The ratio of a candidate's time to its baseline's, predicted and recorded. baseline, candidate: digests of the sources.
+    device: product name. parameters: the name of the timing parameters that predicted the ratio (see table_hash).
     """
 
     baseline: str
@@ -45,7 +45,7 @@ def table() -> Path:
 
 
 def read() -> list[RecordedDifference]:
-    """Errors: OutputError if the table is damaged or cannot be read."""
+    """All entries; none if there is no table. Raises OutputError if the table is damaged or cannot be read."""
     path = table()
     try:
         return [RecordedDifference(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -53,12 +53,12 @@ def read() -> list[RecordedDifference]:
         return []
     except (ValueError, TypeError, OSError) as error:
         raise OutputError(
-            f"{path} is damaged ({error})", "move it away; `rocm-perf optimize --remeasure` makes it anew"
+            f"{path} is damaged ({error})", "move it away; `rocm-perf optimize --remeasure` creates a new one"
         ) from error
 
 
 def add(found: Sequence[RecordedDifference]) -> None:
-    """Add these; each replaces an earlier entry for the same two sources, device and parameters. Errors: OutputError."""
+    """Add entries; each replaces an earlier one for the same two sources, device and parameters. Raises OutputError."""
     kept = {(one.baseline, one.candidate, one.device, one.parameters): one for one in (*read(), *found)}
     path = table()
     try:
@@ -66,11 +66,11 @@ def add(found: Sequence[RecordedDifference]) -> None:
         with atomic_write(path) as partial:
             partial.write_text("".join(json.dumps(asdict(one)) + "\n" for one in kept.values()), encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {path} ({error.strerror})", "set XDG_DATA_HOME to a folder of yours") from error
+        raise OutputError(f"cannot write {path} ({error.strerror})", "set XDG_DATA_HOME to a writable folder") from error
 
 
 def error_for(parameters: str | None) -> float | None:
-    """The error that covers four in five of the table's entries with these parameters; None if there are too few. Errors:
+    """The error that covers four in five of the table's entries with these parameters; None if there are too few. Raises
     OutputError.
     """
     errors = sorted(one.error for one in read() if one.parameters == parameters)

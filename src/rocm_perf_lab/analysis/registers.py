@@ -1,7 +1,8 @@
-"""A kernel's register counts: the trace records the allocation, which can be padding and is sometimes wrong.
+"""A kernel's register counts: the trace records the allocation, which can include padding and is sometimes wrong.
 
-The loader's figures come from the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as those
-waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation is then padding, and fewer registers would change nothing.
+The loader's figures come from the kernel descriptor. Where LDS has room for few waves, LLVM allocates as many registers as
+these waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation then includes padding, and fewer registers would
+change nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Kernel
 
 MOST_OF_A_KIND = 256  # VGPRs, or AGPRs, that an instruction can address
-_LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (in fours, six bits) is lost
+_LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost
 
 
 def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str, ...]]:
@@ -36,7 +37,7 @@ def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResour
 
 
 def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
-    """Why the allocated VGPRs are padding; None if they are not, or nothing indicates it. used: taken from the code object."""
+    """Why the allocated VGPRs are padding; None if they are not, or nothing indicates it. used: as in the code object."""
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
@@ -44,8 +45,8 @@ def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy,
     if "LDS" not in found.limited_by or total != _padded(rules, allocated):
         return None
     return (
-        f"{total} VGPRs are what the compiler allocates where LDS lets no more waves reside: the kernel may need fewer, which "
-        "only its code object tells"
+        f"the compiler allocates {total} VGPRs where LDS has no room for more waves: the kernel may need fewer; only its "
+        "code object would tell"
     )
 
 
@@ -56,12 +57,12 @@ def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Oc
 
 
 def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:
-    """The most registers that the kernel can have needed, if it was padded."""
+    """The maximum number of registers that the kernel can have needed, if it was padded."""
     return replace(allocated, arch_vgprs=max(_padded(rules, allocated) - rules.vgpr_granule, 1), accum_vgprs=0)
 
 
 def _padded(rules: OccupancyRules, kernel: KernelResources) -> int:
-    """The fewest VGPRs with which no more waves reside per SIMD than LDS allows; in LLVM, getMinNumVGPRs."""
+    """The fewest VGPRs with which no more waves fit on a SIMD than LDS allows (LLVM: getMinNumVGPRs); 0 if LDS allows all."""
     waves = -(-kernel.workgroup_size // rules.wave_size)
     groups = rules.lds_bytes // max(kernel.lds_bytes, 1)
     per_simd = max(1, -(-waves * groups // rules.simds))

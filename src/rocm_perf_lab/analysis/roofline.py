@@ -22,10 +22,10 @@ from rocm_perf_lab.arch.metric import Value
 
 MEMORY_LEVEL, MALL_LEVEL = "HBM", "MALL"
 MALL_NOTE = (
-    "HBM and MALL bytes are all requests beyond L2, which pass the MALL (Infinity Cache): where it answers some of them, less "
-    "reaches the memory, and the fraction of its bandwidth can exceed 1"
+    "HBM and MALL bytes are all requests beyond L2, which go through the MALL (Infinity Cache): if it serves some of them, "
+    "fewer bytes reach memory, and the fraction of memory bandwidth can exceed 1"
 )
-PACKED_PIPE = ("f32", "valu")  # whose peak is that of plain instructions; the peak of F16 is that of packed ones
+PACKED_PIPE = ("f32", "valu")  # its peak is that of plain instructions; the peak of F16 is that of packed ones
 NO_CEILINGS = "no measured ceilings were given (--ceilings)"
 NO_TIME = "the dispatches have no duration: start and end are equal"
 
@@ -124,7 +124,7 @@ class Roofline:
 
     @property
     def fraction(self) -> Value:
-        """Fraction of the binding data-sheet ceiling."""
+        """The fraction of the binding data-sheet ceiling that the kernel reaches."""
         return self._of_time(self.ceiling_ns)
 
     @property
@@ -221,7 +221,9 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
 
 
 def _peak(pipe: Pipe, device: DeviceModel, family: Family, counters: SymbolCounters) -> Value:
-    """The peak of F32 grows with the share of packed instructions, which do twice as much in the same time."""
+    """The peak of a pipe. For F32 on the VALU, it grows with the share of packed instructions, which do twice as much in the
+    same time.
+    """
     per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
     if pipe == PACKED_PIPE and counters.once:
         metric = family.operations[pipe]
@@ -271,7 +273,7 @@ def _apply(function: Callable[..., float | None], unit: str, *values: Value) -> 
     if any(value.value is None for value in values):
         return Value.missing_because(unit, values)
     result = function(*(value.value for value in values))
-    return Value(result, unit) if result is not None else Value.missing(unit, "there is nothing to divide by: the divisor is 0")
+    return Value(result, unit) if result is not None else Value.missing(unit, "division by zero: the divisor is 0")
 
 
 def _sum(unit: str, values: list[Value], if_empty: str) -> Value:

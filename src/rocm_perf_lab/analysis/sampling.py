@@ -26,13 +26,13 @@ class Sampling:
     def note(self) -> str:
         return (
             f"{self.dispatches} of its dispatches {'was' if self.dispatches == 1 else 'were'} observed on some XCDs only: "
-            f"its time (within {100 * self.time:.2g} %) and {len(self.counters)} of its counters are estimates, and so is what "
-            "follows from them"
+            f"its time (within {100 * self.time:.2g} %) and {len(self.counters)} of its counters are estimates, and so is all "
+            "that follows from them"
         )
 
 
 def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
-    """None if everything was observed. Errors of dispatches are added up, because all dispatches use the same sample."""
+    """None if every dispatch was fully observed. The errors of dispatches add up, because all of them use the same sample."""
     if trace.estimates is None:
         return None
     errors = trace.estimates.durations[symbol.rows]

@@ -1,9 +1,9 @@
-"""What each of several causes that hide one another costs: its Shapley value.
+"""The cost of each of several causes that hide one another: its Shapley value.
 
 This is the gain from removing the cause, averaged over all orders in which the causes can be removed [Shapley, A Value for
-n-Person Games, 1953]. The values sum to what all causes cost together. For a few causes it is computed exactly, from the time
-without each set of them; for many, some orders are drawn [Castro et al., Polynomial calculation of the Shapley value based on
-sampling, 2009].
+n-Person Games, 1953]. The values sum to the cost of all causes together. For a few causes they are computed exactly, from the
+time without each set of causes; for many, random orders are drawn [Castro et al., Polynomial calculation of the Shapley value
+based on sampling, 2009].
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class Sampled:
-    """value: the mean over the drawn orders; these sum to what all causes cost. within: half of its 95 % interval."""
+    """value: the mean over the drawn orders; the means sum to the cost of all causes. within: half of the 95 % interval."""
 
     value: Fraction
     within: float
 
 
 def shapley(times: Sequence[int]) -> list[Fraction]:
-    """The part of each cause. times: those without each set of causes; bit i of the index stands for the i-th cause.
+    """The part of each cause. times: the time without each set of causes; bit i of the index stands for the i-th cause.
 
     Exact: the parts sum to times[0] - times[-1].
     """
@@ -45,11 +45,11 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
 
 
 def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[Sampled]:
-    """The parts of n causes from 2 * pairs orders, the same in each call. times: returns the time without each of the requested
-    sets.
+    """The parts of n causes from 2 * pairs orders, which are the same in each call. times: returns the time without each of the
+    requested sets.
 
     Each order is drawn together with its reverse: a cause that is removed early in one order is removed late in the other, so a
-    pair varies less than two independent orders would. At least two pairs.
+    pair varies less than two independent orders would. `pairs` must be at least 2.
     """
     draw = random.Random(_SEED)
     orders = [draw.sample(range(n), n) for _ in range(pairs)]

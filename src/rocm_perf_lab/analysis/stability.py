@@ -13,7 +13,10 @@ STABLE, MODERATE = 0.05, 0.10
 
 @dataclass(frozen=True)
 class Stability:
-    """Runtimes of all runs, ms. cv = stddev / mean, with the sample standard deviation; None for fewer than two runs."""
+    """Runtimes of all runs, ms. cv = stddev / mean, with the sample standard deviation.
+
+    stddev_ms, cv and classification are None for fewer than two runs, or if the mean is 0.
+    """
 
     runs_ms: tuple[float, ...]
     median_ms: float

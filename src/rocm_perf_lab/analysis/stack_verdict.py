@@ -1,9 +1,9 @@
-"""What holds a kernel back, how much it can gain and by which change, from experiments: a time stack instead of counters.
+"""What holds a kernel back, how much it can gain and by which change, judged by experiments (a time stack), not by counters.
 
 Counters show what a kernel does; an experiment shows what the kernel would gain by not doing it. So if a dispatch of the kernel
 has a time stack, the stack's largest part is the verdict, and its losses together are the headroom. Kernels without a stack are
-still judged by rules over counters. Conditions that counters show (factors) are kept if the stack has time that they could
-explain.
+still judged by rules over counters. Conditions that counters show (factors) are kept if the stack contains time that they
+could explain.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ LAUNCH = "launch"
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
 _LEAST = 0.01  # share of the time from which a part explains a factor
-_WORTHWHILE = 0.02  # share of the time from which a remedy is named, and a part is the verdict if there are others
+_WORTHWHILE = 0.02  # share of the time: a part that gains less has no remedy, and is the verdict only if all parts gain less
 _NEARLY = 0.5  # share of the largest gain from which the remedy of the verdict's cause comes first
-_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second): half as large again, a tenth larger
+_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second), if first is larger than second by half, or by a tenth
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Remedy:
     """A change to the program, and the share of the kernel's time that it would save according to the experiment that removes
     its cause.
 
-    line: the source line with the largest part of the gain; None if not known. low, high: the bounds of the gain in four of
-    five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
+    line: the source line with the largest part of the gain; None if not known. low, high: the bounds of the gain in four
+    of five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
     critical path. then: the kernel that dominates the path afterwards.
     """
 
@@ -51,8 +51,9 @@ class Remedy:
 
 
 def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_software_device: bool) -> Bottleneck:
-    """The stack's verdict. counted: the counters' verdict, whose scores are kept unchanged. error: that of the ratio of two
-    modelled times. If the stack has no parts, the counters' verdict stands.
+    """The stack's verdict. counted: the counters' verdict, whose scores are kept unchanged. error: by how much the
+    ratio of two modelled times may be off; None if not known. If no part of the stack can be the verdict, the counters' verdict
+    stands.
     """
     known = _possible(stack)
     if not known:
@@ -118,20 +119,20 @@ def bounds(gain: float, error: float) -> tuple[float, float]:
 
 
 def line_of(stack: TimeStack, cause: str) -> str | None:
-    """The source line that gains most if the cause is removed from it alone; None if no line gains."""
+    """The source line with the largest gain if the cause is removed from it alone; None if no line gains noticeably."""
     gains = [(line.by_cause.get(cause, 0), line.source) for line in stack.lines]
     most, source = max(gains, default=(0, ""), key=lambda item: item[0])
     return source if most >= _LEAST * stack.duration_ns else None
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
-    """What is left if all losses of the stack except those in _STAYS are removed. total_ns: that of all the kernel's
+    """The headroom if all losses of the stack except those in _STAYS can be removed. total_ns: the time of all the kernel's
     dispatches.
     """
     losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name not in _STAYS}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
-    left = max(1, stack.without(losses))  # the stack's clock resolves no less: a few waves on a full device
+    left = max(1, stack.without(losses))  # times are whole ns, and a few waves' share of a full device can be less than one
     ceiling = Value(total_ns * left / stack.duration_ns, "ns")
     return replace(from_ceiling(ceiling, binding, total_ns, fraction_of_path), by=EXPERIMENTS)
 
@@ -144,7 +145,7 @@ def _beyond_small_grid(stack: TimeStack) -> str | None:
 
 
 def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
-    """Whether the part is the fixed cost of a dispatch and not most of the time: it reflects the problem's size, not the
+    """Whether the part is the fixed cost of a dispatch but not most of its time: it then reflects the problem's size, not the
     kernel.
     """
     return part.cause == LAUNCH and part.ns < _MOSTLY_LAUNCH * stack.duration_ns

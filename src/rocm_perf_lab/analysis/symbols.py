@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Symbol:
-    """kernel: one of the kernel ids with this symbol (several code objects or agents can contain it).
+    """kernel: one of the kernels with this symbol (several code objects or agents can contain it).
 
-    rows: those in Dispatches, ascending. longest: the row that took the most time, the first if several tie.
+    rows: its rows in Dispatches, ascending. longest: the row that took the most time, the first if several tie.
     """
 
     kernel: Kernel
@@ -75,7 +75,7 @@ def _group(trace: Trace) -> list[Symbol]:
     first_kernel = {kernel.symbol: kernel for kernel in reversed(kernels)}
     symbols = [
         Symbol(first_kernel[name], own, int(total[number]), int(longest[number]))
-        for number, (name, own) in enumerate(zip(names, parts, strict=False))  # one part without names
+        for number, (name, own) in enumerate(zip(names, parts, strict=False))  # without names, parts still has one entry
     ]
     return sorted(symbols, key=lambda s: (-s.total_ns, s.name))
 

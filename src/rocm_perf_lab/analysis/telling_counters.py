@@ -3,7 +3,7 @@
 TELLING = {
     "SQ_WAIT_ANY": "wave cycles spent waiting",
     "SQ_WAIT_INST_ANY": "wave cycles waiting to issue",
-    "SQ_WAVE_CYCLES": "wave cycles in all",
+    "SQ_WAVE_CYCLES": "total wave cycles",
     "SQ_BUSY_CYCLES": "cycles with a wave on the device",
     "SQ_INSTS": "instructions",
     "SQ_INSTS_VALU": "vector instructions",
@@ -18,8 +18,8 @@ TELLING = {
     "TCP_TOTAL_CACHE_ACCESSES_sum": "L1 accesses",
     "TCC_REQ_sum": "L2 requests",
     "TCC_MISS_sum": "L2 misses",
-    "TCP_TCC_READ_REQ_sum": "reads of L1 from L2",
+    "TCP_TCC_READ_REQ_sum": "L1 reads from L2",
     "TCC_EA0_RDREQ_sum": "reads beyond L2",
-    "TCC_EA0_RDREQ_LEVEL_sum": "cycles during which they are outstanding, summed",
+    "TCC_EA0_RDREQ_LEVEL_sum": "cycles during which reads beyond L2 are outstanding, summed",
 }
 """Name -> what it counts."""

@@ -1,4 +1,4 @@
-"""A run as a timeline: tracks of slices that do not overlap, arrows between slices, counters."""
+"""A run as a timeline: tracks of slices that do not overlap, arrows between slices, and counters."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 CRITICAL_PATH = "Critical path"
-_ORDER_ONLY = {Edges.KINDS.index(kind) for kind in ("queue", "program")}  # which the tracks themselves show
+_ORDER_ONLY = {Edges.KINDS.index(kind) for kind in ("queue", "program")}  # kinds of edges that the tracks themselves show
 
 
 @dataclass(frozen=True)
 class Track:
-    """nodes: those of the graph, in order of time. start, end: ns from the start of the GPU's span; slices do not overlap."""
+    """nodes: nodes of the graph, in order of time. start, end: ns from the start of the GPU's span; slices do not overlap."""
 
     group: str
     name: str
@@ -37,7 +37,7 @@ class Track:
 
 @dataclass(frozen=True)
 class CounterTrack:
-    """A counter's average rate, per us, during each dispatch, and 0 in between. time: ns."""
+    """A counter's rate per us, averaged over each dispatch and summed over concurrent ones; 0 in between. time: ns."""
 
     name: str
     time: Integers
@@ -46,7 +46,7 @@ class CounterTrack:
 
 class Timeline:
     def __init__(self, trace: Trace, dag: Dag, path: CriticalPath, most: int | None = None):
-        """most: the maximum number of dispatches, copies and calls that are shown, the longest ones; None for all."""
+        """most: the maximum number of dispatches, copies and calls to show, the longest first; None for all."""
         self.trace, self.dag, self.path = trace, dag, path
         self._shown: Integers = np.arange(len(dag))
         if most is not None and len(dag) > most:
@@ -58,7 +58,7 @@ class Timeline:
 
     @classmethod
     def of(cls, run: BaseRun) -> Timeline:
-        """Errors: ValueError for a run without times."""
+        """The timeline of a run. Raises ValueError for a run without times."""
         if run.path is None:
             raise ValueError("a timeline needs times")
         return cls(run.trace, run.dag, run.path)
@@ -75,7 +75,7 @@ class Timeline:
 
     @cached_property
     def flows(self) -> list[tuple[int, int, str]]:
-        """Dependencies between slices of different tracks, and those not explained by order alone: (source, target, kind)."""
+        """The dependencies that are not merely the order within a queue or program, as (source, target, kind)."""
         dag = self.dag
         target = np.repeat(np.arange(len(dag)), np.diff(dag.first))
         shown = ~np.isin(dag.kind, list(_ORDER_ONLY))
@@ -109,7 +109,7 @@ class Timeline:
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
-        """As lists: reading an array element by element takes several times as long."""
+        """The columns as lists: reading an array element by element takes several times as long."""
         dispatches, dag = self.trace.dispatches, self.dag
         on_path = np.zeros(len(dag), bool)
         on_path[self.path.nodes] = True
@@ -179,7 +179,7 @@ class Timeline:
             yield Track(group, name if number == 0 else f"{name} (overlapping {number})", nodes[of], start[of], end[of])
 
     def _critical_path(self) -> Track:
-        """The nodes whose time counts, each cut to what comes after its predecessor."""
+        """The nodes whose time counts, each cut to the part after the end of its predecessors."""
         nodes = self.path.nodes[self.path.counted]
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         start = np.maximum(start, np.r_[start[:1], np.maximum.accumulate(end)[:-1]])
@@ -188,7 +188,7 @@ class Timeline:
 
 
 def _without_overlaps(start: Integers, end: Integers) -> Integers:
-    """A lane for each slice, the lowest that is free. start: ascending."""
+    """The lane of each slice, which is the lowest free one. start: ascending."""
     lanes = np.empty(len(start), np.int64)
     busy: list[tuple[int, int]] = []  # (until, lane)
     free: list[int] = []
@@ -206,7 +206,7 @@ def _without_overlaps(start: Integers, end: Integers) -> Integers:
 
 
 def _rates(start: Integers, end: Integers, values: Any) -> tuple[Integers, list[float]]:
-    """The sum of the rates of the dispatches that run, at each time at which it changes."""
+    """The sum of the rates of the running dispatches, at each time when it changes."""
     counted = ~np.isnan(values) & (end > start)
     rate = 1000.0 * values[counted] / (end[counted] - start[counted])
     time = np.r_[start[counted], end[counted]]

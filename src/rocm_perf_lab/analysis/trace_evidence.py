@@ -1,7 +1,7 @@
 """The evidence that a thread trace contributes where counters were not collected.
 
 A thread trace covers a few waves on one CU. It shows how a wave spends its life as well as counters do. It shows how busy a
-unit is only for a CU with work; this applies to the whole device only if the grid has a wave for each SIMD.
+unit is only on a CU with work, which represents the whole device only if the grid has a wave for each SIMD.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -
 
 
 def _not_issuing(found: TraceFindings) -> Value:
-    """Stalls other than waits: the instruction is available, but may not issue."""
+    """Stalls other than waits: the instruction is available, but cannot issue."""
     stall, wait = found.stall_fraction, found.wait_fraction
     if stall.value is None or wait.value is None:
         return Value.missing_because("fraction", [stall, wait])
@@ -30,7 +30,7 @@ def _not_issuing(found: TraceFindings) -> Value:
 
 
 def _accesses(found: TraceFindings) -> dict[str, Value]:
-    """Requires complete waves: a wave that is partly lost made more accesses than the trace shows."""
+    """Evidence on accesses, {} unless all waves are complete: a wave that is partly lost made more than the trace shows."""
     count = sum(found.mix.get(kind, 0) for kind in _MEMORY)
     if not count or not found.waves.value or found.truncated_waves or found.wait_fraction.value is None:
         return {}

@@ -1,8 +1,8 @@
-"""What the GPU's span would be if kernels took less time, found by running the graph forward again.
+"""What the GPU's span would be if kernels took less time, found by replaying the graph.
 
 A node starts its observed delay after the last of its predecessors is ready, as in critical_path; only the durations of some
 kernels differ. The critical path can thus change, which the ceiling from Amdahl's law does not account for. Delays stay as
-observed, although a node's delay might differ once a different predecessor becomes the last. Host code does not change either.
+observed, although a node's delay might differ if a different predecessor is ready last. Host code does not change either.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TRIED_FACTORS = (2.0, None)
 # If dominance shifts, it is bracketed between two adjacent factors.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
-_ROOM = 4_000_000  # nodes times scenarios that are run side by side, of 16 bytes each
+_ROOM = 4_000_000  # the maximum of nodes times scenarios that are run side by side; each takes 16 bytes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class DominanceShift:
-    """The factor, to within 2 %, from which a different kernel dominates; it and `then` are None if none does within _GRID."""
+    """The factor, to within 2 %, from which a different kernel dominates; factor and then: None if none does within _GRID."""
 
     kernel: str
     factor: float | None
@@ -70,11 +70,10 @@ class DominanceShift:
 def what_if(
     dag: Dag, path: CriticalPath, wanted: Sequence[Speedup], mangled: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[Scenario], DominanceShift | None]:
-    """The requested scenarios, followed by the program's first few kernels on the path, each by itself.
+    """The requested scenarios, followed by scenarios for the first few of the program's kernels on the path, each on its own;
+    and the shift of dominance away from the dominant kernel, None if that is not a kernel of the program.
 
-    mangled: demangled -> mangled name.
-    A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is not a kernel of
-    the program.
+    mangled: demangled -> mangled name. A pattern that matches no kernel changes nothing.
     """
     replay = GraphReplay(dag, path)
     scenarios = [replay.asked_for(speedup, mangled) for speedup in wanted]
@@ -90,7 +89,7 @@ def _is_own(found: SymbolOnPath) -> bool:
 
 
 class GraphReplay:
-    """Runs the graph of a trace again with other durations of its kernels."""
+    """Replays the graph of a trace with different durations for its kernels."""
 
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
@@ -144,12 +143,12 @@ class GraphReplay:
         own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
         if not own:
             return span, None, 0.0
-        # Ties as in critical_path: the most total time, then the first name, which is the order of places.
+        # Ties are broken as in critical_path: by the most total time, then by name, which is the order of places.
         best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
     def span(self, shares: Mapping[str, float]) -> int:
-        """The new span alone."""
+        """The new span alone. shares: as in run()."""
         return self._run_forward(shares)[1]
 
     def by_kind(self, shares: Mapping[str, float]) -> dict[str, int]:
@@ -162,7 +161,7 @@ class GraphReplay:
 
     def spans(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
         """The new spans in several scenarios, each given as the fractions of kernels' times that are left."""
-        if len(self._dag) >= MANY:  # compiled
+        if len(self._dag) >= MANY:  # _forward then runs compiled
             return [self.span(shares) for shares in scenarios]
         at_once = max(1, _ROOM // max(1, len(self._dag)))
         return [span for i in range(0, len(scenarios), at_once) for span in self._side_by_side(scenarios[i : i + at_once])]

@@ -33,7 +33,7 @@ def l2_bytes(
 
 @metric(
     "bytes",
-    "L1 bytes are 64 times TCP_TOTAL_CACHE_ACCESSES and overstate what was asked for: "
+    "L1 bytes are 64 times TCP_TOTAL_CACHE_ACCESSES and overstate the bytes requested: "
     "a recorded coalesced copy has 32 useful bytes per access",
 )
 def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
@@ -43,7 +43,7 @@ def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
 
 @metric("bytes")
 def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """Bytes that L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes per lane."""
+    """Bytes that L1 fetches from L2 for each lane of a vector memory instruction. The widest load reads 16 bytes per lane."""
     return 64 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
 
 
@@ -67,7 +67,7 @@ FAMILY = Family(
         ("f64", "mfma"): 256,
         ("i8", "mfma"): 1024,
     },
-    # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes per clock and channel (32), L1 64 per CU, LDS 128.
+    # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes per clock per channel (32 channels), L1 64 per CU, LDS 128.
     l2_bytes_per_clock_and_xcd=4096,
     cu_bytes_per_clock={"L1": 64, "LDS": 128},
     valu_cycles_per_instruction=4,

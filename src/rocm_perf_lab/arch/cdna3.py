@@ -9,9 +9,9 @@ from rocm_perf_lab.arch.metric import metric
 
 @metric("bytes")
 def hbm_read_bytes(TCC_BUBBLE_sum: float, TCC_EA0_RDREQ_sum: float, TCC_EA0_RDREQ_32B_sum: float) -> float:
-    """TCC_BUBBLE counts requests of 128 bytes; the rest are of 64 or 32. From rocprofiler-compute, gfx942 panels.
+    """TCC_BUBBLE counts 128-byte requests; the others are for 64 or 32 bytes. From rocprofiler-compute, gfx942 panels.
 
-    Agrees with the recorded vector copy (8 MiB read). "HBM" is all traffic beyond L2: the MALL answers part of it.
+    Agrees with the recorded vector copy (8 MiB read). "HBM" means all traffic beyond L2, part of which the MALL serves.
     """
     large, small = TCC_BUBBLE_sum, TCC_EA0_RDREQ_32B_sum
     return 128 * large + 64 * (TCC_EA0_RDREQ_sum - large - small) + 32 * small
@@ -37,7 +37,7 @@ def l2_bytes(
 
 @metric(
     "bytes",
-    "L1 bytes are 128 times TCP_TOTAL_CACHE_ACCESSES and overstate what was asked for: "
+    "L1 bytes are 128 times TCP_TOTAL_CACHE_ACCESSES and overstate the bytes requested: "
     "a recorded coalesced copy has 32 useful bytes per access",
 )
 def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
@@ -47,7 +47,7 @@ def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
 
 @metric("bytes")
 def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """Bytes that L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes per lane."""
+    """Bytes that L1 fetches from L2 for each lane of a vector memory instruction. The widest load reads 16 bytes per lane."""
     return 128 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
 
 
@@ -60,7 +60,7 @@ FAMILY = Family(
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
     evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
-    # AMD CDNA 3 white paper, "peak FLOPs/clk/CU"; packed forms, which double the VALU's F32 and F16, are not assumed.
+    # AMD CDNA 3 white paper, "peak FLOPs/clk/CU"; packed math, which doubles the VALU's F32 and F16, is not assumed.
     peak_ops_per_clock_and_cu={
         ("f16", "valu"): 256,
         ("f32", "valu"): 128,
@@ -72,7 +72,7 @@ FAMILY = Family(
         ("f64", "mfma"): 256,
         ("i8", "mfma"): 4096,
     },
-    # rocprofiler-compute, gfx942 speed-of-light panel: L2 128 bytes per clock and channel (16 per XCD), L1 and LDS 128 per CU.
+    # rocprofiler-compute, gfx942 speed-of-light panel: L2 128 bytes per clock per channel (16 per XCD), L1 and LDS 128 per CU.
     l2_bytes_per_clock_and_xcd=2048,
     cu_bytes_per_clock={"L1": 128, "LDS": 128},
     valu_cycles_per_instruction=4,

@@ -1,8 +1,8 @@
 """Ratios that show why a kernel on CDNA2 to CDNA4 waits.
 
 SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance counters"). In
-the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: a wave waits for something
-(s_waitcnt, barrier), has an instruction that cannot be issued yet, or issues.
+the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: at any time, a wave is waiting
+for something (s_waitcnt, barrier), has an instruction that cannot be issued yet, or is issuing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("accesses")
 def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if each lane hits its own line."""
+    """16 for a fully coalesced 8-byte access by a wave (recorded on gfx90a and gfx942); 64 if each lane uses its own line."""
     return TCP_TOTAL_CACHE_ACCESSES_sum / SQ_INSTS_VMEM
 
 
@@ -84,7 +84,7 @@ def partial_wave_fraction(SQ_ITEMS: float, SQ_WAVES: float) -> float:
 
 @metric("instructions/wave")
 def memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float, SQ_WAVES: float) -> float:
-    """Vector and scalar: when all lanes follow a list together, the loads are scalar."""
+    """Vector and scalar instructions together: when all lanes traverse the same list, its loads are scalar."""
     return (SQ_INSTS_VMEM + SQ_INSTS_SMEM) / SQ_WAVES
 
 
@@ -96,7 +96,7 @@ def wait_cycles_per_memory_instruction(SQ_WAIT_ANY: float, SQ_INSTS_VMEM: float,
 
 @metric("instructions/wave")
 def vector_memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_WAVES: float) -> float:
-    """A wave whose work has any effect stores it, which takes at least one access."""
+    """A wave whose work has any effect must store a result, which takes at least one vector memory instruction."""
     return SQ_INSTS_VMEM / SQ_WAVES
 
 
@@ -107,7 +107,7 @@ def atomic_request_fraction(
     TCP_TCC_READ_REQ_sum: float,
     TCP_TCC_WRITE_REQ_sum: float,
 ) -> float:
-    """Share of L1's requests to L2. Lanes of a wave that add to the same line make one request."""
+    """Share of L1's requests to L2 that are atomics. Lanes of a wave that add to the same cache line make one request."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return atomics / (atomics + TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)
 

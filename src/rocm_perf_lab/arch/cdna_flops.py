@@ -1,14 +1,14 @@
 """Floating-point operations and LDS traffic of CDNA2 to CDNA4, computed from the SQ counters.
 
-Source: rocprofiler-compute, roofline_calc.py: a VALU instruction is 64 operations, and twice that for an FMA; an MFMA "MOPS"
-unit is 512 operations.
+Source: rocprofiler-compute, roofline_calc.py: a VALU instruction counts as 64 operations, or as 128 if it is an FMA; an MFMA
+"MOPS" unit counts as 512.
 """
 
 from __future__ import annotations
 
 from rocm_perf_lab.arch.metric import Metric, metric
 
-VALU_BIAS = "VALU FLOPs count 64 per instruction and operation: lanes masked off by EXEC are counted as if they worked"
+VALU_BIAS = "VALU FLOPs count all 64 lanes of each instruction: lanes masked off by EXEC are counted as if they worked"
 
 
 @metric("FLOP", VALU_BIAS)
@@ -39,7 +39,7 @@ def mfma_flops_f8(SQ_INSTS_VALU_MFMA_MOPS_F8: float) -> float:
 
 @metric("FLOP")
 def mfma_flops_f6f4(SQ_INSTS_VALU_MFMA_MOPS_F6F4: float) -> float:
-    """CDNA4's instructions on floats of 8, 6 and 4 bits. AMD, MI350 series performance counters."""
+    """CDNA4's instructions on 8-, 6- and 4-bit floats. Source: AMD, MI350 series performance counters."""
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F6F4
 
 

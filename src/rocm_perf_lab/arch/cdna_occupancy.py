@@ -18,7 +18,7 @@ def _compiler_waves_by_sgprs(sgprs: int) -> int:
 
 
 def _resident_waves_by_sgprs(sgprs: int) -> int:
-    """800 SGPRs per SIMD, allocated in steps of 16: a wave with more than 96 takes 112. HIP's occupancy functions agree."""
+    """800 SGPRs per SIMD, allocated in steps of 16: a wave with more than 96 gets 112. HIP's occupancy functions agree."""
     return 8 if sgprs <= 96 else 7
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from rocm_perf_lab.arch.families import family_of
 
-# Performance counter registers of each block (of each of its instances) that one pass may use, from aqlprofile's
+# The number of performance counter registers that one pass may use in each block (in each of its instances), from aqlprofile's
 # gfx9_block_info.h and gfx10_block_info.h (which agree on the blocks that both have). A block not listed gets one register.
 _REGISTERS = {
     "SQ": 8, "SPI": 6, "TA": 2, "TD": 2, "TCP": 4, "TCC": 4, "TCA": 4, "GL1A": 4, "GL1C": 4, "GL2A": 4, "GL2C": 4, "GRBM": 2,
     "CPC": 2, "CPF": 2, "CPG": 2, "GDS": 4, "SX": 4, "GCEA": 2, "GCR": 2, "GUS": 2,
 }  # fmt: skip
 
-_PART_OF = {"SQC": "SQ"}  # SQ's registers also count the scalar and instruction caches.
+_PART_OF = {"SQC": "SQ"}  # SQ's registers also count the events of the scalar and instruction caches.
 
 
 def counter_passes(target: str) -> list[list[str]]:

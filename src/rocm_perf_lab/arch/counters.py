@@ -16,10 +16,10 @@ SOFTWARE_TARGETS = (SOFTWARE_TARGET, "gfx90a", "gfx1030", "gfx950")
 
 @dataclass(frozen=True)
 class Counter:
-    """model: how the software device computes the value; why: instead, why it does not offer the counter.
+    """model: how the software device computes the value; why: the reason if it does not offer the counter.
 
-    events: for each target on which rocprofv3 offers the counter the number of its event. block: the hardware block, which is
-    the first part of the name.
+    events: the counter's event number on each target on which rocprofv3 offers it. block: the hardware block, which is the
+    first part of the name.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Counter:
         return any(map(self.on_software, SOFTWARE_TARGETS))
 
     def on_software(self, target: str) -> bool:
-        """Whether the software device provides the counter as that target. A counter that no hardware has is available on every
-        target.
+        """Whether the software device provides the counter when it simulates that target. A counter that no hardware has is
+        available on every target.
         """
         return self.model is not None and (not self.hardware or target in self.hardware)
 
 
 @cache
 def known_counters() -> tuple[Counter, ...]:
-    """Every counter in counters.toml, in file order. The native device compiles in the same file."""
+    """Every counter in counters.toml, in file order. The native device is built from the same file."""
     text = resources.files("rocm_perf_lab.arch").joinpath("counters.toml").read_text()
     return tuple(
         Counter(name, entry["unit"], entry["meaning"], entry["hardware"], entry.get("model"), entry.get("why"))

@@ -17,9 +17,9 @@ class CounterSection(JsonModel):
     block: str = Field(description="hardware block")
     unit: str = Field(description="unit of its value")
     meaning: str = Field(description="what it counts")
-    device: bool = Field(description="whether the software device has it")
-    device_model: str | None = Field(description="how the software device gets the value; null if it does not have it")
-    not_on_device_because: str | None = Field(description="why the software device does not have it; null if it does")
+    device: bool = Field(description="whether the software device offers it")
+    device_model: str | None = Field(description="how the software device computes the value; null if it does not offer it")
+    not_on_device_because: str | None = Field(description="why the software device does not offer it; null if it does")
     hardware: list[str] = Field(description="LLVM targets of the GPUs that have it")
     used_by: list[str] = Field(description="'family: metric' of each formula that uses it")
 

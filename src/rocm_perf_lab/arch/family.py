@@ -14,18 +14,18 @@ Pipe = tuple[str, str]  # (precision, 'valu' or 'mfma')
 class Family:
     """The rules of a family. Metrics that the family's counters cannot provide are absent from the mappings.
 
-    peak_ops_per_clock_and_cu: operations, with an FMA counting as two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: at peak.
+    peak_ops_per_clock_and_cu: an FMA counts as two operations. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
     has_mall: whether there is a cache between L2 and memory (Infinity Cache), through which all traffic beyond L2 passes.
     uncounted: levels and pipes that none of the family's counters covers -> why.
     valu_cycles_per_instruction: cycles for which one VALU instruction of a whole wave occupies a SIMD.
-    other_occupancy_rules: by mode, for modes in which a kernel can be compiled and which a trace does not distinguish.
+    other_occupancy_rules: the rules for other modes in which a kernel can be compiled, which a trace does not record.
     """
 
     name: str
     targets: tuple[str, ...]
     occupancy_rules: OccupancyRules = field(repr=False)
     flops: dict[Pipe, Metric] = field(repr=False)
-    integer_operations: dict[Pipe, Metric] = field(repr=False)  # kept apart: they are not FLOPs, but take time on the pipes
+    integer_operations: dict[Pipe, Metric] = field(repr=False)  # kept separate: they are not FLOPs, but use pipe time
     hbm_bytes: tuple[Metric, ...] = field(repr=False)  # (read, write), or () if unknown
     cache_bytes: dict[str, Metric] = field(repr=False)
     evidence: dict[str, Metric] = field(repr=False)

@@ -5,7 +5,7 @@
         return ...
 
 Called with the collected counters, it returns its value, or no value and the names of the missing counters. A counter that was
-not collected is never taken for 0.
+not collected is never assumed to be 0.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Value:
 
     @classmethod
     def missing_because(cls, unit: str, values: Iterable[Value]) -> Value:
-        """No value, for the combined reasons of those given values that are missing."""
+        """A missing value whose reason combines those of the given values that are missing."""
         absent = [value for value in values if value.value is None]
         counters = tuple(dict.fromkeys(name for value in absent for name in value.not_collected))
         reasons = [value.reason for value in absent if value.reason and not value.not_collected]
@@ -54,7 +54,7 @@ def _not_collected(counters: tuple[str, ...]) -> str:
 
 
 class Invalid(dict[str, float]):
-    """An empty set of counters, with the reason why those that were collected cannot be true."""
+    """An empty set of counters, with the reason why the collected values cannot be right."""
 
     def __init__(self, reason: str):
         super().__init__()
@@ -63,7 +63,7 @@ class Invalid(dict[str, float]):
 
 @dataclass(frozen=True)
 class Metric:
-    """name: the function's name. counters: the counters it needs. bias: a known systematic error, printed beside the number."""
+    """name: the function's name. counters: the counters it needs. bias: a known systematic error, printed with the number."""
 
     name: str
     unit: str
@@ -80,7 +80,7 @@ class Metric:
         try:
             return Value(float(self.formula(*(counters[name] for name in self.counters))), self.unit)
         except ZeroDivisionError:
-            return Value.missing(self.unit, f"divides by zero: {', '.join(self.counters)} leave nothing to divide by")
+            return Value.missing(self.unit, f"division by zero in the formula for {', '.join(self.counters)}")
 
 
 def metric(unit: str, bias: str | None = None) -> Callable[[Callable[..., float]], Metric]:

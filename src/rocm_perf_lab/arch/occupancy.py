@@ -1,12 +1,12 @@
 """How many waves fit on a compute unit at once.
 
-Two numbers that are never mixed:
+There are two measures, which are never mixed:
   compiler_waves_per_simd  what clang's -Rpass-analysis=kernel-resource-usage prints as "Occupancy [waves/SIMD]" for a
-                           kernel whose workgroups have exactly this size. It lets registers admit parts of workgroups and
-                           does not round LDS up to its granule.
-  resident_waves_per_cu    whole workgroups only, LDS and SGPRs in granules. The result of
-                           hipOccupancyMaxActiveBlocksPerMultiprocessor times the waves of a workgroup is the same, except
-                           that HIP 7.2 does not round LDS up.
+                           kernel whose workgroups have exactly this size. Its register limit may admit part of a workgroup,
+                           and it does not round LDS up to its granule.
+  resident_waves_per_cu    counts whole workgroups only, with LDS and SGPRs in granules. It equals the result of
+                           hipOccupancyMaxActiveBlocksPerMultiprocessor times the waves per workgroup, except that HIP 7.2
+                           does not round LDS up.
 
 Source: LLVM AMDGPUBaseInfo.cpp (getNumWavesPerEUWithNumVGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
 (getOccupancyWithWorkGroupSizes), LLVM 22.
@@ -31,7 +31,7 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class OccupancyRules:
-    """The resources of a compute unit (on RDNA in WGP mode, of the WGP) that waves share.
+    """The resources that the waves on a compute unit (on RDNA in WGP mode: on a WGP) share.
 
     compute_units: the number of CUs that the figures cover together, 2 for a WGP.
     """

@@ -1,4 +1,4 @@
-"""What would let more waves of a kernel reside: the smallest change that raises its limit to the next level."""
+"""What would let more waves of a kernel be resident: the smallest change that raises its limit to the next level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_SGPRS = 128  # more than any wave can address
 class ResourceChange:
     """resource: 'VGPRs' (per lane, arch and accum together), 'SGPRs' (per wave), 'LDS' (bytes), 'workgroup size' (threads).
 
-    now: the kernel's present use. then: the most that it may use after the change; for a workgroup, its new size.
+    now: the kernel's present use. then: the most that it may use after the change; for the workgroup size, the new size.
     """
 
     resource: str
@@ -24,16 +24,16 @@ class ResourceChange:
 
 @dataclass(frozen=True)
 class Lift:
-    """changes: to be applied together. waves: the number that then resides on a CU."""
+    """changes: to be applied together. waves: the number of waves that are then resident on a CU."""
 
     changes: tuple[ResourceChange, ...]
     waves: int
 
 
 def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
-    """Alternatives, each of which by itself lets more waves reside; () if nothing does.
+    """Alternatives, each of which is enough to let more waves be resident; () if there are none.
 
-    The first reduces the limiting resources, all of them to the next level that they can reach; the second uses a different
+    The first reduces every limiting resource by as much as the next reachable level requires; the second uses a different
     workgroup size with the same registers and the same LDS per workgroup.
     """
     found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
@@ -62,7 +62,7 @@ def _changed(kernel: KernelResources, needed: dict[str, int]) -> KernelResources
 
 
 def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> int | None:
-    """The most of a resource with which `target` waves fit, in whole workgroups of `step` waves; None if no amount suffices."""
+    """The largest amount of a resource with which `target` waves fit, in workgroups of `step` waves; None if there is none."""
     per_simd = -(-target // rules.simds)
     if resource == "VGPRs":
         most = rules.vgprs // per_simd // rules.vgpr_granule * rules.vgpr_granule
@@ -74,7 +74,7 @@ def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> in
 
 
 def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
-    """The size with the most resident waves; if several tie, the one nearest to the present size."""
+    """The size with the most resident waves (of several, the nearest to the present one); None if none has more than now."""
     sizes = range(rules.wave_size, MAX_WORKGROUP + 1, rules.wave_size)
     waves = {size: occupancy(rules, replace(kernel, workgroup_size=size)).resident_waves_per_cu for size in sizes}
     present = kernel.workgroup_size

@@ -23,9 +23,9 @@ def _never_limited(sgprs: int) -> int:
 
 
 def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
-    """gfx1030's rules. wave_size: 32 or 64. wgp_mode: the two CUs of a WGP share a workgroup (clang's default).
+    """gfx1030's rules. wave_size: 32 or 64. wgp_mode: whether the two CUs of a WGP share a workgroup (clang's default).
 
-    In WGP mode all figures "per CU" are per WGP. Source: LLVM AMDGPUBaseInfo.cpp.
+    In WGP mode, all figures "per CU" are per WGP. Source: LLVM AMDGPUBaseInfo.cpp.
     """
     return OccupancyRules(
         compute_units=2 if wgp_mode else 1,
@@ -48,13 +48,13 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
 def memory_read_bytes(
     GL2C_EA_RDREQ_32B_sum: float, GL2C_EA_RDREQ_64B_sum: float, GL2C_EA_RDREQ_96B_sum: float, GL2C_EA_RDREQ_128B_sum: float
 ) -> float:
-    """FETCH_SIZE of counter_defs.yaml, in bytes. Covers all reads beyond the L2: the Infinity Cache answers part of them."""
+    """FETCH_SIZE of counter_defs.yaml, in bytes. Covers all reads beyond the L2, some of which the Infinity Cache serves."""
     return 32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
 
 
 @metric("bytes")
 def memory_write_bytes(GL2C_MC_WRREQ_sum: float, GL2C_EA_WRREQ_64B_sum: float) -> float:
-    """WRITE_SIZE of counter_defs.yaml, in bytes: requests other than 64-byte ones count as 32."""
+    """WRITE_SIZE of counter_defs.yaml, in bytes: requests other than 64-byte ones count as 32 bytes."""
     return 32 * (GL2C_MC_WRREQ_sum - GL2C_EA_WRREQ_64B_sum) + 64 * GL2C_EA_WRREQ_64B_sum
 
 
@@ -77,7 +77,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("wave cycles")
 def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
-    """In single cycles: OccupancyPercent of counter_defs.yaml divides by the GPU's cycles, CUs and 32 wave slots."""
+    """In cycles: OccupancyPercent of counter_defs.yaml divides it by the GPU's cycles, CUs and 32 wave slots."""
     return SQ_WAVE_CYCLES
 
 
@@ -94,7 +94,7 @@ def waves(SQ_WAVES: float) -> float:
 
 @metric("cycles")
 def active_cycles(GRBM_GUI_ACTIVE: float) -> float:
-    """At the actual clock."""
+    """Cycles of the actual clock, which can be below the peak."""
     return GRBM_GUI_ACTIVE
 
 
@@ -103,7 +103,7 @@ EVIDENCE: dict[str, Metric] = {
     for m in [wait_fraction, issue_wait_fraction, l2_hit_rate, lds_conflict_fraction, wave_cycles, waves, active_cycles]
 }
 NO_OPERATIONS = "no counter of gfx1030 tells floating-point operations from other vector instructions"
-NO_REQUESTS = "no counter of gfx1030 tells how many bytes pass it"
+NO_REQUESTS = "no counter of gfx1030 tells how many bytes pass through it"
 
 FAMILY = Family(
     name="rdna2",

@@ -1,4 +1,4 @@
-"""The parameters of the software device's timing model: timing_gfx942.toml, and for other targets what differs from it."""
+"""The parameters of the software device's timing model: timing_gfx942.toml, and the differences from it for other targets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from rocm_perf_lab.toml import tomllib
 
-CALIBRATED_TARGET = "gfx942"  # whose table has all parameters, some of them fitted to recorded times
+CALIBRATED_TARGET = "gfx942"  # its table has all parameters, some of them fitted to recorded times
 
 UNCALIBRATED_TARGETS = ("gfx90a", "gfx1030", "gfx950")
 
 
 @cache
 def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:
-    """Each parameter's entry in the table: value, source, rationale, uncertainty; and adjustable and most, if present."""
+    """Each parameter's entry in the table: value, source, rationale, uncertainty; `adjustable` and `most`, if present."""
     table = _table(CALIBRATED_TARGET)
     if target == CALIBRATED_TARGET:
         return table
@@ -29,7 +29,7 @@ def _table(target: str) -> dict[str, dict[str, Any]]:
 
 
 def table_hash(target: str = CALIBRATED_TARGET) -> str:
-    """The name that a trace gives its timing parameters if it was modelled with the target's unmodified table."""
+    """The name by which a trace identifies its timing parameters if it was modelled with the target's unmodified table."""
     table = timing_parameters(target)
     text = "".join(f"{name}={table[name]['value']!r}\n" for name in sorted(table))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

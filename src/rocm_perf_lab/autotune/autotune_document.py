@@ -22,7 +22,7 @@ class EvaluationSection(JsonModel):
     modelled: bool = Field(description="whether times come from the software device's timing model")
     unstable: bool = Field(description="whether its runs vary too much")
     resources: dict[str, int] | None = Field(
-        description="vgprs, lds_bytes and workgroup_size of the kernel that took longest; null if not measured on the GPU"
+        description="vgprs, lds_bytes and workgroup_size of the kernel that took longest; null if not known"
     )
     reused: bool = Field(description="whether it came from the cache")
 
@@ -32,7 +32,7 @@ class Confidence(JsonModel):
 
     low_ms: float = Field(description="lower end of the 95 % confidence interval of the mean of its runs, in ms")
     high_ms: float = Field(description="upper end of the interval, in ms")
-    ahead_of_next: bool | None = Field(description="whether the interval is clear of that of the next best; null if not known")
+    ahead_of_next: bool | None = Field(description="whether it ends below the interval of the next best configuration; null if not known")
 
 
 class BestProfile(JsonModel):
@@ -64,23 +64,23 @@ class AutotuneDocument(JsonModel):
     budget: int = Field(description="maximum number of evaluations allowed")
     device: Text = Field(description="the device that ran the configurations")
     evaluated: int = Field(description="number of configurations with a result")
-    reused: int = Field(description="number of these from the cache")
+    reused: int = Field(description="number of these that came from the cache")
     failed: int = Field(description="number of these that failed")
     unstable: int = Field(description="number of these whose runs vary too much")
     total: int | None = Field(description="number of valid configurations that can be launched; null if too many to count")
     unlaunchable: int | None = Field(description="number of valid configurations that cannot be launched; null if not counted")
     best: EvaluationSection | None = Field(description="the best configuration; null if none ran")
     confidence: Confidence | None = Field(
-        description="confidence interval of the best; null if times are modelled, or come from one run"
+        description="confidence interval of the best; null if times are modelled, or if it ran only once"
     )
     profile: BestProfile | None = Field(description="profile of the best; null without --profile")
     speedup_over_default: float | None = Field(
-        description="speed-up of the best over the default values; null if these were not measured"
+        description="speed-up of the best over the defaults; null if the defaults were not measured"
     )
     model: ModelSection | None = Field(description="the strategy's model; null if it has none")
     importance: dict[str, float] | None = Field(
-        description="by parameter: how much worse trees predict the times if its values are shuffled, as a share of the "
-        "sum; null with too few results"
+        description="per parameter: how much worse decision trees predict the times if its values are shuffled, as a share of "
+        "the sum over all parameters; null if not known"
     )
     fixed: dict[str, Scalar] = Field(description="values that the space does not vary")
     evaluations: list[EvaluationSection] = Field(description="one object per evaluation, in order")

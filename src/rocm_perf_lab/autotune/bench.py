@@ -1,4 +1,4 @@
-"""Where configurations run: a device of this machine, and how times are taken on it."""
+"""Where configurations run: a device of this machine, and how times are measured on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run and how to measure it: all that another machine needs. runs: None for 3, or 1 if times are modelled."""
+    """What to run and how to measure it: everything that a worker needs. runs: None means 3, or 1 if times are modelled."""
 
     space: Path
     command: str
@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class TuningDevice:
-    """description: the device's name. target: its LLVM target, None without a GPU. is_modelled: whether its times are."""
+    """description: the device's name. target: its LLVM target, None without a device. is_modelled: whether times are modelled."""
 
     description: str
     target: str | None
@@ -56,7 +56,7 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(plan: Plan, program: TunedProgram, note: Note) -> Iterator[Bench]:
-    """Raises whatever selecting a device raises."""
+    """The bench for a plan. Raises whatever selecting a device raises."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         timers, description, target, is_modelled = _timers(plan, scratch, note)

@@ -20,7 +20,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS outcome (
 
 
 class CachedOutcome(JsonModel):
-    """An outcome as the database has it; see Outcome."""
+    """An outcome as the database stores it; see EvaluationOutcome."""
 
     model_config = TOLERANT
 
@@ -34,7 +34,10 @@ class CachedOutcome(JsonModel):
 
 
 class Cache:
-    """The results of one experiment: command, binary and device, combined by `experiment_key`. Each result is committed."""
+    """The results of one experiment, whose key `experiment_key` computes. Each result is committed at once.
+
+    Raises OutputError if the database cannot be used.
+    """
 
     def __init__(self, path: Path, experiment: str):
         self._path, self._experiment, self._lock = path, experiment, threading.Lock()
@@ -77,7 +80,7 @@ def canonical(values: dict[str, object]) -> str:
 
 
 def experiment_key(commands: dict[str, object], device: str, files: Iterable[Path]) -> str:
-    """A key that changes with the commands, the device, and the contents of the files named: program, sources, scripts.
+    """A key that changes with the commands, the device, and the contents of `files`: program, sources, scripts.
 
     Raises MissingInputError for a file that cannot be read.
     """

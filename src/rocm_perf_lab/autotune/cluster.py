@@ -1,8 +1,7 @@
-"""Runs evaluations on the workers of a Dask cluster, each of which declares its GPU as the resource GPU=1.
+"""Runs evaluations on the workers of a Dask cluster. Each worker declares its GPU as the resource GPU=1.
 
 Each task carries everything that a worker needs: a Plan, the folder that holds its files (on a shared file system), and the
-values.
-If a worker goes away, Dask gives its tasks to another worker.
+values. If a worker goes away, Dask gives its tasks to another worker.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ class Cluster:
             return EvaluationOutcome(LOST, f"every worker that ran it disappeared: {' '.join(str(error).split())}")
         if device != self.tuning_device:
             what = f"workers have different devices: {self.tuning_device.description} and {device.description}"
-            raise UnavailableError(what, "give --scheduler a cluster of equal GPUs: their times are compared")
+            raise UnavailableError(what, "give --scheduler a cluster of identical GPUs: their times are compared")
         return outcome
 
     def keep(self, measure: str) -> None:
-        """Measure in the same way as an earlier result."""
+        """Have the workers measure as an earlier result was measured: GPU or WALL."""
         self._measure = measure
 
     def stop(self) -> None:
@@ -83,7 +82,7 @@ def cluster_of(scheduler: str, plan: Plan, note: Note) -> Iterator[Cluster]:
 
 _benches: dict[tuple[Plan, Path], Bench] = {}
 _open = contextlib.ExitStack()  # open as long as the worker's process lives
-_one_at_a_time = threading.RLock()  # the working folder belongs to the process
+_one_at_a_time = threading.RLock()  # all threads of the process share the working folder, which tasks change
 
 
 def _describe(plan: Plan, folder: Path) -> TuningDevice:

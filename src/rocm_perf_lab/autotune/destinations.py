@@ -14,7 +14,10 @@ _HINT = "choose another file"
 
 
 def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
-    """written: files to be written. read: files that are needed. Raises OutputError, or UsageError if two are the same."""
+    """written: files to write. read: files to read.
+
+    Raises OutputError for a file that cannot be written, UsageError for one that is also read or is named twice.
+    """
     seen = {path.resolve() for path in read}
     for path in written:
         place = path.resolve()

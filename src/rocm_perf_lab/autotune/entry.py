@@ -1,4 +1,4 @@
-"""One call of `rocm-perf autotune`: assembles what a search needs, runs it, and returns the result."""
+"""One call of `rocm-perf autotune`: assembles what a search needs, runs the search, and returns its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rocm_perf_lab.autotune.strategies import Options, create
 from rocm_perf_lab.autotune.winner import best_profile
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
-_COUNTED = 1_000_000  # if there are more configurations, they are not counted for the report
+_COUNTED = 1_000_000  # with more combinations of values than this, valid configurations are not counted
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _here(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterat
 
 @contextlib.contextmanager
 def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
-    """workers: None for as many as the cluster has GPUs."""
+    """workers: None means one per GPU of the cluster."""
     with cluster_of(scheduler, plan, note) as cluster:
         workers = workers or cluster.gpus() or 1
         description = cluster.tuning_device.description
@@ -141,7 +141,7 @@ def cache_of(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None
 class Known:
     """What is known about a space before anything runs.
 
-    fixed, defaults: as in SpaceFile. unlaunchable: how many configurations fulfil the constraints but cannot be launched; None
+    fixed, defaults: as in SpaceFile. unlaunchable: how many configurations satisfy the constraints but cannot be launched; None
     if they were not counted. occupancy, features, first: as in strategies.Options.
     """
 
@@ -156,7 +156,7 @@ class Known:
 def search(
     request: AutotuneRequest, space: Space, evaluator: Evaluator, cache: Cache | None, note: Note, known: Known = Known(),
 ) -> TuningResult:  # fmt: skip
-    """Let the strategy of `request` propose configurations, evaluate them, and return all results."""
+    """Evaluate the configurations that the strategy of `request` proposes, and return all results."""
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
@@ -171,7 +171,7 @@ def search(
         evaluated = loop.run()
     except RocmPerfError:
         if cache is not None:
-            note("what was measured so far is kept: the same command continues from there")
+            note("the results so far are kept: the same command continues from there")
         raise
     return TuningResult(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),
@@ -180,8 +180,8 @@ def search(
 
 
 class _Listener:
-    """Receives every result. The first decides how all of them are measured. Each is reported, or, with only_better, only each
-    new best.
+    """Receives every result, and reports it; with only_better, it reports only a result that is better than all before. How the
+    first result was measured decides how all others are measured.
     """
 
     def __init__(self, evaluator: Evaluator, most: int, note: Note, only_better: bool):
@@ -201,7 +201,7 @@ class _Listener:
 
 
 def _unlaunchable(space_file: SpaceFile, launchable: Space) -> int | None:
-    """How many configurations fulfil the constraints but cannot be launched; None if they were not counted."""
+    """How many configurations satisfy the constraints but cannot be launched; None if they were not counted."""
     fulfilling, total = _count(space_file.space), _count(launchable)
     return None if fulfilling is None or total is None else fulfilling - total
 

@@ -1,4 +1,4 @@
-"""Runs one configuration: build, measure, check. Any failure becomes its outcome."""
+"""Evaluates one configuration: build, run, check, measure. Any failure becomes the configuration's outcome."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from rocm_perf_lab.process.child import stoppable
 
 UNSTABLE_CV = 0.10
 _MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this multiple of the requested runs
-_LEAST_BYTES = 1 << 16  # less free space than this counts as none: compilers and traces fail
+_LEAST_BYTES = 1 << 16  # less free space than this counts as none: compiling and tracing would fail
 _HINT = "free some space, or name another folder in TMPDIR"
 _FAILURES = "failures"
-_SHOWN = 300  # characters of a failed step's output
+_SHOWN = 300  # a reason quotes at most this many characters of a failed step's output
 
 Measurement = tuple[float, dict[str, int]]
 
 
 class Timer(Protocol):
-    """Measures the time of one run, in ms, and the program's resources if it sees them. name: GPU or WALL."""
+    """Measures the time of one run, in ms, and, if the timer sees kernels, the longest one's resources. name: GPU or WALL."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,9 @@ class Timer(Protocol):
 
 @dataclass(frozen=True)
 class GpuTimer:
-    """ms in all kernels of one run except the HIP runtime's own, measured by a collector of rocm_perf_lab.collect."""
+    """Measures the time spent in all kernels of one run, except the HIP runtime's own, with a collector of
+    rocm_perf_lab.collect.
+    """
 
     trace: Callable[[Command, Mapping[str, str], Path, Stream, BinaryIO], None]
     device: Device
@@ -95,7 +97,7 @@ class GpuTimer:
 
 @dataclass(frozen=True)
 class WallTimer:
-    """ms from start to end of the process. device: None if the process cannot use any."""
+    """Measures the time from the start to the end of the process. device: None if the process cannot use any device."""
 
     device: Device | None = None
     timeout: float | None = None
@@ -120,10 +122,10 @@ class WallTimer:
 
 
 class Evaluation:
-    """Evaluates configurations of one program. runs: how often each is measured. timeout: seconds for each step.
+    """Evaluates configurations of one program. runs: how often each is measured. timeout: for each step, in seconds.
 
-    target: the LLVM target of builds, None without a GPU.
-    timers: tried in this order; the first that can measure a configuration measures all, so that times are comparable.
+    target: the LLVM target to build for, None without a device.
+    timers: tried in this order; the first that can measure a configuration measures them all, so that times are comparable.
     """
 
     def __init__(
@@ -154,11 +156,11 @@ class Evaluation:
         return outcome
 
     def stop(self) -> None:
-        """Make evaluations running in other threads end soon."""
+        """Make the evaluations in other threads stop soon."""
         self._stopped.set()
 
     def keep(self, measure: str) -> None:
-        """Measure in the same way as an earlier result."""
+        """Measure with the timer of this name only, as for an earlier result; without effect if there is no such timer."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
@@ -205,7 +207,7 @@ class Evaluation:
     def _step(
         self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
     ) -> EvaluationOutcome | None:
-        """The outcome if the step fails, else None. A check reads the program's output."""
+        """The outcome if the step fails, else None. stdin: the program's output, for a check to read."""
         try:
             command = resolve(words)
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
@@ -227,7 +229,7 @@ def _reason(error: RocmPerfError, stderr: Path) -> str:
 
 
 def _tail(path: Path) -> str:
-    """The end of a text of any length."""
+    """The end of a file's text, however long the file is; empty if there is no file."""
     if not path.exists():
         return ""
     with path.open("rb") as stream:

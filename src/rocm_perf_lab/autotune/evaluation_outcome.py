@@ -14,7 +14,8 @@ GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 class EvaluationOutcome:
     """ms: the median of `runs`. measure: GPU, WALL or RECORDED. Both are None for a configuration that failed.
 
-    resources: those of the longest kernel, as the profiler saw them (vgprs, lds_bytes, workgroup_size); never used to prune.
+    resources: vgprs, lds_bytes and workgroup_size of the longest kernel, for reports only. For a Triton function, they are those
+    of its compiled code, with other numbers about it. Empty if not known.
     """
 
     status: str
@@ -31,14 +32,14 @@ class EvaluationOutcome:
 
     @property
     def kind(self) -> str:
-        """A description of the times: "modelled", "recorded", "measured, gpu time"."""
+        """A description of the times, such as "modelled", "recorded" or "measured, gpu time"."""
         if self.measure == RECORDED:
             return "recorded, modelled" if self.modelled else RECORDED
         return "modelled" if self.modelled else f"measured, {self.measure} time"
 
     @property
     def cv(self) -> float | None:
-        """Coefficient of variation of the runs; None if there are fewer than two."""
+        """Coefficient of variation of the runs; None if there are fewer than two, or the configuration failed."""
         return variation(self.runs) if self.status == OK else None
 
 

@@ -1,6 +1,6 @@
-"""Constraints: a small subset of Python's expressions, evaluated on its syntax tree. Nothing is ever passed to eval.
+"""Constraints: a small subset of Python expressions, evaluated on the syntax tree. Nothing is ever passed to eval().
 
-Numbers, strings, parameters, arithmetic, comparison, and, or, not, `a if c else b`, `in (..)`, min, max, abs.
+They may use numbers, strings, parameters, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `in (..)`, min, max, abs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_SHIFT = 64
 
 Values = Mapping[str, object]
 Evaluator = Callable[[Values], object]
-_Operation = Callable[..., Any]  # usually on numbers; other operands raise TypeError
+_Operation = Callable[..., Any]  # usually applied to numbers; operands that do not fit raise TypeError
 
 _ARITHMETIC: dict[type[ast.AST], _Operation] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -36,7 +36,7 @@ _FUNCTIONS: dict[str, _Operation] = {"min": min, "max": max, "abs": abs}
 
 
 class Expression:
-    """names: the parameters that it needs. Raises SpaceError if the text is not an expression or names an unknown parameter."""
+    """names: the parameters that it uses. Raises SpaceError if the text is not an expression or names an unknown parameter."""
 
     def __init__(self, text: str, known: Mapping[str, object]):
         self.text = text
@@ -53,7 +53,7 @@ class Expression:
             raise self._error("is nested too deeply or cannot be read") from error
 
     def __call__(self, values: Values) -> bool:
-        """Whether the constraint holds. Raises SpaceError if it cannot be evaluated, as with a division by zero."""
+        """Whether the constraint holds. Raises SpaceError if it cannot be evaluated, for example if it divides by zero."""
         return bool(self.value(values))
 
     def value(self, values: Values) -> object:

@@ -21,9 +21,9 @@ _LEAST_TIME = 1e-9
 
 
 def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | tuple[None, str]:
-    """({low_ms, high_ms, ahead_of_next}, None) for the best configuration, or (None, why not).
+    """(the best configuration's confidence interval, None), or (None, the reason why there is no interval).
 
-    The interval is Student's t interval for the mean of its runs.
+    It is Student's t interval for the mean of that configuration's runs.
     """
     good = [one for _, one in sorted(those_that_ran(evaluated), key=lambda found: found[0])]
     if not good:
@@ -37,10 +37,11 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
 
 
 def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
-    """({parameter: share}, None), or (None, why not).
+    """({parameter: share}, None), or (None, the reason why there are no shares).
 
     The share is how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
-    (Breiman 2001), relative to all parameters. It refers to the configurations that ran, which do not sample the space evenly.
+    (Breiman 2001), as a fraction of the sum over all parameters. It is about the configurations that ran, which do not sample
+    the space evenly.
     """
     good = those_that_ran(evaluated)
     if len(good) < _LEAST:
@@ -51,7 +52,7 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     if np.ptp(times) == 0:
         return None, "all configurations took the same time"
     if absent_modules("autotune"):
-        return None, f"which parameters matter is found by scikit-learn: {how_to_install('autotune')}"
+        return None, f"finding the parameters that matter requires scikit-learn: {how_to_install('autotune')}"
     from sklearn.ensemble import ExtraTreesRegressor
     from sklearn.inspection import permutation_importance
 
@@ -83,6 +84,6 @@ def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _codes(values: list[object]) -> Floats:
-    """Positions among the sorted distinct values; text comes after numbers."""
+    """Each value's position among the sorted distinct values; text comes after numbers."""
     order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
     return np.array([order[value] for value in values], float)

@@ -2,12 +2,12 @@
 
 Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
 the process is the one that maximises the likelihood, in closed form. Length scales and noise are sampled, not maximised: each
-fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond, and a search that fits again
-and again sees all length scales that the results allow, not only the likeliest, which a few results would make look too
-certain. The prior for a length scale is about the range of a coordinate.
+fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond. Over many fits, a search tries
+all length scales that the results allow; a few results do not justify relying on the likeliest ones. The prior's median for a
+length scale is the range of a coordinate.
 
-Fits use double precision. Predictions use single precision, since a search ranks thousands of them, unless points that nearly
-coincide have weights so large that rounding would show.
+Fits use double precision. Predictions use single precision, since a search ranks thousands of them. The exception are points
+that nearly coincide and whose weights are so large that rounding errors would show.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rocm_perf_lab.autotune.triangular import cholesky, solve_lower
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Reals
 
-_LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; relative to the process's variance
+_LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # for coordinates within 0..1; relative to the process's variance
 _TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: median length, standard deviation of its logarithm
 _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
-_LEAST_VARIANCE = 1e-6  # what single-precision rounding leaves of zero
-_LARGEST_WEIGHTS = 2000.0  # of a mean, summed up: single precision then costs it up to 3e-4 of the values' standard deviation
+_LEAST_VARIANCE = 1e-6  # in single precision, a smaller variance is only a rounding error
+_LARGEST_WEIGHTS = 2000.0  # up to this sum of a mean's weights, single precision adds an error of at most 3e-4 standard deviations
 _ROOT_5 = 5**0.5
 _AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 
@@ -40,18 +40,18 @@ class _Fit:
     factor: Reals  # lower triangular
     weights: Reals
     variance: float
-    likelihood: float  # times the prior, as a logarithm without constants
+    likelihood: float  # logarithm of likelihood times prior, without constants
 
 
 class GaussianProcess:
-    """Call fit(), then predict(). Points are (count, dimensions), with each coordinate within 0..1."""
+    """Call fit(), then predict(). Points are an array (count, dimensions), with each coordinate within 0..1."""
 
     def __init__(self, dimensions: int, generator: np.random.Generator):
         self._generator = generator
         self._lengths, self._noise = np.full(dimensions, _TYPICAL_LENGTH), _START_NOISE
 
     def fit(self, points: Reals, values: Reals, steps: int) -> None:
-        """steps: number of steps of the walk over length scales and noise; with 0 they stay as they are."""
+        """steps: number of steps of the walk over length scales and noise; with 0, both stay as they are."""
         standard = self._take(points, values)
         fit = self._start(standard, self._lengths, self._noise)
         for _ in range(steps):
@@ -61,9 +61,10 @@ class GaussianProcess:
         self._fit, self._lengths, self._noise = fit, fit.lengths, fit.noise
 
     def fit_smooth(self, points: Reals, values: Reals) -> None:
-        """Fit with the typical length scale for all dimensions, whatever the results say; the walk stays where it is.
+        """Fit with the typical length scale for all dimensions, whatever the results are; the walk does not move.
 
-        If neighbours differ at random, likely length scales are so short that no trend is seen beyond the points that have run.
+        If neighbours differ at random, the likely length scales are so short that a model with them shows no trend beyond the
+        points that have run.
         """
         self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
 
@@ -75,7 +76,7 @@ class GaussianProcess:
         return reduced.T @ fit.weights.astype(precision) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
     def means(self, points: Reals) -> Reals:
-        """The means as predict() returns them, many times faster."""
+        """The means that predict() returns, but many times faster."""
         weights = self._weights_of_mean()
         precision = self._precision(weights)
         weights = weights.astype(precision)
@@ -84,21 +85,21 @@ class GaussianProcess:
         return np.concatenate([self._covariances(part, precision) @ weights for part in parts]) * self._scale + self._mean
 
     def errors(self) -> Reals:
-        """For each value, the difference between it and its leave-one-out prediction."""
+        """The difference between each value and its leave-one-out prediction."""
         inverse = solve_lower(self._fit.factor, np.eye(len(self._points)))
         precision = inverse.T @ inverse
         errors: Reals = precision @ (self._values - self._mean) / np.diag(precision)
         return errors
 
     def _weights_of_mean(self) -> Reals:
-        """The factors for the covariances with the fitted points."""
+        """One weight per fitted point: the mean at a point is the weighted sum of its covariances with the fitted points."""
         return solve_lower(self._fit.factor, self._fit.weights, transposed=True)
 
     def _precision(self, weights: Reals) -> type[np.floating[Any]]:
         return np.float32 if np.abs(weights).sum() < _LARGEST_WEIGHTS else np.float64
 
     def _covariances(self, points: Reals, precision: type[np.floating[Any]]) -> Reals:
-        """(points, fitted points)."""
+        """The covariances of `points` with the fitted points, as an array (points, fitted points)."""
         return _matern(*(some.astype(precision, copy=False) for some in (points, self._points, self._fit.lengths)))
 
     def _take(self, points: Reals, values: Reals) -> Reals:
@@ -108,7 +109,7 @@ class GaussianProcess:
         return (values - self._mean) / self._scale
 
     def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
-        """Fit with increasing noise if similar points differ so much that rounding errors dominate."""
+        """Fit, with increasing noise while the covariance is not positive definite because points nearly coincide."""
         while (fit := self._attempt(standard, lengths, noise)) is None:
             noise *= 10
             if noise > _LARGEST_NOISE:
@@ -116,7 +117,7 @@ class GaussianProcess:
         return fit
 
     def _step(self, fit: _Fit) -> tuple[Reals, float]:
-        """A step of the walk, which changes about half of the length scales."""
+        """A step of the walk, which changes the noise and about half of the length scales."""
         normal = self._generator.normal
         changed = self._generator.random(len(fit.lengths)) < 0.5
         lengths = fit.lengths * np.exp(normal(0, _STEP_LENGTH, len(changed)) * changed)
@@ -136,7 +137,7 @@ class GaussianProcess:
 
 
 def _matern(left: Reals, right: Reals, lengths: Reals) -> Reals:
-    """exp(-d) (1 + d + d^2 / 3), where d is the scaled distance times the root of 5. In place, to save memory traffic."""
+    """exp(-d) (1 + d + d^2 / 3), where d is the scaled distance times the root of 5; in place, to save memory traffic."""
     left, right = left * (_ROOT_5 / lengths), right * (_ROOT_5 / lengths)
     # |a - b|^2 = (a, |a|^2, 1) (-2 b, 1, |b|^2): one product instead of three passes
     left = np.column_stack([left, np.einsum("ij,ij->i", left, left), np.ones_like(left[:, 0])])

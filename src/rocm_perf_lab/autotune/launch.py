@@ -21,13 +21,13 @@ _MOST_LDS_BYTES = 65536  # per workgroup, if the family is unknown
 
 
 def most_lds_bytes(family: Family | None) -> int:
-    """The most LDS that a workgroup can have."""
+    """The largest amount of LDS that a workgroup can use."""
     return _MOST_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
 
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Expressions of a space file, None for those that it lacks. vgprs: per work-item, arch and accum together."""
+    """Expressions from a space file; None for those that it lacks. vgprs: per work-item, including accumulation VGPRs."""
 
     workgroup_size: Expression
     lds_bytes: Expression | None = None
@@ -38,14 +38,14 @@ class LaunchShape:
         return frozenset().union(*(expression.names for expression in given if expression))
 
     def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
-        """Whether the hardware can run the configuration. With family None (unknown), only limits common to all are checked."""
+        """Whether the hardware can run the configuration. If the family is None (unknown), only general limits are checked."""
         resources = self._resources(values)
         if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= most_lds_bytes(family):
             return False
         return family is None or family.occupancy(resources).resident_waves_per_cu > 0
 
     def occupancy(self, values: Mapping[str, object], family: Family) -> float:
-        """The occupancy of a configuration that can run, 0..1, from the space file; unspecified registers do not limit it."""
+        """The occupancy (0..1) of a configuration that can run; registers do not limit it if the space file lacks `vgprs`."""
         return family.occupancy(self._resources(values)).fraction
 
     def _resources(self, values: Mapping[str, object]) -> KernelResources:
@@ -64,7 +64,10 @@ def _whole(expression: Expression, values: Mapping[str, object]) -> int:
 
 
 def known_before(space_file: SpaceFile, target: str | None) -> tuple[Space, Callable[[Mapping[str, object]], float] | None]:
-    """(the configurations that the target can run, a function from values to theoretical occupancy or None if unknown).
+    """(the configurations that the target can run, a function from values to theoretical occupancy).
+
+    Without `launch` in the space file, these are all configurations, and the function is None. It is also None if the target's
+    family is not known.
 
     Raises SpaceError if no configuration can run.
     """
@@ -74,7 +77,7 @@ def known_before(space_file: SpaceFile, target: str | None) -> tuple[Space, Call
     family = family_of(target) if target else None
     space = space.restricted(Rule(launch.names(), lambda values: launch.can_run(values, family)))
     if space.is_empty():
-        raise SpaceError("no configuration can be launched, by `launch` of the space file", "correct its expressions")
+        raise SpaceError("no configuration can be launched, according to `launch` in the space file", "correct its expressions")
     if family is None:
         return space, None
     return space, lambda values: launch.occupancy(space_file.fixed | dict(values), family)

@@ -1,4 +1,4 @@
-"""The configurations among which a model-guided search chooses, as coordinates, and which of them are near each other."""
+"""The configurations from which a model-guided search chooses, as coordinates, and which of them are close to each other."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask, Reals
 
 _MOST = 30_000
-_FEATURES = 1.0  # extent of a feature; that of a parameter is 1
+_FEATURES = 1.0  # range of a feature's coordinate; a parameter's coordinate has a range of 1
 
 
 class Pool:
-    """All configurations of a space, or, for a large one, a sample that grows by neighbours. `rows` is (count, parameters).
+    """All configurations of a space or, if it is large, a sample and neighbours added to it. rows: array (count, parameters).
 
-    points: (count, parameters with more than one value, then features that are not the same everywhere). The former are
-    positions in the lists of values, scaled to 0..1, because a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
-    features: as in strategies.Options, scaled to 0.._FEATURES.
+    points: array (count, coordinates), with a coordinate for each parameter that has more than one value, and then for each
+    feature that varies. A parameter's coordinate is the position in its list of values, scaled to 0..1, because a list that
+    ascends unevenly (1, 2, 4, 8) does so on purpose. features: as in strategies.Options, scaled to 0.._FEATURES.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Pool:
         self._extend(rows)
 
     def add(self, configurations: Iterable[Configuration]) -> None:
-        """Add configurations; those that are already in the pool stay unchanged."""
+        """Add the configurations that are not in the pool yet."""
         new = [row for row in dict.fromkeys(configurations) if row not in self.at]
         if new:
             self._extend(np.array(new, np.int16))
@@ -59,7 +59,7 @@ class Pool:
         return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
 
     def near(self, position: int) -> tuple[Integers, Integers]:
-        """(the positions that differ in one parameter, those that differ in two)."""
+        """(positions of the configurations that differ from this one in one parameter, positions of those that differ in two)."""
         if position not in self._near:
             different = (self._compared != self._compared[position]).sum(axis=1)
             self._near[position] = ((different == 1).nonzero()[0], (different == 2).nonzero()[0])
@@ -76,7 +76,7 @@ class Pool:
         self._near: dict[int, tuple[Integers, Integers]] = {}
 
     def _described(self) -> Reals:
-        """The features of all rows, (count, features that vary)."""
+        """The scaled features of all rows, as an array (count, features that vary)."""
         if self._features is None:
             return np.empty((len(self.rows), 0))
         found = np.array([self._features(self._space.named(tuple(row))) for row in self.rows.tolist()])

@@ -1,4 +1,4 @@
-"""The result of a search as one file for browsers: the best, times by order of evaluation, effects of parameters, a table."""
+"""The result of a search as one HTML file: the best, times in the order of evaluation, effects of parameters, and a table."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def _importance_note(found: AutotuneDocument) -> str:
     if found.importance is None:
         return f"How much each parameter matters is not known: {found.reasons['importance']}."
     return (
-        "Shares: by how much worse trees predict the times if the parameter's values are shuffled. Bars: the median of the "
-        "configurations with the value, which the search did not choose evenly."
+        "Shares: how much worse decision trees predict the times if the parameter's values are shuffled. Bars: the median of "
+        "the configurations with the value; the search did not sample them evenly."
     )
 
 
 def _effects(found: AutotuneDocument, names: Sequence[str]) -> list[dict[str, Any]]:
-    """For each parameter, the most important first: the times of each of its values."""
+    """For each parameter, the most important first: the times with each of its values."""
     shares = found.importance or {}
     effects = [_effect(name, shares.get(name), found.evaluations) for name in names]
     return sorted((one for one in effects if len(one["values"]) > 1), key=lambda one: -one["share"])
@@ -109,7 +109,7 @@ def _effect(name: str, share: float | None, evaluations: Sequence[EvaluationSect
         for value in order
     ]
     return {
-        "title": name if share is None else f"{name}: {share:.0%} of what parameters explain",
+        "title": name if share is None else f"{name}: {share:.0%} of what the parameters explain",
         "share": share or 0.0,
         "most": max((one["median"] for one in values if one["median"]), default=1.0),
         "values": values,

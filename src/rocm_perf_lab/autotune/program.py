@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import SpaceError
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one configuration. build, check: None if there is no such step. environment: variables to set."""
+    """The command lines of one configuration. build, check: None if there is no such step. environment: variables to set."""
 
     command: list[str]
     build: list[str] | None
@@ -24,12 +24,12 @@ class Words:
 
 
 def for_target(target: str | None) -> dict[str, str]:
-    """Tells hipcc which GPU to build for if the template names none; it would otherwise build for a different one."""
+    """The variable that tells hipcc which GPU to build for if the template names none, since hipcc might choose another."""
     return {"HCC_AMDGPU_TARGET": target} if target else {}
 
 
 class TunedProgram:
-    """Raises SpaceError if templates and space do not match: a field that nothing fills, or a parameter that is not used."""
+    """Raises SpaceError if templates and space do not match: if nothing fills a field, or if a parameter is not used."""
 
     def __init__(self, space_file: SpaceFile, command: str, build: str | None = None, check: str | None = None):
         self._file = space_file
@@ -43,18 +43,18 @@ class TunedProgram:
         self._check_destinations()
 
     def texts(self) -> dict[str, str]:
-        """The templates by option, and where each parameter goes: the inputs, besides files, that results depend on."""
+        """The templates by option, and how each parameter is passed: everything but files that results depend on."""
         return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
 
     def named_files(self) -> Iterable[Path]:
-        """The files that the templates name: sources, scripts, the program itself if it is given by path."""
+        """The files that the templates name: sources, scripts, and the program itself if it is given by path."""
         for template in self._templates.values():
             for word in template.words:
                 if os.path.isfile(word):  # Path.is_file() raises for a word that is too long for a file name.
                     yield Path(word)
 
     def expect_programs(self) -> None:
-        """Raises MissingInputError for a program that cannot be executed; programs that the build may make are not checked."""
+        """Raises MissingInputError for a program that cannot be executed. Programs that the build may make are not checked."""
         first = self._templates.get("--build-template")
         for template in [first] if first else self._templates.values():
             if "{" not in template.words[0]:

@@ -17,14 +17,14 @@ from typing import Any, TypeGuard
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
-_LONGEST = 1e100  # Anything larger is not a time, and its mean would be infinite.
+_LONGEST = 1e100  # Anything larger is not a time, and a mean of such numbers would be infinite.
 _Row = tuple[dict[str, Any], float | None]  # values by name, and the time
 MODELLED, MEASURED = "modelled", "measured"  # the values of metadata.timing in our own T4 files
 
 
 @dataclass(frozen=True)
 class Recording:
-    """times: by configuration, None for one that failed; in the file's unit. is_modelled: whether the file says so."""
+    """times: by configuration, in the file's unit; None if it failed. is_modelled: whether the file marks times as modelled."""
 
     name: str
     space: Space
@@ -39,10 +39,10 @@ def read_recording(path: Path) -> Recording:
         document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     except OSError as error:
         if isinstance(error, gzip.BadGzipFile):
-            raise TraceError(f"{path} is damaged ({error})", "name a whole Kernel Tuner cache or T4 file") from error
+            raise TraceError(f"{path} is damaged ({error})", "name a complete Kernel Tuner cache or T4 file") from error
         raise MissingInputError(f"{path} cannot be read ({error.strerror})", "name a Kernel Tuner cache or T4 file") from error
     except (ValueError, EOFError, zlib.error, RecursionError) as error:
-        raise TraceError(f"{path} is not JSON ({error})", "name a whole Kernel Tuner cache or T4 file") from error
+        raise TraceError(f"{path} is not JSON ({error})", "name a complete Kernel Tuner cache or T4 file") from error
     try:
         rows = list(_t4(document) if "results" in document else _t1(document))
         _expect_configurations(rows)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class TuningResult:
     """total: the number of valid configurations, None if they were not counted. model: Strategy.model().
 
-    unlaunchable: how many fulfil the constraints but cannot be launched, which `total` excludes; None if not counted.
-    profile: that of the best configuration, as summarised by best_profile(); None if none was requested.
+    unlaunchable: how many satisfy the constraints but cannot be launched, which `total` excludes; None if not counted.
+    profile: the best configuration's, as summarised by best_profile(); None if not requested.
     """
 
     strategy: str
@@ -37,7 +37,7 @@ class TuningResult:
 
 
 def document(result: TuningResult) -> AutotuneDocument:
-    """Times in ms. Missing values are null and explained in `reasons`."""
+    """The result as a document. Times are in ms. Missing values are null and explained in `reasons`."""
     best = best_of(result.evaluated)
     reasons = {}
     if result.total is None:
@@ -57,7 +57,7 @@ def document(result: TuningResult) -> AutotuneDocument:
     if result.unlaunchable is None:
         reasons["unlaunchable"] = "not counted"
     if not result.model:
-        reasons["model"] = f"the strategy {result.strategy} has none, or had no data to fit one"
+        reasons["model"] = f"the strategy {result.strategy} has no model, or had no data to fit one"
     return AutotuneDocument(
         strategy=result.strategy,
         seed=result.seed,

@@ -1,8 +1,9 @@
 """How much better a search is than random search: P_t = (F_t - S_rand(t)) / (S_opt - S_rand(t)).
 
-F_t is the best time after t evaluations, S_rand(t) its exact expectation for random search without repetition, S_opt the
-space's best. 0 is random search, 1 is the optimum from the first evaluation on. Methodology: Willemsen et al., "A methodology
-for comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
+F_t is the best time after t evaluations, S_rand(t) its exact expectation in a random search without repetition, and S_opt the
+space's best time. A score of 0 is as good as random search, and 1 means that the first evaluation found the optimum.
+Methodology: Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning", Future Generation Computer
+Systems 159 (2024).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Scale:
-    """The scale of one recorded space. A failed configuration counts as one that takes as long as the slowest.
+    """The scale for one recorded space. A failed configuration counts as if it took as long as the slowest.
 
     cutoff: how much of the way from the median to the optimum random search is expected to cover within the budget.
     """
@@ -44,10 +45,10 @@ class Scale:
         return np.array(expected)
 
     def score(self, trace: Sequence[float | None]) -> float:
-        """P averaged over all evaluations of the budget. A search that stops early keeps its best."""
+        """P averaged over all evaluations of the budget. A search that stops early keeps its best time until the end."""
         times = np.array([self.worst if time is None else time for time in trace[: self.budget]])
         found = np.minimum.accumulate(times)
         found = np.append(found, np.full(self.budget - len(found), found[-1]))
         left = self.best - self.expected
-        # If random search itself is at the optimum, nothing can be gained.
+        # Where random search itself has reached the optimum, nothing can be gained, and P counts as 0.
         return float(np.mean(np.divide(found - self.expected, left, out=np.zeros_like(left), where=left < 0)))

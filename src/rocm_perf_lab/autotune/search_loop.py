@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """values: by name. reused: whether the outcome came from the cache."""
+    """values: by parameter name. reused: whether the outcome came from the cache."""
 
     values: dict[str, object]
     outcome: EvaluationOutcome
@@ -42,10 +42,11 @@ def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
 @dataclass
 class SearchLoop:
     """evaluate(values, worker) runs one configuration. budget: the number of evaluations, including reused ones. seconds: a
-    time limit instead.
+    time limit, if there is one.
 
-    Results do not depend on the number of workers: a batch is completed before the strategy is asked again, and the strategy
-    receives results in batch order. asynchronous: it receives each result at once, and no worker waits for another.
+    Results do not depend on the number of workers: a batch is completed before the strategy is asked for the next, and the
+    strategy receives results in batch order. If the loop is asynchronous, the strategy receives each result immediately, and no
+    worker waits for another.
     """
 
     space: Space
@@ -84,7 +85,7 @@ class SearchLoop:
             raise
 
     def _run_in_threads(self) -> None:
-        """Interrupts act only where this thread checks for them: one raised while the pool holds a lock might leave it held."""
+        """Interrupts act only where this thread checks for them: while the pool holds a lock, an interrupt might leave it held."""
         with DeferredInterrupts() as interrupts:
             pool = ThreadPoolExecutor(self.workers)
             try:
@@ -133,7 +134,9 @@ class SearchLoop:
         self.heard(one, len(self._done))
 
     def _one(self, configuration: Configuration) -> Evaluated | None:
-        """None if the time is up. A worker's result is cached before anything waits for another worker."""
+        """The result of one configuration; None if the time is up. A new result is cached before anything waits for another
+        worker, unless it is LOST.
+        """
         if self._end is not None and time.monotonic() > self._end:
             return None
         values = self.space.named(configuration)
@@ -151,7 +154,7 @@ class SearchLoop:
 
 
 def _wait(futures: Collection[Future[_Result]], interrupts: DeferredInterrupts) -> set[Future[_Result]]:
-    """The futures that are done, at least one."""
+    """Wait until at least one future is done, and return all that are."""
     while True:
         interrupts.check()
         if done := wait(futures, _LOOK_SECONDS, FIRST_COMPLETED).done:

@@ -7,7 +7,7 @@ from rocm_perf_lab.autotune.strategies import Options, Strategy, create
 
 
 def simulate(recording: Recording, name: str, seed: int, options: Options) -> tuple[list[float | None], Strategy]:
-    """(the times in the order of evaluation, the strategy with what it has learnt)."""
+    """(the times in the order of evaluation, the strategy after it has learnt from them)."""
     strategy = create(name, recording.space, seed, options)
     trace: list[float | None] = []
     while len(trace) < options.budget and (batch := strategy.propose()):

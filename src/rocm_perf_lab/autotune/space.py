@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 Configuration = tuple[int, ...]
 MOST_LISTED = 10_000_000
 
-_PATIENCE = 200  # draws per wanted configuration before the space is listed instead
+_PATIENCE = 200  # random draws per requested configuration; after these, the space is listed instead
 _LEAST_DRAWS = 2000
 
 
 @dataclass(frozen=True)
 class Rule:
-    """holds(values by name): needs no parameters other than `names`."""
+    """holds() receives the values by name, and uses no parameters other than `names`."""
 
     names: frozenset[str]
     holds: Callable[[Mapping[str, object]], bool]
 
 
 class Space:
-    """values: the choices by parameter. fixed: further values that rules may name. members: if given, the only valid ones."""
+    """values: the choices by parameter. fixed: other values that rules may use. members: the only valid configurations, if given."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Space:
             self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
 
     def restricted(self, rule: Rule) -> Space:
-        """The part of this space that also fulfils `rule`."""
+        """The part of this space that also satisfies `rule`."""
         values, rules, fixed, members = self._given
         return Space(values, (*rules, rule), fixed, members)
 
@@ -92,7 +92,7 @@ class Space:
 
     @cached_property
     def listed(self) -> Integers | None:
-        """All valid configurations, (count, parameters) of int16; None if there are more than MOST_LISTED."""
+        """All valid configurations, as an int16 array (count, parameters); None if there are more than MOST_LISTED."""
         rows, blocks = [], []
         for number, configuration in enumerate(self, start=1):
             if number > MOST_LISTED:
@@ -107,7 +107,7 @@ class Space:
     def sample(
         self, generator: np.random.Generator, count: int, exclude: Collection[Configuration] = frozenset()
     ) -> list[Configuration]:
-        """Up to `count` different valid configurations outside `exclude`, all equally likely."""
+        """Up to `count` different valid configurations that are not in `exclude`, all equally likely."""
         found: dict[Configuration, None] = {}
         draws = _PATIENCE * count + _LEAST_DRAWS
         while len(found) < count and draws > 0:
@@ -123,14 +123,14 @@ class Space:
         return list(found)
 
     def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
-        """(configurations, whether these are all): all valid ones, or a sample of `most` if there are more."""
+        """(all valid configurations or, if there are more than `most`, a sample of that size; whether these are all)."""
         if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
             return self.listed, True
         sampled = self.sample(generator, most)
         return np.array(sampled, np.int16).reshape(-1, len(self.names)), len(sampled) < most
 
     def neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
-        """Valid configurations that differ in one parameter."""
+        """Valid configurations that differ from this one in exactly one parameter."""
         for place, size in enumerate(self.sizes):
             for at in range(size):
                 other = (*configuration[:place], at, *configuration[place + 1 :])

@@ -1,4 +1,4 @@
-"""Reads the space file: JSON, checked against a schema, and turned into a Space."""
+"""Reads a space file, which is JSON, checks it against a schema, and turns it into a Space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HINT = "docs/reference/autotune.md describes space files"
 
 
 class TunableParameter(BaseModel):
-    """values: the choices. type: what each must be. default: the one that results are compared with. to: how it is passed."""
+    """values: the choices. type: their type. default: its value in the configuration that the best is compared with. to: how it is passed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     values: list[Value] = Field(min_length=1, max_length=32_000)
@@ -51,7 +51,7 @@ def _expect_words(values: Iterable[Value]) -> None:
 
 
 class LaunchDocument(BaseModel):
-    """Expressions: threads of a workgroup, its bytes of LDS, registers of a work-item."""
+    """Expressions for a workgroup's threads and bytes of LDS, and for a work-item's registers."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     workgroup_size: str
@@ -60,7 +60,7 @@ class LaunchDocument(BaseModel):
 
 
 class SpaceDocument(BaseModel):
-    """parameters: name -> values, or name -> Parameter. fixed: name -> the one value. constraints: expressions."""
+    """parameters: name -> values, or name -> TunableParameter. fixed: name -> its only value. constraints: expressions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     parameters: dict[str, list[Value] | TunableParameter] = Field(min_length=1)
@@ -81,7 +81,7 @@ class SpaceDocument(BaseModel):
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """defaults: None unless every parameter has one. destinations: those of the parameters; fixed values are arguments."""
+    """defaults: None unless every parameter has a default. destinations: how parameters are passed; fixed values are arguments."""
 
     space: Space
     fixed: dict[str, Value]
@@ -144,9 +144,9 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _first(error: ValidationError) -> str:
-    """The first complaint, except those about a form of the value that the user did not intend."""
+    """The first complaint, ignoring those about a form of the value that the user did not intend."""
     complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
-    # pydantic names one of several forms in brackets.
+    # If a value may have several forms, pydantic adds the form's name to the location, in brackets for some types.
     where = ".".join(part for part in map(str, complaints[0]["loc"]) if part != "Parameter" and "[" not in part)
     what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
     return f"{where}: {what}" if where else what

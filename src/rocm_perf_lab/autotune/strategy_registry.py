@@ -1,6 +1,6 @@
 """The search strategies by name, with the options of each. To add one, add a file in strategies/ and a line below.
 
-Does not import NumPy, because the command line needs this module before it knows what to do.
+This module does not import NumPy, because the command line needs it to build its options, before anything runs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StrategyOption:
-    """A numeric option of one strategy. least: exclusive if above_least is set. most: None for no limit."""
+    """A numeric option of one strategy. least: lower limit, itself not allowed if above_least is set. most: None for no limit."""
 
     name: str
     default: float
@@ -26,7 +26,7 @@ class StrategyOption:
 
 @dataclass(frozen=True)
 class RegisteredStrategy:
-    """module: its name in the package strategies. name: the class. extra: the one that it needs; see rocm_perf_lab.extras."""
+    """module: its name in the package strategies. name: the class. extra: the extra it requires; see rocm_perf_lab.extras."""
 
     module: str
     name: str
@@ -43,7 +43,7 @@ STRATEGIES = {
             StrategyOption(
                 "seed_fraction",
                 0.2,
-                "Share of the budget (with a time: of the space) for the first sample, at least 10 evaluations.",
+                "Share of the budget (of the space, if the budget is a time) for the first sample, at least 10 evaluations.",
                 least=0,
                 most=1,
                 above_least=True,
@@ -62,5 +62,5 @@ STRATEGIES = {
 
 
 def defaults(strategy: str) -> dict[str, float]:
-    """Option -> default, for the strategy's own options."""
+    """The strategy's own options: option -> default."""
     return {option.name: option.default for option in STRATEGIES[strategy].options}

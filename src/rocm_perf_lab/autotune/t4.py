@@ -12,7 +12,7 @@ _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG
 
 
 def t4(result: TuningResult) -> dict[str, object]:
-    """Open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
+    """The results in version 1.0.0 of the format (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
     now = datetime.now(timezone.utc).isoformat()
     timing = MODELLED if any(one.outcome.modelled for one in result.evaluated) else MEASURED
     return {

@@ -1,4 +1,4 @@
-"""The result of a search, as lines of text for people."""
+"""The result of a search as human-readable lines."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 
 
 class Template:
-    """words, fields: those of the template as given. Raises SpaceError if the template is empty or has unbalanced quotes."""
+    """words, fields: what the unfilled template contains. Raises SpaceError if it is empty or has unbalanced quotes."""
 
     def __init__(self, option: str, text: str):
         self.option, self.text = option, text
@@ -44,7 +44,7 @@ class Template:
 
 
 def text_of(value: object) -> str:
-    """The value as a program reads it: true and false are 1 and 0."""
+    """The value as a program reads it: true and false become 1 and 0."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 

@@ -1,7 +1,7 @@
-"""Cholesky factors and triangular systems: LAPACK through scipy if that is installed, else through NumPy.
+"""Cholesky factors and triangular systems: LAPACK through SciPy if that is installed, otherwise NumPy.
 
-NumPy has no triangular solver, and a general one takes several times as long. The results differ only by rounding, which can
-nevertheless make two searches diverge.
+NumPy has no triangular solver, and its general one takes several times as long. The results differ only by rounding, but even
+that can make two searches diverge.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Reals
 
-try:  # a tenth of a fit's time is saved by leaving out scipy's checks
+try:  # calling LAPACK directly skips SciPy's checks, which saves a tenth of a fit's time
     from scipy.linalg.lapack import dpotrf, dtrtrs, strtrs
 except ImportError:
     dpotrf = None
@@ -22,7 +22,7 @@ except ImportError:
 def cholesky(matrix: Reals) -> Reals | None:
     """The lower triangular factor of a symmetric matrix, which is overwritten; None if it is not positive definite."""
     if dpotrf is not None:
-        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: symmetric, and in LAPACK's order
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # the transpose is the same matrix, in LAPACK's order
         return None if failed else factor
     try:
         return np.linalg.cholesky(matrix)
@@ -31,7 +31,7 @@ def cholesky(matrix: Reals) -> Reals | None:
 
 
 def solve_lower(factor: Reals, right: Reals, transposed: bool = False) -> Reals:
-    """x in factor x = right, or in the transposed system, in the precision of `factor`, whose upper triangle is not read."""
+    """Solve factor x = right, or the transposed system, for x in the precision of `factor`, whose upper triangle is not read."""
     if dpotrf is not None:
         solve = strtrs if factor.dtype == np.float32 else dtrtrs
         solved: Reals = solve(factor, right, lower=1, trans=int(transposed))[0]

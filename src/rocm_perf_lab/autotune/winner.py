@@ -20,9 +20,9 @@ def best_profile(
     program: TunedProgram, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
 ) -> BestProfile:  # fmt: skip
-    """Profile the best configuration. The run directory is complete or absent.
+    """Profile the best configuration. The run directory is either complete or absent.
 
-    Raises what profiling raises, and NothingRanError if the build now fails.
+    Raises whatever profiling raises, and NothingRanError if the build now fails.
     """
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile as profile_program
@@ -32,7 +32,7 @@ def best_profile(
         if words.build:
             _build(words.build, for_target(target) | os.environ | words.environment, timeout)
         command = words.command
-        if words.environment:  # recorded by the profile as part of the command
+        if words.environment:  # so that the profile records them, as part of the command
             command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
         request = ProfileRequest(words=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)
@@ -51,4 +51,4 @@ def _build(words: list[str], environment: dict[str, str], timeout: float | None)
     try:
         execute(resolve(words), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
     except RocmPerfError as error:
-        raise NothingRanError(f"{error.what} when the best was built again", "see its messages above") from error
+        raise NothingRanError(f"{error.what} when the best was rebuilt", "see its messages above") from error

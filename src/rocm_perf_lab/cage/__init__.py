@@ -1,4 +1,4 @@
-"""The cage, in which untrusted code (builds of candidates, their programs, their kernels) runs without being able to do any
+"""The cage, in which untrusted code (builds of candidates, their programs and their kernels) runs without being able to do
 harm.
 
 docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.

@@ -10,7 +10,7 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
-    """`path` itself, or, if it is or contains a home folder (or is a system folder), those of its entries that may be seen.
+    """`path` itself or, if it is a system folder, or is or contains a home folder, those of its entries that may be shown.
 
     Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
     their targets, which may be hidden, are not examined.
@@ -35,7 +35,7 @@ def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
 
 
 def home_folders() -> frozenset[Path]:
-    """The home folders of this user, under every name, and those of the people in the machine's user database."""
+    """The home folders of this user and of the people in /etc/passwd, under their given and their real names."""
     found = {Path("/root"), Path(os.path.expanduser("~"))}
     fields = [line.split(":") for line in _users()]
     found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class CageLimits:
     """Limits for the command and all its processes together.
 
-    seconds: wall time. memory_bytes: memory in use, including shared and in-memory files; reserved memory does not count.
-    processes: includes threads. file_bytes: size of the largest file. disk_bytes, files: growth of the writable folders, in
-    bytes and in number of files and folders.
+    seconds: wall time. memory_bytes: memory in use, including shared memory and files in memory, but not memory that is only
+    reserved. processes: includes threads. file_bytes: size of the largest file. disk_bytes, files: growth of the writable
+    folders, in bytes and in number of files and folders.
     """
 
     seconds: float = 300.0

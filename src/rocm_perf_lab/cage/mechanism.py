@@ -1,4 +1,4 @@
-"""Finds the means of building cages on this machine: bubblewrap, or our own use of namespaces."""
+"""Finds a way to build cages on this machine: bubblewrap, or our own code that creates namespaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _PROBE_SECONDS = 20
 class Mechanism:
     """A way to build cages.
 
-    kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer in memory.
+    kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a layer in memory can receive the
+    writes to a folder.
     """
 
     kind: str
@@ -63,7 +64,7 @@ def _candidates() -> Iterator[Mechanism]:
 
 
 def on(mechanism: Mechanism, folder: Path) -> Mechanism:
-    """The mechanism, without a layer over `folder` if its file system does not support one (such as some that ignore case)."""
+    """The mechanism, without a layer over `folder` if its file system cannot have one (such as some that ignore case)."""
     layered = mechanism.overlays and is_open(Path(os.path.realpath(folder)))
     if layered and not _takes_layer(mechanism, os.stat(folder).st_dev, str(folder)):
         return replace(mechanism, overlays=False)

@@ -1,4 +1,4 @@
-"""The file system that a caged command sees, as options of bubblewrap.
+"""The file system that a caged command sees, as bubblewrap options.
 
 Later options cover earlier ones, so a folder comes before its contents.
 """
@@ -60,7 +60,7 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits,
 def _device_of(path: Path, source: Path) -> int | None:
     """The device that must be mounted for `path` to exist: for a symbolic link, the device of the link, not of its target.
 
-    None if the path is gone: other programs may remove an entry of an open folder, such as /tmp, after it was listed.
+    None if the path is gone: other programs may remove an entry, for example of /tmp, after it was listed.
     """
     try:
         return os.lstat(path if os.path.islink(path) else source).st_dev
@@ -70,7 +70,7 @@ def _device_of(path: Path, source: Path) -> int | None:
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
     """Show a link as the link itself, since a mount would show its target, which may be hidden. places: all locations where
-    something is shown; nothing can be shown below a link's name.
+    something is shown; nothing can be shown below a link.
     """
     if not os.path.islink(source):
         return ["--ro-bind-try", str(source), str(path)]
@@ -120,9 +120,8 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """Pairs (path inside, path shown there), each under the given name and under its real name; without home folders, and
-    without paths in the system's own folders, which are shown anyway. A source's hundreds of system headers are among the paths
-    of every cage.
+    """Pairs (path inside, path shown there), under the given and the real names. Home folders are omitted, and so are paths in
+    system folders, which are shown anyway: a source includes hundreds of system headers, and all of them are among the paths.
     """
     homes = home_folders()
     for path in dict.fromkeys(map(os.path.abspath, paths)):
@@ -142,8 +141,8 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
-    """Whether the path is shown by one of the folders or is part of the system. device: its device; a layer shows no other
-    device.
+    """Whether the path is already shown, as part of one of the folders or of the system. device: the path's device, since a
+    folder's layer does not show other devices that are mounted in it.
     """
     return _is_of_system(str(path)) or any(
         path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders

@@ -34,7 +34,7 @@ def _of_rocm() -> Iterator[Path]:
 
 
 def installation(program: str, folder: Path) -> Iterator[Path]:
-    """The program's own folder, and if that is a bin/, the folders that belong to it."""
+    """The program, its folder and, if that is a bin/, the other folders of the same installation."""
     found = shutil.which(os.path.join(folder, program) if os.sep in program else program)
     for path in dict.fromkeys((found, os.path.realpath(found))) if found else ():
         beside = Path(path).parent

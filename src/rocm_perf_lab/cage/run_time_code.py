@@ -12,10 +12,10 @@ _MOST_ENTRIES, _MOST_BYTES = 64, 1 << 20  # each of HIP's own kernels takes less
 
 
 def copy_of_cache(folder: Path) -> dict[str, str]:
-    """Make the folder, copy the newest small entries of the user's cache to it, and return the variable that names it to HIP.
+    """Make the folder, copy the newest small entries of the user's cache to it, and return the variable that points HIP to it.
 
-    Each process that launches a kernel needs HIP's own kernels for copies: compiling them takes a quarter of a second. It is a
-    copy, because nothing that a program in the cage writes there may reach any other program.
+    Each process that launches a kernel needs HIP's own kernels for copies, and compiling them takes a quarter of a second. The
+    folder is a copy because nothing that a program in the cage writes there may reach any other program.
     """
     folder.mkdir(exist_ok=True)
     for entry in _newest_entries(_folder_of_user(os.environ)):
@@ -24,7 +24,7 @@ def copy_of_cache(folder: Path) -> dict[str, str]:
 
 
 def _copy(entry: Path, copy: Path) -> None:
-    """Copy the whole entry or nothing: without it, HIP compiles again."""
+    """Copy the whole entry or nothing: HIP recompiles code that has no entry."""
     try:
         shutil.copyfile(entry, copy)
     except OSError:  # another program has just removed it, it may not be read, or the disk is full
@@ -41,7 +41,7 @@ def _newest_entries(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             files = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries if _is_entry(entry)]
-    except OSError:  # no cache, or another program has just removed an entry: HIP compiles again
+    except OSError:  # no cache, or another program has just removed an entry: HIP recompiles the code
         return []
     return [Path(path) for _, size, path in sorted(files, reverse=True) if size <= _MOST_BYTES][:_MOST_ENTRIES]
 

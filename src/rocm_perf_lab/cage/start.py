@@ -35,9 +35,9 @@ REMEDY = (
 def within(command: Sequence[str], folder: Path, view: View = View(), limits: CageLimits = CageLimits()) -> list[str]:
     """The command line that runs `command` in `folder` in the cage; it must be started by this process or a descendant.
 
-    The environment is passed on as far as the view allows; descriptors beyond standard error are not. It ends with the
-    command's status, or by the signal that ended the command; at a limit, by SIGKILL, with a line on standard error that names
-    the limit. Raises NoCageError if there is no cage.
+    Environment variables are passed on if the view allows them; descriptors beyond standard error are not passed on. The
+    launcher ends with the command's status, or by the signal that ended the command; at a limit, it names the limit in a line
+    on standard error and ends by SIGKILL. Raises NoCageError if there is no cage.
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
@@ -45,8 +45,8 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Ca
 
 
 def in_words(view: View) -> str:
-    """The mechanism that confines commands with this view, in words, for evidence."""
-    return "none, as asked for" if view.trusted else str(mechanisms.kind())
+    """The mechanism that confines commands with this view, in words, for the gate's evidence."""
+    return "none, as requested" if view.trusted else str(mechanisms.kind())
 
 
 def expect() -> Mechanism:
@@ -124,7 +124,7 @@ def run(
 
 
 def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
-    """Check the launcher's report: it is missing only if a signal ended the launcher itself."""
+    """Raise NoCageError if the launcher reports a failure, or reports nothing although no signal ended it."""
     if report == b"failed" or (not report and status >= 0 and not view.trusted):
         last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)

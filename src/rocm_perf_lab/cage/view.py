@@ -11,9 +11,9 @@ class View:
     """What is visible in the cage.
 
     readable, writable: files and folders; writes persist only in the writable ones. replaced: (path inside, file shown there
-    instead), read-only. gpu: whether the GPU's device files are present. traces: a writable folder in which the tracer's notes
-    are converted to databases when the command has ended. keep_env: names of variables to keep in addition to the usual ones.
-    trusted: no cage at all, at the user's request.
+    instead), read-only. gpu: whether the GPU's device files are present. traces: a writable folder in which the tracer's spool
+    files are converted to databases when the command has ended. keep_env: names of variables to keep in addition to the usual
+    ones. trusted: no cage at all, at the user's request.
     """
 
     readable: tuple[Path, ...] = ()

@@ -1,1 +1,1 @@
-"""Builds two revisions of a git repository, profiles the same programs in both, and judges what changed."""
+"""Builds two revisions of a git repository, profiles the same programs of both, and compares the results."""

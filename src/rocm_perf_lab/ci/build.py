@@ -16,9 +16,9 @@ _TAIL_BYTES, _TAIL_LINES = 1 << 14, 20
 
 
 def build(commands: Sequence[str], folder: Path, log: Path, note: Callable[[str], None]) -> None:
-    """Run the commands in `folder`, without a shell; what they print goes to `log`.
+    """Run the commands in `folder`, without a shell; their output goes to `log`.
 
-    Raises BuildFailedError, once the end of the log has been passed to `note`, or MissingInputError.
+    Raises BuildFailedError, after passing the end of the log to `note`, or MissingInputError.
     """
     with log.open("wb") as output, working_in(folder):
         for command in commands:

@@ -22,7 +22,7 @@ from rocm_perf_lab.profiling.run_name import SUFFIX
 from rocm_perf_lab.profiling.session import profile
 
 Note = Callable[[str], None]
-_MARK = "CACHEDIR.TAG"  # by which an output folder is recognised; backup programs leave such folders out
+_MARK = "CACHEDIR.TAG"  # identifies an output folder; backup programs skip folders that contain this file
 _MARK_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of rocm-perf ci\n"
 _SOURCE = "source"  # both revisions are built in the same place, so that paths in their code do not differ
 
@@ -63,14 +63,14 @@ def _base(repository: Repository, base: Revision, head: Revision, note: Note) ->
     """The commit at which head branched off base: head is not responsible for later changes on base."""
     found = repository.merge_base(base, head)
     if found is None:
-        note(f"{base.asked} and {head.asked} share no commit in this checkout: compared with {base.short} itself")
+        note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")
         return base
     return Revision(base.asked, found.commit, found.subject)
 
 
 @contextlib.contextmanager
 def _output_folder(path: Path) -> Iterator[Path]:
-    """Raises OutputError if the folder contains something else, or cannot be written."""
+    """The emptied output folder. Raises OutputError if it contains something else, or cannot be written."""
     try:
         if path.is_dir() and any(path.iterdir()) and not (path / _MARK).is_file():
             raise OutputError(

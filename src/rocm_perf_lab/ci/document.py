@@ -13,9 +13,9 @@ from rocm_perf_lab.json_model import JsonModel, Text
 class RevisionSection(JsonModel):
     """A revision that was built."""
 
-    asked: Text = Field(description="as it was named")
-    commit: str = Field(description="its hash; for the base, that of the commit at which the head left it")
-    subject: Text = Field(description="first line of its message")
+    asked: Text = Field(description="the revision, as the user named it")
+    commit: str = Field(description="commit hash; for the base, of the commit at which the head branched off")
+    subject: Text = Field(description="first line of the commit message")
 
 
 class ProgramSection(JsonModel):

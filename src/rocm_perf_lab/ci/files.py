@@ -1,4 +1,4 @@
-"""The files that `rocm-perf ci` leaves for other programs."""
+"""The files that `rocm-perf ci` writes for other programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JSON, MARKDOWN, JUNIT = "ci.json", "summary.md", "junit.xml"
 
 
 def write_files(document: CiDocument, folder: Path) -> None:
-    """Raises OutputError."""
+    """Write the files of a check. Raises OutputError."""
     contents = {JSON: json_text(document) + "\n", MARKDOWN: to_markdown(document), JUNIT: to_junit(document)}
     for name, text in contents.items():
         try:

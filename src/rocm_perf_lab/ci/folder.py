@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def working_in(folder: Path) -> Iterator[None]:
-    """Programs that are started find their files relative to `folder`. For commands with one thread."""
+    """Make `folder` the current folder, also for programs that are started meanwhile. For single-threaded commands only."""
     before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.chdir(folder)

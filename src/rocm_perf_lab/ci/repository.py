@@ -1,4 +1,4 @@
-"""The git repository: names of revisions, and a folder with the files of one."""
+"""The git repository: its revisions by name, and work trees with their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHORT = 12  # digits of a commit
 
 @dataclass(frozen=True)
 class Revision:
-    """asked: as the user named it. commit: its full hash. subject: the first line of its message."""
+    """asked: the name that the user gave. commit: the full hash. subject: the first line of the commit message."""
 
     asked: str
     commit: str
@@ -82,7 +82,7 @@ class Repository:
     def _expect(self, folder: Path, done: subprocess.CompletedProcess[str]) -> None:
         if done.returncode:
             raise OutputError(
-                f"git cannot make a work tree in {folder} ({_said(done)})", "run the command that it names by hand"
+                f"git cannot make a work tree in {folder} ({_said(done)})", "correct what git reports, then try again"
             )
 
 

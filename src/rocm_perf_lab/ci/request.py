@@ -1,4 +1,4 @@
-"""What to build and to profile."""
+"""What to build and profile."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(\S.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class CiProgram:
-    """name: that of its results. command: the program, relative to the top of the checkout, and its arguments."""
+    """name: used for its results. command: the program, relative to the top of the checkout, and its arguments."""
 
     name: str
     command: str
 
     @classmethod
     def of(cls, text: str) -> CiProgram:
-        """'NAME=COMMAND', or a command whose program has the name. Raises UsageError."""
+        """Parse 'NAME=COMMAND', or a command that is named after its program. Raises UsageError."""
         if named := _NAMED.fullmatch(text.strip()):
             return cls(*named.groups())
         words = text.split()
@@ -63,6 +63,6 @@ def _expect_words(command: str) -> None:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"`{command}` is not a command ({error})", "close the quotation") from error
+        raise UsageError(f"`{command}` is not a command ({error})", "balance its quotes") from error
     if not words:
         raise UsageError("a command is empty", "name a program, or leave the option out")

@@ -21,7 +21,7 @@ from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is a few thousand
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an output file, wherever they appear
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # always errors of an output file, wherever they are raised
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
@@ -99,11 +99,11 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line of this process and exit with a documented code."""
+    """Run the command line of this process and exit with a documented exit code."""
     gc.set_threshold(_GARBAGE_THRESHOLD)
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr accepts them already
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr already accepts them
     debian_root_entry.enter_if_needed(sys.argv[1:])
     signals.end_on_signals()
     code = _run(sys.argv[1:])
@@ -170,11 +170,11 @@ def _usage_error(error: click.UsageError) -> UsageError:
             what = f"No such option {error.option_name!r}"
     for theirs, ours in _NOT_A_NUMBER.items():
         what = what.replace(theirs, ours)
-    return UsageError(what, f"`{_command(context)} --help` lists what it takes")
+    return UsageError(what, f"`{_command(context)} --help` lists what it accepts")
 
 
 def _command(context: click.Context | None) -> str:
-    """As the user types it: "rocm-perf replay full-vm"."""
+    """The command as the user types it: "rocm-perf replay full-vm"."""
     if context is None or context.parent is None:
         return "rocm-perf"
     return f"{_command(context.parent)} {context.info_name}"
@@ -206,4 +206,4 @@ def _open_what_is_closed() -> None:
             os.dup2(opened := os.open(os.devnull, os.O_RDWR), descriptor)
             if opened != descriptor:
                 os.close(opened)
-            setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - as long as the process
+            setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - open while the process runs

@@ -22,7 +22,7 @@ from rocm_perf_lab.errors import MissingInputError, UsageError
 
 
 class _Speedup(ParamType[tuple[str, float]]):
-    """'REGEX=2' -> ('REGEX', 2.0); the last '=' counts."""
+    """'REGEX=2' -> ('REGEX', 2.0), split at the last '='."""
 
     name = "speedup"
 
@@ -40,13 +40,13 @@ class _Speedup(ParamType[tuple[str, float]]):
 @window_option
 @click.option(
     "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
-    help="Predict the GPU's span if the kernels that match REGEX were FACTOR times faster, e.g. softmax=2. Repeatable; each "
-    "prediction is made by itself.",
+    help="Predict the GPU's span if the kernels that match REGEX were FACTOR times faster, e.g. softmax=2. Repeatable; the "
+    "predictions are independent.",
 )  # fmt: skip
 @click.option(
     "--thread-trace", type=click.Path(path_type=Path), metavar="DIR",
-    help="Output folder of `rocprofv3 --att`, from a run of the same program: adds the thread trace to its kernel. For one "
-    "rank.",
+    help="Output folder of `rocprofv3 --att`, from a run of the same program: adds the thread trace to its kernel. For a "
+    "single rank only.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @verbose_option
@@ -84,11 +84,11 @@ def command(
     memory_bandwidth_gbps: float | None,
     ceilings: Path | None,
 ) -> None:
-    """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
+    """Analyse rocpd databases from rocprofv3 or from this tool, of one run or of several.
 
-    A folder stands for all .db files in it; a folder that has only thread traces is reported on by itself. Other files are
-    converted first: rocprofv3's CSV and JSON, workload folders of rocprof-compute, results of the older rocprof, .rpd files of
-    rocmProfileData. Databases of different ranks are analysed side by side; repeated runs and counter passes are assigned to
+    A folder stands for all .db files in it; a folder that contains only thread traces gets a report of its own. Other files are
+    converted first: rocprofv3's CSV and JSON, workload folders of rocprof-compute, results of the older rocprof, and .rpd files
+    of rocmProfileData. Databases of different ranks are analysed side by side; repeated runs and counter passes are assigned to
     their rank. Neither a GPU nor ROCm is needed. The traces are never modified.
     """
     if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
@@ -142,7 +142,7 @@ def _holds_only_thread_traces(folder: Path) -> bool:
 
 
 def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
-    """Report a folder of thread traces alone. Raises UsageError for options that need a database."""
+    """Report on a folder of thread traces alone. Raises UsageError for options that need a database."""
     if asked:
         option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
             asked[0], asked[0].replace("_", "-")

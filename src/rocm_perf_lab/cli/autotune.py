@@ -22,7 +22,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def _strategy_options(command: _Command) -> _Command:
-    """Add an option to the command for each parameter of a strategy."""
+    """Add each strategy's own options to the command."""
     for strategy, registered in reversed(STRATEGIES.items()):
         for one in reversed(registered.options):
             number = FiniteNumber(one.least, one.most, min_open=one.above_least)
@@ -32,12 +32,12 @@ def _strategy_options(command: _Command) -> _Command:
 
 
 def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
-    """The options of this strategy only; those of others do not apply to it."""
+    """The values of this strategy's options only; the options of others do not apply to it."""
     return {name: given[name] for name in defaults(strategy)}
 
 
 @click.command()
-@click.option("--space", type=_FILE, metavar="FILE", help="Space file in JSON: parameters, their values, constraints.")
+@click.option("--space", type=_FILE, metavar="FILE", help="Space file in JSON: parameters, their values, and constraints.")
 @click.option("--cmd-template", "cmd", metavar="TEMPLATE", help="Command to time, with {NAME} for parameters.")
 @click.option(
     "--build-template", "build", metavar="TEMPLATE", help="Command that builds {output} first; {defines} stands for the macros."
@@ -45,14 +45,14 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--check", metavar="TEMPLATE", help="Command that reads the program's output and fails if it is wrong.")
 @click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
 @click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
-              help="Triton function to tune, in all sizes that the script (run with ARGS) launches it with.")  # fmt: skip
+              help="Triton function to tune, for all sizes that the script, run with ARGS, launches it with.")  # fmt: skip
 @click.option("--python", default="python3", show_default=True, metavar="PYTHON",
-              help="--triton: the Python that has Triton.")  # fmt: skip
+              help="--triton: Python interpreter that has Triton.")  # fmt: skip
 @click.option("--key", metavar="NAME,...",
-              help="--triton: arguments that tell sizes apart.  [default: the function's key, or all integers]")  # fmt: skip
+              help="--triton: arguments that distinguish sizes.  [default: the function's key, or all integers]")  # fmt: skip
 @click.option("--tolerance", type=_POSITIVE, metavar="REL",
-              help="--triton: largest difference between results of configurations, relative to an array's largest "
-                  "number.  [default: 32 times the type's epsilon]")  # fmt: skip
+              help="--triton: largest difference allowed between results of configurations, relative to an array's "
+                  "largest number.  [default: 32 times the type's epsilon]")  # fmt: skip
 @click.option(
     "--strategy", type=click.Choice(tuple(STRATEGIES)), default="sequential", show_default=True,
     help="Search strategy.",
@@ -61,9 +61,9 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @_strategy_options
 @click.option("--workers", type=click.IntRange(1, 256),
-              help="Number of parallel evaluations, each on its own GPU.  [default: 1; with --scheduler as many as its "
-                  "GPUs]")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler; its workers that offer GPU=1 evaluate.")
+              help="Number of parallel evaluations, each on its own GPU.  [default: 1; with --scheduler, one per "
+                  "GPU]")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers with GPU=1 run the evaluations.")
 @device_option
 @click.option("--measure", type=click.Choice(("auto", "gpu", "wall")), default="auto", show_default=True,
               help="Time to compare. gpu: time in kernels; wall: time of the process; auto: gpu if the program "
@@ -77,10 +77,10 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--write-triton", type=_FILE, metavar="FILE", help="--triton: write the best configurations as Python.")
 @click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in Kernel Tuner's T4 format.")
 @click.option(
-    "--write-report", type=_FILE, metavar="FILE", help="Write a page for browsers: the best, all times, effects of parameters."
+    "--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: the best, all times, and effects of parameters."
 )
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Profile the best configuration into this run directory.")  # fmt: skip
+              help="Profile the best configuration, and write this run directory.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @debug_option
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
@@ -93,7 +93,7 @@ def command(
 ) -> None:  # fmt: skip
     """Find the fastest configuration of a program, such as its tile sizes.
 
-    No configuration runs twice: results are cached, so that an interrupted search resumes and later searches reuse them.
+    No configuration runs twice: results are cached, so an interrupted search can resume, and later searches reuse them.
     """
     if triton_kernel is not None:
         _expect_none_of(
@@ -158,6 +158,6 @@ def _as_json(content: object) -> str:
 
 
 def _expect_none_of(given: Mapping[str, object]) -> None:
-    """Check that options that --triton does not accept were not given."""
+    """Check that no option was given that --triton does not accept."""
     if named := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")

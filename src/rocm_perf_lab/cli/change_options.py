@@ -1,4 +1,4 @@
-"""Options of all commands that change a program's kernel or judge a change, with the same names and meanings everywhere."""
+"""Options of the commands that change a program's kernel or judge a change, with the same names and meanings everywhere."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.regression import RegressionLimits
 
 source_option = click.option(
-    "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="HIP source of the program.  [default: found]"
+    "--source",
+    "-s",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="HIP source of the program.  [default: found automatically]",
 )
 build_option = click.option(
     "--build",
     metavar="CMD|FOLDER",
     help="Build of the program: compiler commands (SOURCE and BINARY stand for the two files), `make ...`, or a CMake "
-    "build folder. No shell runs.  [default: found near the program, else `hipcc -O3 SOURCE -o BINARY`]",
+    "build folder. No shell is used.  [default: found near the program, else `hipcc -O3 SOURCE -o BINARY`]",
 )
 min_improvement_option = click.option(
     "--min-improvement",
@@ -43,7 +47,7 @@ equivalence_option = click.option(
     default="full",
     show_default=True,
     help="Strictness of the comparison of results. full: replays of up to three dispatches, with captured and other inputs; "
-    "sampled: of one dispatch, with fewer inputs; program: the output of the whole program alone.",
+    "sampled: replays of one dispatch, with fewer inputs; program: only the output of the whole program.",
 )
 ulps_option = click.option(
     "--ulps",
@@ -51,12 +55,12 @@ ulps_option = click.option(
     default=0,
     show_default=True,
     metavar="N",
-    help="Allowed difference of floating-point results, in units in the last place; 0: the same bits.",
+    help="Allowed difference between floating-point results, in units in the last place; 0: the same bits.",
 )
 check_option = click.option(
     "--check",
     metavar="CMD",
-    help="Command that reads the program's output and fails if it is wrong, instead of a comparison with the "
+    help="Command that reads the program's output and fails if it is wrong; it replaces the comparison with the "
     "baseline's output.",
 )
 seed_option = click.option(
@@ -70,19 +74,19 @@ accept_option = click.option(
     type=click.Choice(("sure", "modelled")),
     default="sure",
     show_default=True,
-    help="Modelled gains to accept. sure: those beyond the timing model's error for differences; others are kept as files, for "
-    "a GPU to decide. modelled: all that the model shows.",
+    help="Modelled gains to accept. sure: gains larger than the timing model's error for differences; other changes are kept "
+    "as files, for a GPU to decide. modelled: all gains that the model shows.",
 )
 also_option = click.option(
     "--also",
     multiple=True,
     metavar="'PROGRAM ARGS'",
-    help="Further arguments of the program to judge with; the gain counts for its own arguments only. Repeatable.",
+    help="Further arguments to judge the program with; the gain counts only with its own arguments. Repeatable.",
 )
 in_place_option = click.option(
     "--in-place",
     is_flag=True,
-    help="Change the source itself, after a backup.  [default: write <source>.optimized.<ext> and a patch]",
+    help="Change the source itself, after backing it up.  [default: write <source>.optimized.<ext> and a patch]",
 )
 resume_option = click.option("--resume", is_flag=True, help="Resume the newest run, if it was interrupted.")
 runs_folder_option = click.option(
@@ -98,18 +102,18 @@ readable_option = click.option(
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="File or folder that candidates and their builds may read, too. Repeatable.",
+    help="Additional file or folder that candidates and their builds may read. Repeatable.",
 )
 keep_env_option = click.option(
     "--keep-env",
     multiple=True,
     metavar="NAME",
-    help="Environment variable to pass on to candidates and their builds, too. Repeatable.",
+    help="Additional environment variable to pass on to candidates and their builds. Repeatable.",
 )
 trust_option = click.option(
     "--trust-candidates",
     is_flag=True,
-    help="Build and run candidates without a cage: they can then do all that you can.",
+    help="Build and run candidates without a cage: they can then do everything that you can.",
 )
 timeout_option = click.option(
     "--timeout",
@@ -120,7 +124,7 @@ timeout_option = click.option(
 
 
 def with_backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options of every command that asks the gate or shows its rules.
+    """Adds the options of every command that uses the gate or shows its rules.
 
     The command receives them as `backend_options`, together with its own --kernel, --check, --ulps, --seed and --also.
     """
@@ -167,7 +171,7 @@ def cage_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _words(check: str | None) -> tuple[str, ...]:
-    """The words of --check; the program is looked up now, since it only runs after everything has been built."""
+    """The words of --check. Its program is looked up now, since it only runs after everything has been built."""
     from rocm_perf_lab.collect.command import resolve
 
     words = _split("--check", check or "")

@@ -1,4 +1,4 @@
-"""`rocm-perf ci`: what a change of the source does to the performance of programs, for a pull request."""
+"""`rocm-perf ci`: how a change to the source affects the performance of programs, for pull requests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--base", required=True, metavar="REVISION",
-    help="Revision to compare with, such as origin/main: the commit at which the head left it.",
+    help="Revision to compare with, such as origin/main, at the commit where the head branched off.",
 )  # fmt: skip
-@click.option("--head", default="HEAD", show_default=True, metavar="REVISION", help="Revision in question.")
+@click.option("--head", default="HEAD", show_default=True, metavar="REVISION", help="Revision to check.")
 @click.option(
     "--build", "builds", multiple=True, metavar="COMMAND",
     help="Command that builds a revision, run at the top of its checkout, without a shell. Repeatable; several run in order.",
 )  # fmt: skip
 @click.option(
     "--program", "programs", multiple=True, required=True, metavar="[NAME=]COMMAND",
-    help="Program to profile, relative to the top of the checkout, with its arguments; NAME is that of its results, by default "
-    "the program's. Repeatable.",
+    help="Program to profile, relative to the top of the checkout, with its arguments; NAME is the name of its results, by "
+    "default the program's. Repeatable.",
 )  # fmt: skip
 @limit_option
 @device_option
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 @click.option("--timeout", type=FiniteNumber(min=0, min_open=True), metavar="SECONDS", help="Timeout per run of a program.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), default=Path("rocm-perf-ci"), show_default=True, metavar="DIR",
-    help="Folder for all results; those of an earlier check there are replaced.",
+    help="Folder for all results; the results of an earlier check in it are replaced.",
 )  # fmt: skip
-@click.option("--markdown", is_flag=True, help="Print Markdown instead of text; it is also in DIR/summary.md.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text; it is also in DIR/ci.json.")
+@click.option("--markdown", is_flag=True, help="Print Markdown instead of text; also written to DIR/summary.md.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text; also written to DIR/ci.json.")
 @debug_option
 def command(
     base: str,
@@ -62,9 +62,9 @@ def command(
 ) -> int:
     """Build two revisions of this git repository, profile programs of both, and compare them.
 
-    Without a GPU the programs run on the software device, whose times are the same in every run. DIR gets a run directory of
-    every program and revision (with report.html), summary.md, junit.xml and ci.json. Both revisions are built and run with
-    your rights, as by any CI system. Exit code: 54 if a limit is exceeded; that of `profile` if a program fails.
+    Without a GPU, the programs run on the software device, whose times are the same in every run. DIR receives a run directory
+    for every program and revision (with report.html), summary.md, junit.xml and ci.json. Both revisions are built and run with
+    your permissions, as in any CI system. Exit code: 54 if a limit is exceeded; that of `profile` if a program fails.
     """
     if markdown and as_json:
         raise UsageError("--markdown and --json exclude each other", "give one of them")

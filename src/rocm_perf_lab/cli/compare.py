@@ -27,7 +27,7 @@ _PATH = click.Path(path_type=Path)
 @kernel_option("Kernels to compare; kernel_time and span remain those of the whole program")
 @click.option("--markdown", is_flag=True, help="Print Markdown instead of text, e.g. for a comment on a pull request.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the comparison as a page for browsers, too.")  # fmt: skip
+              help="Write the comparison as an HTML page as well.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--verbose", "-v", is_flag=True, help="Show all kernels and all counters that changed.")
 @debug_option
@@ -41,10 +41,10 @@ def command(
     as_json: bool,
     verbose: bool,
 ) -> int:
-    """Compare each NEW with BASE, kernel by kernel: time, registers, memory, occupancy, counters, bottleneck.
+    """Compare each NEW with BASE, kernel by kernel: time, registers, memory, occupancy, counters and bottleneck.
 
-    BASE and NEW: a run directory, a rocpd database, a capture, or a folder with several of them, which are then runs of the
-    same build. Kernels are matched by name and, if they were renamed, by their code or the shape of their launches. Neither
+    BASE and NEW: a run directory, a rocpd database, a capture, or a folder with several of them, which then count as runs of
+    the same build. Kernels are matched by name and, if they were renamed, by their code or the shape of their launches. Neither
     a GPU nor ROCm is needed. Exit code: 54 if a limit is exceeded.
     """
     if markdown and as_json:

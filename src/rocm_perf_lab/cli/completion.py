@@ -1,4 +1,4 @@
-"""`rocm-perf completion`: shell completion, as click generates it."""
+"""`rocm-perf completion`: prints the shell completion that click generates."""
 
 from __future__ import annotations
 

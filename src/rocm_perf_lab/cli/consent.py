@@ -1,4 +1,4 @@
-"""Questions to the user: whether a question to a model may be sent, and whether to keep an accepted change."""
+"""Asks the user whether a question may be sent to a model, and whether to keep an accepted change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where commands print reports."""
+"""The console that commands print reports to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLAIN_WIDTH = 120  # for a file or a pipe, whose width is not known
 
 
 def stdout_console() -> Console:
-    """As wide as the terminal; for a file or a pipe as wide as COLUMNS says."""
+    """Standard output, as wide as the terminal or, for a file or a pipe, as wide as COLUMNS specifies."""
     from rich.console import Console
 
     columns = os.environ.get("COLUMNS", "")

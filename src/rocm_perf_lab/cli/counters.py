@@ -17,7 +17,7 @@ _WHERE = ("device", "gfx942", "gfx90a", "gfx1030", "gfx950")
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object per counter.")
-@click.option("--block", metavar="BLOCK", help="Hardware block to list, such as SQ or TCC.")
+@click.option("--block", metavar="BLOCK", help="Hardware block whose counters to list, such as SQ or TCC.")
 @click.option("--arch", type=click.Choice(_WHERE), help="Target whose counters to list; device: the software device.")
 def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str | None) -> None:
     """List hardware counters: what each counts, its unit, where it is available, and which formulas use it."""
@@ -50,7 +50,7 @@ def _check(given: Iterable[str], known: list[str], kind: str, error: type[RocmPe
         if name not in known:
             stem = name.split("_")[0]
             near = [other for other in known if other.startswith(stem)][:5] or known[:5]
-            raise error(f"unknown {kind} {name}", f"there are, among others: {', '.join(near)}")
+            raise error(f"unknown {kind} {name}", f"known ones include {', '.join(near)}")
 
 
 def _available(counter: Counter) -> list[str]:

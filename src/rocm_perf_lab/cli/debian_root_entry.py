@@ -1,4 +1,4 @@
-"""Commands that need ROCm, started on a machine without it: they run in the root made by `rocm-perf setup`, if any."""
+"""On a machine without ROCm, runs the commands that need it in the root made by `rocm-perf setup`, if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of --device: a GPU, a software device, or several of them."""
+"""The values of --device: a GPU, a software device, or several software devices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 
         return str(value)
 
     def to_info_dict(self) -> Any:  # click describes each type by its own dictionary
-        """click's description of the type, with all that is accepted."""
+        """click's description of the type, with all accepted values."""
         return {**super().to_info_dict(), "choices": self._accepted()}
 
     def _accepted(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""A time on the command line: `90s`, `10m`, `1.5h`, or seconds without a unit."""
+"""A time on the command line: `90s`, `10m`, `1.5h`, or a number of seconds without a unit."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Duration(ParamType[float]):
             self.fail(f"{value!r} is not a time such as 90s, 10m or 2h", param, ctx)
         seconds = float(found[1]) * _SECONDS[found[2]]
         if not 0 < seconds < math.inf:
-            self.fail(f"{value!r}: the time has to be above 0", param, ctx)
+            self.fail(f"{value!r}: the time must be above 0", param, ctx)
         return seconds

@@ -1,4 +1,4 @@
-"""`rocm-perf explain`: what a term means, why the kernels of a run are slow, what a captured dispatch spends its time on."""
+"""`rocm-perf explain`: what a term means, why a run's kernels are slow, or what a captured dispatch spends its time on."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ _OF_A_CAPTURE = "dispatch.json"
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("what", required=False, metavar="[RUN|CAPTURE|TERM]")
 @kernel_option("Kernels of RUN to explain")
-@click.option("--line", metavar="[FILE:]LINE", help="Only what experiments say of this source line.")
+@click.option("--line", metavar="[FILE:]LINE", help="Show only what experiments found about this source line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @debug_option
 def command(what: str | None, kernel: str | None, line: str | None, as_json: bool) -> None:
     """Explain why the kernels of a run or a captured dispatch are slow, or what a term of the reports means.
 
-    RUN is a run directory of `profile` or `analyze`: for the kernel that matters most, the cause with its numbers and their
-    thresholds, what the software device found by experiment, why other causes were ruled out, and what to try. CAPTURE is a
-    capture of `isolate`, also from a GPU: the software device replays it, and says by experiments what its time is spent on.
-    TERM is a cause, a factor, a number or a cost, such as latency-bound: its meaning, when it applies, where its thresholds
-    come from, and remedies. Without any of these, all terms are listed. --line needs code that was compiled with -g.
+    RUN is a run directory of `profile` or `analyze`. The text covers the kernel that matters most: the cause with its numbers
+    and their thresholds, what the software device found by experiment, why other causes were ruled out, and what to try.
+    CAPTURE is a capture of `isolate`, possibly from a GPU: the software device replays it, and finds by experiment what its
+    time is spent on. TERM is a cause, a factor, a number or a cost, such as latency-bound. The text covers its meaning, when it
+    applies, where its thresholds come from, and remedies. Without any of these, all terms are listed. --line needs code
+    compiled with -g.
     """
     from rocm_perf_lab.analysis.explanation import terms
 

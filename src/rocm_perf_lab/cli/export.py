@@ -24,7 +24,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--perfetto", type=_FILE, metavar="FILE", help="Timeline for ui.perfetto.dev, in Perfetto's own format.")
-@click.option("--chrome", type=_FILE, metavar="FILE", help="Timeline in Chrome's JSON format, which Perfetto reads, too.")
+@click.option("--chrome", type=_FILE, metavar="FILE", help="Timeline in Chrome's JSON format, which Perfetto also reads.")
 @click.option("--csv", "tables", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Folder to write kernels.csv and dispatches.csv to.")  # fmt: skip
 @click.option("--markdown", type=_FILE, metavar="FILE", help="Table of the kernels in Markdown; - for standard output.")
@@ -42,11 +42,11 @@ def command(
 ) -> None:
     """Export RUN, a run directory or a rocpd database, for other tools.
 
-    Timelines have a track for each queue, stream, copy engine and host thread, the critical path as a track of its own, arrows
-    for dependencies, and counters. A long run is better exported in part (--time-window): viewers hold all of it in memory.
+    Timelines have a track for each queue, stream, copy engine and host thread, a track for the critical path, arrows for
+    dependencies, and counters. It is better to export a long run in part (--time-window): viewers hold everything in memory.
     """
     if not any((perfetto, chrome, tables, markdown)):
-        raise UsageError("no format was asked for", "give at least one of --perfetto, --chrome, --csv and --markdown")
+        raise UsageError("no format was requested", "give at least one of --perfetto, --chrome, --csv and --markdown")
     from rocm_perf_lab.analysis.base_run import read_base_run
     from rocm_perf_lab.analysis.timeline import Timeline
     from rocm_perf_lab.export.chrome import write_chrome

@@ -1,4 +1,4 @@
-"""`rocm-perf gate`: judges a user's change of a kernel."""
+"""`rocm-perf gate`: judges a user's change to a kernel."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command(cls=ProgramCommand, sources=2)
 @click.option("--triton", is_flag=True,
               help="BASELINE and CANDIDATE::KERNEL are Python scripts that launch a Triton kernel; ARGS "
-                  "are theirs.")  # fmt: skip
+                  "are their arguments.")  # fmt: skip
 @python_option
 @build_option
-@kernel_option("Kernel to judge, where several forms of a template are launched", default="  [default: the changed one]")
+@kernel_option("Kernel to judge, if several instances of a template are launched", default="  [default: the changed one]")
 @ulps_option
 @check_option
 @seed_option
@@ -66,10 +66,10 @@ def command(
     as_json: bool,
     backend_options: BackendOptions,
 ) -> int:
-    """Judge a change of one kernel: are the results the same, is it faster, is nothing else changed?
+    """Judge a change to one kernel: are the results the same, is it faster, and is nothing else changed?
 
-    CANDIDATE is the source file BASELINE with one kernel's body changed. Both are built as PROGRAM is and run with ARGS;
-    "PROGRAM ARGS" can be one word. The sources are not modified. Exit code: 0 accepted, 45 rejected.
+    CANDIDATE is the source file BASELINE with one kernel's body changed. Both are built like PROGRAM and run with ARGS;
+    "PROGRAM ARGS" can be a single word. The sources are not modified. Exit code: 0 accepted, 45 rejected.
     """
     if triton:
         if build or describe or runs or output:

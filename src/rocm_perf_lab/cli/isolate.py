@@ -1,4 +1,4 @@
-"""`rocm-perf isolate`: captures one dispatch of a program, to be replayed elsewhere."""
+"""`rocm-perf isolate`: captures one dispatch of a program, so that it can be replayed elsewhere."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rocm_perf_lab.cli.progress import note
 @kernel_option("Kernels to capture a dispatch of", required=True)
 @click.option(
     "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-    help="Index of the dispatch among those of the kernels that match; the first is 0.",
+    help="Index of the dispatch among the dispatches of matching kernels; the first is 0.",
 )  # fmt: skip
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
-    help="Folder in which isolate_capture_<pid> is made.  [default: this folder]",
+    help="Folder in which isolate_capture_<pid> is created.  [default: the current folder]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
 @click.option(

@@ -1,4 +1,4 @@
-"""The models of what commands print with --json, or write to files. A model is imported when it is needed."""
+"""The models of what commands print with --json or write to files. A model is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PRINTED = {
         ("counters", "arch.counters_document", "CountersDocument"),
     )
 }
-# Documents that an option of the command prints instead.
+# Documents that a command prints instead when a certain option is given.
 PRINTED_INSTEAD = {
     command: _printed(command, module, name)
     for command, module, name in (

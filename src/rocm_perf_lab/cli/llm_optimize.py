@@ -1,4 +1,4 @@
-"""`rocm-perf llm-optimize`: a language model proposes kernels, the gate decides."""
+"""`rocm-perf llm-optimize`: a language model proposes kernels, and the gate decides."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Prices(ParamType[tuple[float, float]]):
     "--provider", type=click.Choice(tuple(PROVIDERS)), default="openai", show_default=True, envvar="ROCM_PERF_PROVIDER",
     help=f"API of the model. {'; '.join(f'{name}: {provider.help}' for name, provider in PROVIDERS.items())}.",
 )  # fmt: skip
-@click.option("--base-url", metavar="URL", help="Base URL of the server, e.g. http://localhost:8000/v1.  [default: hosted]")
+@click.option("--base-url", metavar="URL", help="Base URL of the server, e.g. http://localhost:8000/v1.  [default: hosted API]")
 @click.option("--temperature", type=FiniteNumber(0, 2), default=0.2, show_default=True, help="Sampling temperature.")
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Maximum output tokens per answer."
@@ -77,14 +77,14 @@ class _Prices(ParamType[tuple[float, float]]):
 @click.option("--model-timeout", type=_POSITIVE, default=600.0, show_default=True, metavar="SECONDS",
               help="Timeout for one complete answer.")  # fmt: skip
 @click.option(
-    "--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Budget: a question that could cost more than is left is not sent."
+    "--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Budget: a question is not sent if it could cost more than is left."
 )
 @click.option("--price", type=_Prices(), metavar="INPUT,OUTPUT",
               help="US dollars per million input and output tokens.  [default: listed prices of the hosted "
                   "services]")  # fmt: skip
 @kernel_option("Kernels to change, in turn", default="  [default: the dominant one, else the top three]")
 @click.option("--max-iters", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Maximum number of rounds of candidates; each round is for one kernel.")  # fmt: skip
+              help="Maximum number of candidate rounds; each round is about one kernel.")  # fmt: skip
 @click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="Candidates per round.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Candidates to request, build and judge in parallel.")  # fmt: skip
@@ -94,7 +94,7 @@ class _Prices(ParamType[tuple[float, float]]):
 @accept_option
 @ulps_option
 @click.option("--full-source", is_flag=True, help="Send the whole source file instead of the kernel and what it uses.")
-@click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
+@click.option("--auto-approve", "-y", is_flag=True, help="Without asking, send questions and keep what the gate accepts.")
 @click.option("--dry-run", is_flag=True, help="Show the first question; send nothing.")
 @in_place_option
 @resume_option
@@ -136,9 +136,9 @@ def command(
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate accepts.
 
-    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM is the arguments of the
-    script. API keys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY only.
-    Every question is shown and confirmed before it is sent, unless --auto-approve is given.
+    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM stands for the script's arguments. API keys are
+    read only from OPENAI_API_KEY and ANTHROPIC_API_KEY. Every question is shown and must be confirmed before it is sent, unless
+    --auto-approve is given.
     """
     if replay_journal is not None:
         from rocm_perf_lab.llm.journal_replay import replay_journal as replay
@@ -187,7 +187,7 @@ def command(
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:
-    """Print the result. Errors: UnusableAnswersError, after printing."""
+    """Print the result, then raise UnusableAnswersError if no answer was usable."""
     from rocm_perf_lab.llm.describe import describe
 
     if as_json:

@@ -15,7 +15,7 @@ from rocm_perf_lab.extras import missing
 @click.command()
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(), metavar="DIR",
-    help="Folder in which commands run unless a call names another.  [default: this folder]",
+    help="Folder in which commands run unless a call names another.  [default: the current folder]",
 )  # fmt: skip
 @cage_options
 @debug_option
@@ -24,9 +24,9 @@ def command(ctx: click.Context, /, folder: Path, **cage: Any) -> None:
     """Serve profile, analyze, compare, explain, source, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP
     tools on standard input and output.
 
-    A client starts the server and ends it by closing the input. A tool takes what its command takes and returns what
-    matters most of the JSON that the command prints; the tool read gives the rest. Commands run one at a time; cancelling a
-    call stops its command. The options of the cage are set here, for all tools that have a cage, and not by calls.
+    A client starts the server and ends it by closing the input. A tool accepts what its command accepts and returns the most
+    important parts of the JSON that the command prints; the tool `read` returns the rest. Commands run one at a time;
+    cancelling a call stops its command. The cage options apply to all tools that use a cage, and calls cannot change them.
     """
     try:
         import anyio

@@ -9,7 +9,7 @@ import click
 
 
 class FiniteNumber(click.FloatRange):
-    """A finite number within bounds. click accepts NaN within any bounds, since NaN compares false with both."""
+    """A finite number within bounds. click accepts NaN within any bounds, since comparing NaN with a bound returns false."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = super().convert(value, param, ctx)

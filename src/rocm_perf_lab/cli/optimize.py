@@ -1,4 +1,4 @@
-"""`rocm-perf optimize`: changes a kernel only if tests find identical results and a measured speed-up."""
+"""`rocm-perf optimize`: keeps a change to a kernel only if tests find identical results and a speed-up."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Factors(ParamType[tuple[int, ...]]):
 @python_option
 @source_option
 @build_option
-@kernel_option("Kernels to change, however little they could gain", default="  [default: by what they could gain]")
+@kernel_option("Kernels to change, however little they could gain", default="  [default: ranked by what they could gain]")
 @click.option(
     "--transforms", metavar="NAMES", help="Transformations to propose, separated by commas.  [default: all but nontemporal]"
 )
@@ -75,16 +75,16 @@ class _Factors(ParamType[tuple[int, ...]]):
     "--budget",
     type=Duration(),
     metavar="TIME",
-    help="Begin nothing new after this time, such as 90s, 10m or 2h; what was accepted by then is the result.",
+    help="Start nothing new after this time, such as 90s, 10m or 2h; the result is what was accepted before.",
 )
-@click.option("--judge-again", is_flag=True, help="Judge also what an earlier run on the program rejected.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Proposals to judge at a time.  [default: one per core, at most 4]")
+@click.option("--judge-again", is_flag=True, help="Judge even what an earlier run on the program rejected.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Proposals judged in parallel.  [default: one per core, at most 4]")
 @ulps_option
 @check_option
 @seed_option
 @also_option
 @accept_option
-@click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
+@click.option("--auto-approve", "-y", is_flag=True, help="Without asking, keep what the gate accepts.")
 @click.option("--dry-run", is_flag=True, help="Show proposals with their diffs; judge and write nothing.")
 @in_place_option
 @resume_option
@@ -93,7 +93,7 @@ class _Factors(ParamType[tuple[int, ...]]):
     "--remeasure",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="RUN",
-    help="Measure again on a GPU what this run accepted (a run-NNNN folder), and record it beside the predictions.",
+    help="Remeasure on a GPU what this run (a run-NNNN folder) accepted, and record the times next to the predictions.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
@@ -126,9 +126,9 @@ def command(
 ) -> None:
     """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
-    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM is the arguments of the
-    script. A change is kept only if its results are bit-identical (or within --ulps) on captured and on other inputs, its
-    kernel is faster beyond the noise, and the output of the whole program is right.
+    The source can be named first: SOURCE "PROGRAM ARGS"; with --triton, PROGRAM stands for the script's arguments. A change is
+    kept only if its results are bit-identical (or within --ulps) on captured and on other inputs, its kernel is faster beyond
+    the noise, and the output of the whole program is right.
     """
     from rocm_perf_lab.optimize.describe import describe
     from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
@@ -185,7 +185,7 @@ def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: Back
 
 
 def _usual_workers() -> int:
-    """The default number of workers; it is limited because each needs memory of its own."""
+    """The default number of workers; it is limited because each worker needs memory of its own."""
     return min(available_cores(), _MOST_WORKERS)
 
 
@@ -230,5 +230,5 @@ def _how_it_ended(entry: EarlierRun) -> str:
         return f"interrupted after {entry.judged} verdicts (continue with --resume)"
     stop = f"; {entry.stop}" if entry.stop else ""
     if not entry.accepted:
-        return f"nothing accepted of {entry.judged} judged{stop}"
+        return f"none of {entry.judged} judged proposals accepted{stop}"
     return f"{entry.baseline_ms:.6f} -> {entry.final_ms:.6f} ms ({entry.timing}){stop}"

@@ -1,4 +1,4 @@
-"""How commands write pages for browsers."""
+"""How commands write HTML pages."""
 
 from __future__ import annotations
 

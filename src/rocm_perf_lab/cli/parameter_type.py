@@ -1,4 +1,4 @@
-"""click's base class for option types. From click 8.4 on, it takes the type of the values as a type parameter."""
+"""click's base class for option types. It is generic from click 8.4 on; here, earlier versions accept a type parameter, too."""
 
 from __future__ import annotations
 

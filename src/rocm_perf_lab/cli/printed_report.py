@@ -19,7 +19,7 @@ verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the w
 
 
 def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path) -> None:
-    """reports: one per rank. summary: None for a single rank."""
+    """Print the reports as one JSON object. reports: one per rank. summary: None for a single rank."""
     from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.report.profile_document import profile_output, ranks_output
 
@@ -28,7 +28,7 @@ def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, dire
 
 
 def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, whole: bool) -> None:
-    """The same as text: the ranks, and the report on the only rank or on the slowest."""
+    """Print the same as text: the ranks, and the report on the only rank or on the slowest."""
     from rocm_perf_lab.report.terminal import render
     from rocm_perf_lab.report.terminal_ranks import render_ranks
     from rocm_perf_lab.report.terminal_short import render_short

@@ -1,4 +1,4 @@
-"""A verdict of the gate, as lines for people."""
+"""Prints a verdict of the gate as human-readable lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def print_verdict(verdict: Verdict, modelled: bool) -> None:
     """modelled: whether times come from the timing model."""
     for step in verdict.steps:
         click.echo(f"{step.step:<12} {step.outcome.value}: {step.reason}")
-    how = "; its times are modelled: of the software device's timing model, not of a GPU" if modelled else ""
+    how = "; its times are modelled: they come from the software device's timing model, not from a GPU" if modelled else ""
     click.echo(("Accepted" if verdict.accepted else "Rejected") + how)
     if verdict.undecided is not None:
-        click.echo(f"For a GPU to decide whether it is faster there: {verdict.undecided}")
+        click.echo(f"Only a GPU can decide whether it is faster there: {verdict.undecided}")

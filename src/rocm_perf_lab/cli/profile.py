@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Integer(ParamType[int]):
-    """0 to 15, decimal or, as in rocprofv3, hexadecimal."""
+    """An integer from 0 to 15, decimal or, as in rocprofv3, hexadecimal."""
 
     name = "integer"
 
@@ -46,11 +46,11 @@ class _Integer(ParamType[int]):
 @click.command(cls=ProgramCommand)
 @click.option(
     "--runs", type=click.IntRange(min=1),
-    help="Number of runs of the program. The first gives times and critical path, the others only the spread.  [default: 3; 1 "
-    "where times are modelled, since they do not vary]",
+    help="Number of runs of the program. The first provides times and critical path, the others only the spread.  [default: 3; "
+    "1 if times are modelled, since they do not vary]",
 )  # fmt: skip
 @kernel_option(
-    "Kernels to collect counters and a thread trace of, and to report on; the critical path remains that of all kernels"
+    "Kernels to collect counters and a thread trace for, and to report on; the critical path remains that of all kernels"
 )
 @click.option(
     "--json",
@@ -62,11 +62,11 @@ class _Integer(ParamType[int]):
 @verbose_option
 @click.option(
     "--collector", type=click.Choice(("auto", "rocprofv3", "tracer")), default="auto", show_default=True,
-    help="What records the runs: rocprofv3, also on the software device, or the built-in tracer. `auto` takes rocprofv3 on a "
-    "GPU where it is installed.",
+    help="Tool that records the runs: rocprofv3, also on the software device, or the built-in tracer. `auto` uses rocprofv3 on "
+    "a GPU if it is installed.",
 )  # fmt: skip
 @click.option(
-    "--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed, like `--collector tracer`."
+    "--no-rocprof", is_flag=True, help="Use the built-in tracer even if rocprofv3 is installed, like `--collector tracer`."
 )
 @several_devices_option
 @device_options_option
@@ -92,11 +92,11 @@ class _Integer(ParamType[int]):
     "--roofline/--no-roofline",
     default=True,
     show_default=True,
-    help="Collect counters, with rocprofv3 in further runs, and place the kernels under the roofline.",
+    help="Collect counters, with rocprofv3 in additional runs, and place the kernels under the roofline.",
 )
 @click.option(
     "--deep-analysis/--no-deep-analysis", default=True, show_default=True,
-    help="Make a thread trace of one dispatch, in a further run, if the collector can.",
+    help="Record a thread trace of one dispatch in an additional run, if the collector can.",
 )  # fmt: skip
 @click.option(
     "--focus-critical/--no-focus-critical", default=True, show_default=True,
@@ -134,8 +134,8 @@ def command(
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
-    PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; only after a quoted
-    string may they follow. Every run of the program reads the same standard input, if that is a file or a pipe.
+    PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; they may also follow a
+    quoted string. Every run of the program reads the same standard input, if that is a file or a pipe.
     """
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile

@@ -1,10 +1,10 @@
 """How subcommands accept a program and its arguments: everything from the first word that is not an option belongs to the
 program.
 
-However, options after a program are often meant for rocm-perf. They are taken as such in two cases: if the program is one
-quoted word that contains its arguments, "./app 512"; or if only long options of the command follow that the program does not
-know itself. `--` before the program removes the ambiguity: everything after it belongs to the program. A note says how the
-words were interpreted.
+However, options after a program are often meant for rocm-perf. They are treated as such in two cases: if the program is one
+quoted word that contains its arguments, such as "./app 512", or if it is followed only by options of the command, among them
+long ones, and its file contains none of the long ones' names. `--` before the program removes the ambiguity: everything after
+it belongs to the program. A note says how the words were interpreted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
 class ProgramCommand(click.Command):
-    """A command that takes a program. sources: number of files before it; None for one file if the first word is a
+    """A command that accepts a program. sources: number of files before the program; None for one file if the first word is a
     HIP source.
     """
 
@@ -47,7 +47,7 @@ class ProgramCommand(click.Command):
         _note_what_needs_a_shell(program[-1])
         if after and self._are_ours(ctx, program, before, after):
             words_after = shlex.join(after)
-            note(f"{words_after}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
+            note(f"{words_after}, after the program, is taken as rocm-perf's; if it is not, write -- before the program")
             return super().parse_args(ctx, [*before, *after, END_OF_OPTIONS, *program])
         if late := self._like_ours(ctx, after):
             note(f"{late} comes after the program and is passed to it; options of rocm-perf come before the program")
@@ -76,7 +76,7 @@ class ProgramCommand(click.Command):
                 return True
             what = f"{after[0]} follows the quoted program {program[-1]!r}"
             raise UsageError(
-                what, "put the program's arguments inside its quotes; options of rocm-perf can stand before or after it"
+                what, "put the program's arguments inside its quotes; options of rocm-perf can come before or after it"
             )
         names = [_option(word) for word in after if word.startswith("-")]
         given = {_option(word) for word in before}
@@ -106,7 +106,7 @@ def is_quoted(word: str) -> bool:
 
 
 def _note_what_needs_a_shell(program: str) -> None:
-    """Note that no shell is involved: its special words are passed to the program unchanged."""
+    """Print a note that no shell is involved: words that only a shell understands are passed to the program unchanged."""
     if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
         note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
 
@@ -126,7 +126,7 @@ def _option(word: str) -> str:
 
 
 def _knows(program: str, option: str) -> bool:
-    """Whether the program's file contains the option's name, so that it is probably one of the program's own."""
+    """Whether the program's file contains the option's name, which suggests that the option is one of the program's own."""
     path = program if os.sep in program else shutil.which(program)
     try:
         with open(path or program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -150,13 +150,14 @@ device_options_option = click.option(
     metavar="NAME[=VALUE]",
     help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
     "per wave), lds-check, memory-check, observe=all|auto|sampled|none (sampled: estimate counters and times from some XCDs; "
-    "auto: only of dispatches that take long, as `profile` does by itself; none: only compute, without counters and times), "
-    "race-check[=SEED], sustained (at the clock that the power limit allows a load of seconds), timed-cu=N, timing.NAME=VALUE "
-    "(a parameter of the timing model), unordered-atomics (with race-check: atomic accesses in no order, too). Repeatable.",
+    "auto: only for dispatches that take long, as `profile` does by default; none: only compute, without counters and times), "
+    "race-check[=SEED], sustained (at the clock that the power limit allows under a load of seconds), timed-cu=N, "
+    "timing.NAME=VALUE (a parameter of the timing model), unordered-atomics (with race-check: report unordered atomic "
+    "accesses, too). Repeatable.",
 )
 _DEVICE_HELP = (
-    "Device to use. hardware: a GPU of this machine; gfx942: the software device, an MI300X; mi300a: the software "
-    "device as an MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; gfx950: as an MI355X; "
+    "Device to use. hardware: a GPU of this machine; gfx942: the software device as an MI300X; mi300a: as an "
+    "MI300A; gfx90a: as one die of an MI250X; gfx1030: as an RX 6800 XT; gfx950: as an MI355X; "
     "auto: a GPU if there is one, else gfx942."
 )
 device_option = click.option("--device", type=DeviceChoice(several=False), default="auto", show_default=True, help=_DEVICE_HELP)
@@ -165,6 +166,6 @@ several_devices_option = click.option(
     type=DeviceChoice(several=True),
     default="auto",
     show_default=True,
-    help=f"{_DEVICE_HELP} gfx942:4 is four software devices, each linked to all others; at most gfx942:4, mi300a:4, gfx90a:2, "
+    help=f"{_DEVICE_HELP} gfx942:4: four software devices, each linked to all others; at most gfx942:4, mi300a:4, gfx90a:2, "
     "gfx1030:2, gfx950:4.",
 )

@@ -31,7 +31,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
-@kernel_option("Kernel to describe", default="  [default: the dominant one, else the one with most to gain]")
+@kernel_option("Kernel to describe", default="  [default: the dominant one, else the one with the most to gain]")
 @click.option("--profile", type=_FOLDER, metavar="DIR", help="Run directory to read, instead of building and profiling.")
 @triton_option("describe")
 @python_option
@@ -57,9 +57,9 @@ def command(
     as_json: bool,
     backend_options: BackendOptions,
 ) -> None:
-    """Write all that is known about PROGRAM's most important kernel, as a prompt for a model or a person.
+    """Write everything that is known about PROGRAM's most important kernel, as a prompt for a model or a person.
 
-    No model is called. The source can be named first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what limits
+    No model is called. The source can be named first: SOURCE "PROGRAM ARGS". The text contains the kernel's source, what limits
     it, what was tried before, and the rules of the gate. The same profile gives the same text.
     """
     if triton_kernel is not None:

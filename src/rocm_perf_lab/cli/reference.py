@@ -28,19 +28,18 @@ if typing.TYPE_CHECKING:
 _GENERATED = "<!-- Made by `python -m rocm_perf_lab.cli.reference`, not by hand. -->"
 _RULES = """Options of rocm-perf come before the program; the words after it are the program's. An error is one line on stderr,
 `rocm-perf: error: what; what to do`, and an exit code. With `--json`, stdout is one JSON value and nothing else; progress is
-reported on stderr. Every command has `--help`, and those that do some work have `--debug`, which shows the traceback of an
-error."""
-_DOCUMENTS_HEAD = """The files of a run directory, which `rocm-perf profile --json` and `rocm-perf analyze --json` print, too.
+reported on stderr. Every command has `--help`, and most have `--debug`, which shows the traceback of an error."""
+_DOCUMENTS_HEAD = """The files of a run directory, which `rocm-perf profile --json` and `rocm-perf analyze --json` also print.
 null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema NAME` prints the
 JSON Schema of a file or of what a command prints; `rocm-perf schema` lists the names."""
-_PRINTED_HEAD = """What each command prints with `--json`, and at the end the objects in all these. Where a field can be
-null, its meaning says when."""
+_PRINTED_HEAD = """What each command prints with `--json`, followed by the objects that these documents contain. If a field can
+be null, its meaning says when."""
 _DOCUMENTS_RULES = """Rules for the files:
 
 - Unknown is null, never 0. An object with a null field also has `reasons`: field name -> why it is null.
 - Units are the last part of a name: `_ns`, `_ms`, `_gbps` (10⁹ bytes per second), `_mhz`, `_bytes`. Fractions are 0 to 1.
 - The same trace gives the same bytes. Two runs of a program on the software device differ only in `profile.run`.
-- Within `schema_version` "1.0" fields are added and never renamed."""
+- Within `schema_version` "1.0", fields may be added but are never renamed."""
 _CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
 # Hand-written pages that say more about a command than its help text.
 _MORE = {
@@ -69,7 +68,7 @@ _DEBUG = "debug"
 
 
 def _skill_page(command: str) -> str:
-    """A command on a page of its own, for agents."""
+    """A page about one command, for agents."""
     return _page(f"# rocm-perf {command}", _RULES, *(_command(named) for named in every_command() if _top(named) == command))
 
 
@@ -158,7 +157,7 @@ def _command(named: tuple[str, click.Command], more: str | None = None) -> str:
 
 
 def _fields(model: type[BaseModel]) -> Iterator[str]:
-    """A table of the object's fields; for an array, the fields of its objects; for several forms, those of the first."""
+    """A table of the object's fields; for an array, the fields of its objects; for a union, the fields of its first type."""
     annotation: object = model.model_fields["root"].annotation if "root" in model.model_fields else model
     is_array = typing.get_origin(annotation) is list
     yield f"| Field of {'each object in its JSON array' if is_array else 'its JSON'} | Meaning |"
@@ -212,8 +211,8 @@ def _files() -> Titles:
 
 
 def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
-    """A section for each model of `todo`, then for each kind of object in them. titles: the models that have a section; this is
-    extended.
+    """A section for each model of `todo`, then for each kind of object in them. titles: the models that have a section; the new
+    ones are added.
     """
     for model in todo:
         found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]
@@ -235,7 +234,7 @@ def _content(model: type[BaseModel], titles: Titles) -> Iterator[str]:
 
 
 def _is_inherited(name: str, field: FieldInfo) -> bool:
-    """Whether it is the `reasons` field that all objects in files share; what commands print may define such a field itself."""
+    """Whether this is the `reasons` field that all objects in files share; what commands print may define its own."""
     return name == "reasons" and field.default_factory is not None
 
 

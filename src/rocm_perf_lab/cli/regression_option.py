@@ -1,4 +1,4 @@
-"""The option --max-regression of every command that asks the gate."""
+"""The option --max-regression of every command that uses the gate."""
 
 from __future__ import annotations
 

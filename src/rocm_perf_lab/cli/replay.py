@@ -1,4 +1,4 @@
-"""`rocm-perf replay`: run a captured dispatch again, at the same addresses."""
+"""`rocm-perf replay`: runs a captured dispatch again, at the same addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import device_option, device_options_option
 
 _capture_option = click.option(
-    "--capture-dir", type=click.Path(path_type=Path), metavar="D", help="Capture to use.  [default: the newest in this folder]"
+    "--capture-dir", type=click.Path(path_type=Path), metavar="D", help="Capture to use.  [default: the newest one here]"
 )
 
 
@@ -27,7 +27,7 @@ def command() -> None:
 def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     """Check whether every captured address range can be mapped at its exact address.
 
-    Exit code: 0 all exactly, 1 one cannot be mapped, 2 one would be relocated.
+    Exit code: 0 if all can be, 1 if one cannot be mapped, 2 if one would be relocated.
     """
     from rocm_perf_lab.isolate.capture import newest
     from rocm_perf_lab.replaying.run import run_attached
@@ -59,8 +59,8 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 )
 @click.option("--groups", metavar="X[,Y[,Z]]", help="Number of workgroups to launch.  [default: as captured]")
 @click.option(
-    "--group-size", metavar="X[,Y[,Z]]", help="Work-items in each workgroup; without --groups the number of workgroups stays.  "
-    "[default: as captured]",
+    "--group-size", metavar="X[,Y[,Z]]", help="Work-items per workgroup; without --groups, the number of workgroups does not "
+    "change.  [default: as captured]",
 )  # fmt: skip
 @click.option(
     "--dynamic-lds",
@@ -76,8 +76,8 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 )
 @click.option(
     "--tolerance", "tolerances", multiple=True, metavar="SPEC",
-    help="Compare as numbers, with a tolerance: [0xADDRESS:]TYPE=RELATIVE[,ABSOLUTE], TYPE one of f16, bf16, f32, f64; without "
-    "an address everywhere but in code objects. NaNs equal only the same bits. Repeatable.",
+    help="Compare as numbers, with a tolerance: [0xADDRESS:]TYPE=RELATIVE[,ABSOLUTE], where TYPE is f16, bf16, f32 or f64; "
+    "without an address, everywhere except in code objects. A NaN equals only the same bits. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--dump-output",
@@ -90,7 +90,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     "--poison",
     type=click.IntRange(0, 255),
     metavar="BYTE",
-    help="Overwrite what the captured kernel changed with BYTE before each iteration.",
+    help="Before each iteration, overwrite with BYTE what the captured kernel changed.",
 )
 @click.option(
     "--overlay",
@@ -126,8 +126,8 @@ def full_vm(
 ) -> int:
     """Rebuild the captured memory at its addresses and run the kernel there.
 
-    Prints the GPU's time (timestamps of the hardware or of the device) and the time from ringing the doorbell to seeing the
-    end on the host's clock, both without set-up.
+    Prints the GPU's time (from timestamps of the hardware or of the software device) and the time on the host's clock from
+    ringing the doorbell to seeing the end. Neither includes set-up.
     """
     from rocm_perf_lab.collect.device import require_observation
     from rocm_perf_lab.isolate.capture import newest
@@ -161,7 +161,7 @@ def full_vm(
 )
 @debug_option
 def export(capture_dir: Path | None, destination: Path | None) -> None:
-    """Write a reproducer of capture D that needs only ROCm: memory, a C++ program, a Makefile and a README."""
+    """Write a reproducer for capture D that needs only ROCm: memory, a C++ program, a Makefile and a README."""
     import re
 
     from rocm_perf_lab.isolate.capture import Capture, newest

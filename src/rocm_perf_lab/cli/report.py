@@ -1,4 +1,4 @@
-"""`rocm-perf report`: prints the report on a run that was made earlier."""
+"""`rocm-perf report`: prints the report on an earlier run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.cli.printed_report import print_json, print_report
 @click.option("--short", is_flag=True, help="Print only what matters most, as `profile` does.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead; for a single DIR.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write report.html of a single DIR again, to FILE.")  # fmt: skip
+              help="Regenerate the report.html of a single DIR as FILE.")  # fmt: skip
 @debug_option
 def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | None) -> None:
     """Print the whole report on run directories that `profile` or `analyze` has written.
@@ -28,12 +28,12 @@ def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | Non
     from rocm_perf_lab.report.reading import read_run_directory
 
     if as_json and len(runs) > 1:
-        raise UsageError(f"--json prints one run, and these are {len(runs)}", "name one of them")
+        raise UsageError(f"--json prints a single run, but {len(runs)} are given", "name one of them")
     if html is not None:
         from rocm_perf_lab.report.html.stored import stored_page
 
         if len(runs) > 1:
-            raise UsageError(f"--html shows one run, and these are {len(runs)}", "name one of them")
+            raise UsageError(f"--html shows a single run, but {len(runs)} are given", "name one of them")
         write_page(html, stored_page(runs[0]))
     for number, directory in enumerate(runs):
         summary, reports = read_run_directory(directory)

@@ -27,7 +27,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
     """Run PROGRAM without profiling it, on the device that `profile` would use.
 
     The exit code is the program's own, or 128 + signal if it was killed. If the program succeeds: 35 if the race check found
-    races, 51 if the memory check found a foreign access, 52 if a kernel failed. 53 if it has no code for the device.
+    races, 51 if the memory check found a foreign access, 52 if a kernel failed. 53 if the program has no code for the device.
     """
     from rocm_perf_lab.collect import device as devices
     from rocm_perf_lab.collect import device_code

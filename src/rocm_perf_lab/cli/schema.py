@@ -14,7 +14,7 @@ from rocm_perf_lab.cli.json_documents import DOCUMENTS
 def command(name: str | None) -> None:
     """Print the JSON Schema of what a command prints, or of a file of a run directory.
 
-    Without NAME: list the names.
+    Without NAME, list the names.
     """
     if name is not None:
         click.echo(json.dumps(DOCUMENTS[name].schema(), indent=2))

@@ -17,8 +17,8 @@ from rocm_perf_lab.errors import UnavailableError
 def command(arguments: tuple[str, ...]) -> None:
     """Run COMMAND, or a shell, in the Debian root that `rocm-perf setup` made.
 
-    Your home, /tmp, the current folder and what is mounted for data are visible in it as usual, and hipcc is there. The exit
-    code is the command's.
+    Your home, /tmp, the current folder and mounted data disks are visible in it as usual, and hipcc is available. The exit code
+    is the command's.
     """
     from rocm_perf_lab.debian_root import paths
 

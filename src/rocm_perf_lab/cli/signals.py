@@ -1,4 +1,4 @@
-"""Makes a signal that ends a command do so with exit code 128 + its number, wherever in the command it arrives."""
+"""Makes a command exit with code 128 + the signal's number if a signal ends it, wherever in the command the signal arrives."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _is_sending = False
 def end_on_signals() -> None:
     """Make SIGTERM and SIGHUP raise SystemExit, as SIGINT raises KeyboardInterrupt, so that everything is cleaned up."""
     for number, end in {signal.SIGINT: _interrupt, signal.SIGTERM: _exit, signal.SIGHUP: _exit}.items():
-        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup, and for jobs that a shell starts in the background
+        if signal.getsignal(number) != signal.SIG_IGN:  # ignored under nohup, and in jobs that a shell starts in the background
             signal.signal(number, end)
     sys.unraisablehook = _send_again
 
 
 def received() -> int | None:
-    """The first signal that was to end this process.
+    """The first signal received that ends this process.
 
-    Libraries can turn what its handler raised into an error of their own, such as a failed import.
+    Libraries can turn the exception that the signal's handler raised into an error of their own, such as a failed import.
     """
     return _received[0] if _received else None
 
 
 def leave_signals_to_the_system() -> None:
-    """Restore default actions: the interpreter runs no handlers while it shuts down, so a signal then would end it with
-    success.
+    """Restore default actions: the interpreter runs no handlers while it shuts down, so it would ignore a signal then and exit
+    with success.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if callable(signal.getsignal(number)):
@@ -70,7 +70,7 @@ def _send_again(lost: Any) -> None:
 
 
 def _send_later(number: int) -> None:
-    """On a busy machine the signal may come before this returns. The interpreter waits for the timer before it ends."""
+    """Send the signal soon; on a busy machine, even before this returns. The interpreter waits for the timer before it ends."""
     threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
 
 

@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import UsageError
 @click.option("--install", is_flag=True, help="Copy the skill to where the agents of this user look for skills.")
 @click.option(
     "--to", "folder", type=click.Path(path_type=Path), metavar="DIR",
-    help="Folder to install it in instead, such as .claude/skills of a project; it becomes DIR/rocm-perf.",
+    help="Folder to install the skill in instead, such as a project's .claude/skills; the skill becomes DIR/rocm-perf.",
 )  # fmt: skip
 @debug_option
 def command(install: bool, folder: Path | None) -> None:

@@ -14,14 +14,14 @@ from rocm_perf_lab.cli.kernel_option import kernel_option
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("run", required=False, type=click.Path(path_type=Path), metavar="[RUN]")
 @kernel_option("Kernels to show")
-@click.option("--isa", is_flag=True, help="Show the instructions of each line, too, with the accesses that they wait for.")
+@click.option("--isa", is_flag=True, help="Show the instructions of each line as well, with the accesses they wait for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @debug_option
 def command(run: Path | None, kernel: str | None, isa: bool, as_json: bool) -> None:
-    """Show the source lines of the kernels in RUN with the cycles that a thread trace counted there.
+    """Show the source lines of the kernels in RUN with the cycles that a thread trace counted for them.
 
     RUN: a run directory; by default the newest in the current folder. Neither the program nor its source is needed: the
-    lines are those of the run. Line numbers need -g.
+    run directory contains the lines. Line numbers need -g.
     """
     from rocm_perf_lab.report.source_reading import newest_run, read_source
 

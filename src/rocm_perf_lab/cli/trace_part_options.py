@@ -35,7 +35,7 @@ class Window(ParamType[tuple[int | None, int | None]]):
         return round(float(found[1]) * _NS[found[2] or "ms"])
 
 
-gpu_option = click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="GPU to analyse, counted from 0 as HIP does.")
+gpu_option = click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="GPU to analyse, numbered from 0 as in HIP.")
 window_option = click.option(
     "--time-window", "window", type=Window(), metavar="START:END",
     help="Analyse only dispatches and copies that start in this window, counted from the first one: 10ms:1.5s, 250us:, :2s. "

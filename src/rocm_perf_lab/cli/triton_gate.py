@@ -20,9 +20,10 @@ _SEPARATOR = "::"
 def judge_and_print(
     baseline: Path, candidate: Path, arguments: tuple[str, ...], python: str, options: BackendOptions, as_json: bool
 ) -> int:
-    """The exit code. candidate: "script.py::kernel"; baseline: the same, or the script, whose kernel has the same name.
+    """Judge the kernel, print the verdict and return the exit code.
 
-    Raises what gate.triton_kernel.judge.judge() and ScriptKernel.of() raise.
+    candidate: "script.py::kernel". baseline: the same, or only a script, whose kernel then has the same name. Raises what
+    gate.triton_kernel.judge.judge() and ScriptKernel.of() raise.
     """
     from rocm_perf_lab.gate import seeds
     from rocm_perf_lab.gate.triton_kernel.document import gate_document

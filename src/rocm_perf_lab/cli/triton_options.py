@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from rocm_perf_lab.triton_launches import ScriptKernel
 
 python_option = click.option(
-    "--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: the Python that has Triton."
+    "--python", default="python3", show_default=True, metavar="PYTHON", help="--triton: Python interpreter that has Triton."
 )
 
 
 def triton_option(use: str) -> Callable[..., Any]:
-    """use: what is done with the function, in one word."""
+    """The option --triton. use: what is done with the function, as a verb."""
     return click.option(
         "--triton",
         "triton_kernel",
         metavar="SCRIPT::KERNEL",
-        help=f"Triton function to {use}, as the script (run with the words of PROGRAM) launches it.",
+        help=f"Triton function to {use}, as the script, run with the words of PROGRAM, launches it.",
     )
 
 
 def script_kernel(
     name: str, arguments: Sequence[str], python: str, options: BackendOptions, others: Sequence[object]
 ) -> ScriptKernel:
-    """The function. others: the given options that apply only to HIP programs.
+    """The function named SCRIPT::KERNEL. others: the given options that apply only to HIP programs.
 
     Raises UsageError, MissingInputError, UnavailableError.
     """

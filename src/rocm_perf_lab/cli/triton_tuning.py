@@ -15,7 +15,7 @@ from rocm_perf_lab.cli.progress import note
 
 @dataclass(frozen=True)
 class TuningOutput:
-    """config: file for the best configurations as JSON. source: file for them as Python."""
+    """config: file for the best configurations as JSON. source: file for the best configurations as Python."""
 
     config: Path | None
     source: Path | None

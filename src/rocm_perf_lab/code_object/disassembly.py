@@ -1,4 +1,4 @@
-"""Disassembles machine code with AMD's code object manager (comgr), which is part of every ROCm."""
+"""Disassembles machine code with AMD's code object manager (comgr), which every ROCm installation contains."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
     callbacks = _READ(read), _TEXT(lambda text, _user: words.append(text.decode().strip())), _ADDRESS(lambda *_: None)
     info, size = _Info(), ctypes.c_uint64()
     if comgr.amd_comgr_create_disassembly_info(target.encode(), *callbacks, ctypes.byref(info)):
-        raise UnavailableError(f"comgr cannot disassemble {target}", "install a ROCm that knows this GPU")
+        raise UnavailableError(f"comgr cannot disassemble {target}", "install a ROCm version that supports this GPU")
     try:
         while place < len(code):
             words.clear()

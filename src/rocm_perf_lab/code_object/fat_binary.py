@@ -20,18 +20,19 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
 LARGEST = 1 << 30
-"""The most bytes that are read from a build's output file, or from a section of it."""
+"""The maximum number of bytes read from a build's output file, or from a section of it."""
 
-_HEAD = 64  # size of an ELF file's first header
+_HEAD = 64  # size of the header of a 64-bit ELF file
 _BUNDLER_SECONDS = 600  # a library's bundle can unpack to gigabytes
 _AMDGPU_MACHINE = 224  # EM_AMDGPU
 
 
 def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
-    """(target, code object) for each device image of a program, a bundle or a bare .hsaco, in file order.
+    """(target, code object) for each device image in a file (a program, a bundle or a bare .hsaco), in file order.
 
-    target: as given in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags are not consulted. Raises SourceError if
-    the file is none of these or is damaged; a program without device code gives [].
+    target: as given in the bundle, such as "gfx942:xnack-"; "" for a bare .hsaco, whose e_flags are not consulted. Returns []
+    for a program without device code. Raises SourceError if the file is none of these or is damaged, UnavailableError if a
+    compressed bundle needs clang-offload-bundler and it is missing.
     """
     try:
         with path.open("rb") as file:
@@ -43,12 +44,12 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
 
 
 def not_whole(details: object) -> str:
-    """The wording for a damaged ELF file. details: the reader's own message, which says little by itself."""
+    """The message for a damaged ELF file. details: the ELF reader's own message, which says little on its own."""
     return f"it is not a whole ELF file ({str(details) or type(details).__name__})"
 
 
 def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
-    """The code objects in a file. For a program, only the section is read, because the rest may be large."""
+    """The code objects in a file. For a program, only the section with them is read, because the rest may be large."""
     head = file.read(_HEAD)
     if not head.startswith(ELF_MAGIC):
         return list(_bundles(head + _limited(file, os.fstat(file.fileno()).st_size)))
@@ -60,9 +61,9 @@ def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
 
 
 def _limited(file: BinaryIO, size: int) -> bytes:
-    """Read the rest of a file, or a part of it, into memory. Raises ValueError if it is too large."""
+    """Read up to `size` bytes from the file's current position. Raises ValueError if `size` is too large."""
     if size > LARGEST:
-        raise ValueError(f"it has {size / (1 << 30):.1f} GiB, and at most {LARGEST >> 30} GiB are read")
+        raise ValueError(f"its size is {size / (1 << 30):.1f} GiB, and at most {LARGEST >> 30} GiB are read")
     return file.read(size)
 
 
@@ -109,7 +110,7 @@ def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
 
 
 def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, int, int]], int]:
-    """(name, start, size) of every entry of the bundle at `start`, and the position where the bundle ends.
+    """(name, start, size) of every entry in the bundle at `start`, and the position where the bundle ends.
 
     Raises struct.error or ValueError if the index is damaged.
     """
@@ -128,9 +129,10 @@ def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, i
 
 
 def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
-    """The size field of a compressed bundle: 32 bits in version 2, 64 bits from version 3 on; version 1 has none.
+    """The size field of a compressed bundle: 32 bits in version 2, 64 bits from version 3 on. Version 1 has none: such a bundle
+    extends to `end`, the end of all bundles.
 
-    end: the end of all bundles. Raises struct.error or ValueError if the bundle is damaged.
+    Raises struct.error or ValueError if the bundle is damaged.
     """
     (version,) = struct.unpack_from("<H", data, start + 4)
     if version < 2:
@@ -184,5 +186,5 @@ def _bundler() -> str:
         None,
     )
     if found is None:
-        raise UnavailableError("no clang-offload-bundler to unpack a compressed code object", "install ROCm's LLVM")
+        raise UnavailableError("no clang-offload-bundler was found to unpack a compressed code object", "install ROCm's LLVM")
     return found

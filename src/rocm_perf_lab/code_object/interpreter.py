@@ -1,4 +1,4 @@
-"""Finds the dynamic loader that a program names. Every command that runs a program needs this, so it loads no ELF library.
+"""Finds the dynamic loader that a program names. Every command that runs a program does so, without loading an ELF library.
 
 Format: ELF-64 Object File Format, "Program Header Table".
 """

@@ -50,8 +50,8 @@ def layout_of(image: bytes) -> CodeObjectLayout:
 
 
 def _notes(elf: Any) -> str | None:
-    """What is wrong with the notes. Readers walk notes by the segment's alignment and take the first or the last match, so all
-    must find the same one.
+    """What is wrong with the notes; None if nothing is. Readers step through notes by the segment's alignment, and some take
+    the first match and others the last, so all of them must find the same note.
     """
     segments = list(elf.iter_segments("PT_NOTE"))
     if any(segment["p_align"] != _NOTE_ALIGNMENT for segment in segments):
@@ -65,7 +65,7 @@ def _notes(elf: Any) -> str | None:
     for section in elf.iter_sections("SHT_NOTE"):
         start, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
         if not any(first <= start and end <= last for first, last in places):
-            return f"the notes of {section.name} are in no segment of notes"
+            return f"the notes in {section.name} are outside the segments for notes"
     return None
 
 

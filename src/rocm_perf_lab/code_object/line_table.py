@@ -11,8 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LineTable:
-    """addresses: ascending; each begins a range of code that belongs to places[i], which is "file:line", or "" if there is
-    none.
+    """addresses: ascending; addresses[i] begins a range of code that belongs to places[i], which is "file:line", or "" if the
+    code has no line.
 
     Code that the compiler assigns to no line (line 0) belongs to the line before it, as in LLVM's own listings.
     """
@@ -58,7 +58,7 @@ def _read_unit(program: Any, unit: Any, rows: dict[int, str]) -> None:
         if state is None:
             continue
         if state.end_sequence:
-            rows.setdefault(state.address, "")  # another sequence may begin here
+            rows.setdefault(state.address, "")  # unless another sequence begins here
             continue
         number = state.file - first
         if state.line and 0 <= number < len(files):
@@ -66,7 +66,7 @@ def _read_unit(program: Any, unit: Any, rows: dict[int, str]) -> None:
 
 
 def _files(program: Any, folder: str) -> list[str]:
-    """Paths of the files of a unit, which are numbered from 0 in DWARF 5 and from 1 before."""
+    """The paths of a unit's files, which are numbered from 0 in DWARF 5 and from 1 in earlier versions."""
     header = program.header
     names = [name.decode("utf-8", "replace") for name in header["include_directory"]]
     folders = names if header["version"] >= 5 else [folder, *names]

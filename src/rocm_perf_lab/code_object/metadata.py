@@ -35,7 +35,7 @@ class KernelArgument:
 class KernelMetadata:
     """The arguments and launch limits of one kernel. Sizes are in bytes; registers are as counted by the compiler.
 
-    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code, at
+    vgprs: all VGPRs of a lane, including AGPRs if both share a file (gfx90a and later). code: the kernel's machine code, at
     code_address in the code object.
     """
 
@@ -73,7 +73,7 @@ class CodeObject:
     image: bytes = field(default=b"", repr=False, compare=False)
 
 
-@functools.lru_cache(maxsize=16)  # one judgement requests the same few objects again and again
+@functools.lru_cache(maxsize=16)  # one verdict requires the same few objects again and again
 def parse(image: bytes) -> CodeObject:
     """Parse a code object. Raises SourceError if the image is not an AMD code object with metadata."""
     import msgpack

@@ -22,7 +22,7 @@ _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _BITCODE = b"BC\xc0\xde"  # as produced by -flto
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
-# The high half of a distance is counted from the end of the low half's field: +4 and +12 after s_getpc_b64.
+# How far the patched field lies behind the address from s_getpc_b64, which the addend includes; 12 bytes for the high half.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC
@@ -30,9 +30,10 @@ _LOADED = 2  # SHF_ALLOC
 
 @dataclass(frozen=True)
 class SymbolContent:
-    """The object that one symbol names. content: its bytes, with zeros where a relocation patches; None if it has no bytes.
+    """The object that one symbol names. content: its bytes, with zeros where a relocation patches them; None if the file has no
+    bytes for it.
 
-    references: (offset in the object, target) of each relocation. writable: whether it is in memory that can change. linkage:
+    references: (offset in the object, target) of each relocation. writable: whether the object is in writable memory. linkage:
     its symbol's binding and visibility.
     """
 
@@ -49,7 +50,7 @@ class SymbolContent:
         return self.kind == _FUNCTION
 
 
-@functools.lru_cache(maxsize=16)  # one judgement requests the same few objects again and again
+@functools.lru_cache(maxsize=16)  # one verdict requires the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, SymbolContent]:
     """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError.
 
@@ -80,7 +81,8 @@ def width_of(reference: str) -> int:
 
 
 def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
-    """The loaded parts of a relocatable host object, by section, as (bytes, relocations); symbols under "symbols".
+    """What is loaded of a relocatable host object, by section: its type, flags, size and bytes, or its relocations. The symbols
+    are under "symbols".
 
     Debug information, and sections that only name the compiler, are left out. Raises SourceError.
     """
@@ -170,7 +172,9 @@ class _Layout:
         return self._symbols[number] if start <= address < start + size else None
 
     def _unnamed(self, address: int) -> str:
-        """A name derived from all bytes up to the next symbol: more than the reference's target, so no change is missed."""
+        """A name derived from all bytes up to the next symbol: these include more than the target, so no change is missed. If
+        the file has no bytes for the address, the name is the address.
+        """
         section = next(
             (s for s in self._sections if s["sh_flags"] & _LOADED and s["sh_addr"] <= address < s["sh_addr"] + s["sh_size"]),
             None,
@@ -184,8 +188,8 @@ class _Layout:
         )
 
     def _content_name(self, symbol: Any) -> str:
-        """A name for a constant. Unnamed constants are numbered in order of appearance, so they are identified by their
-        contents.
+        """A name for a local object. The compiler numbers unnamed constants in order of appearance, so constants are named
+        after their contents instead.
         """
         section = self._sections[symbol["st_shndx"]]
         if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & 1:

@@ -1,6 +1,6 @@
-"""An `amd-smi` that knows the software devices: profilers ask it which GPUs there are.
+"""An `amd-smi` that reports the software devices, because profilers ask amd-smi which GPUs are present.
 
-It answers `amd-smi static`, as text and as JSON (in the form of amd-smi 26), with the data in the table of products; options
+It answers `amd-smi static`, as text and as JSON (in the format of amd-smi 26), with the data in the table of products; options
 that select a part of the answer are accepted, and everything else is refused.
 """
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.software_model_name import SOFTWARE_MODEL
 
 _SCRIPT = """\
 #!/bin/sh
-# What the software device is, in the form of AMD's amd-smi.
+# Describes the software devices in the format of AMD's amd-smi.
 here=${0%/*}
 case " $* " in
   " static "*" --json "*) exec cat "$here/static.json" ;;
@@ -52,7 +52,7 @@ def _gpu(product: Mapping[str, Any], number: int) -> dict[str, Any]:
             "num_compute_units": topology["simd_count"] // topology["simd_per_cu"],
             "target_graphics_version": product["gfx_target"],
         },
-        # rocprof-compute records this, up to the first blank.
+        # rocprof-compute records this up to the first space.
         "vbios": {"name": SOFTWARE_MODEL, "part_number": SOFTWARE_MODEL.replace(" ", "-")},
         "driver": {"name": SOFTWARE_MODEL, "version": "N/A"},
         "vram": {

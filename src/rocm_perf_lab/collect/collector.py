@@ -21,11 +21,11 @@ CHOICES = (AUTO, ROCPROFV3, TRACER)
 def choose_collector(
     choice: str, device: Device, scratch: Path, timeout: float | None, note: Callable[[str], None], *, counters: bool
 ) -> Collector:
-    """The collector of that name; for AUTO rocprofv3 if there is a GPU and it is installed, else the built-in tracer.
+    """The collector named `choice`; for AUTO, rocprofv3 if it is installed and there is a GPU, else the built-in tracer.
 
     scratch: a folder for files, which must exist as long as the collector is used. timeout: seconds for each run.
-    counters: whether rocprofv3 should collect any; the built-in tracer includes them in every trace of a software device.
-    Raises UnavailableError if rocprofv3 is chosen and not installed.
+    counters: whether rocprofv3 should collect counters; the built-in tracer always records those of a software device.
+    Raises UnavailableError if rocprofv3 is chosen but not installed.
     """
     wanted = choice == ROCPROFV3 or (choice == AUTO and device.is_hardware)
     rocprofv3 = rocm.find_program("rocprofv3") if wanted else None

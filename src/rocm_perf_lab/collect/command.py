@@ -17,7 +17,7 @@ _SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c", ".C", ".h", ".hpp", *_CUDA)
 
 @dataclass(frozen=True)
 class Command:
-    """argv as it is to be executed, the file to execute, and the program's name as the user gave it."""
+    """argv as it will be executed, the file to execute, and the program's name as the user gave it."""
 
     argv: tuple[str, ...]
     executable: Path

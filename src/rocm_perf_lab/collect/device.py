@@ -1,6 +1,6 @@
 """The device on which a program runs, and the environment that selects it.
 
-A device states which variables ROCr must see. All differences between a GPU and the software device are confined to this file.
+A device specifies the variables that ROCr must see. This file contains all differences between a GPU and the software device.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that mean the software device, and the product whose target and size it has. With a colon and a
-# number, such as "gfx942:4", they mean that many devices.
+# The choices of `--device` that select the software device, and the product whose target and size it has. With a colon and a
+# number, such as "gfx942:4", they select that many devices.
 SOFTWARE_PRODUCTS = {
     SOFTWARE_TARGET: "mi300x",
     "mi300a": "mi300a",
@@ -33,35 +33,36 @@ SOFTWARE_PRODUCTS = {
     "gfx1030": "rx6800xt",
     "gfx950": "mi355x",
 }
-_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
+_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # modes of the target as ROCr writes them, "gfx942:sramecc+:xnack-"
 
-# These select or re-label the physical GPUs of a machine, to which the software device does not belong. If there are several
-# software devices, the variables that select apply to them.
+# These variables select or relabel the machine's physical GPUs, which do not include the software device. If there are several
+# software devices, the variables that select GPUs apply to them.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_GPUS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
 _TOOLS_VARIABLE = "HSA_TOOLS_LIB"
 
-# AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
-# brings along), the libraries in HSA_TOOLS_LIB are ignored unless this is set.
+# AMD's builds of ROCr support two kinds of tools. If a tool has registered itself (rocprofv3's, or a profiler that the program
+# brings along), the libraries in HSA_TOOLS_LIB are ignored unless this variable is set.
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 
-# RCCL insists on this for a GPU whose firmware it does not know.
+# RCCL requires this setting for a GPU whose firmware it does not know.
 _FOR_RCCL = {"HSA_NO_SCRATCH_RECLAIM": "1"}
 
 # The options of the software device, separated by commas.
 OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
 
-# The device appends the findings of its race check, one per line, to the file named by this variable.
+# The device's race check appends its findings, one per line, to the file named by the first variable, and the address ranges
+# that each dispatch wrote to the file named by the second.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
-# The same for its memory check, which finds accesses of a kernel to memory that does not belong to its program.
+# This variable names the file for findings of the memory check: a kernel's accesses to memory that is not its program's.
 FOREIGN_ACCESSES_VARIABLE = "ROCM_PERF_DEVICE_FOREIGN_ACCESSES"
 
-# The same for the reasons why kernels failed, whether or not the program notices.
+# This variable names the file for the reasons why kernels failed, whether or not the program notices.
 FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
 
 # The device writes thread traces of the kernels selected by the second variable into the folder named by the first.
@@ -75,17 +76,17 @@ THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 # Restricts kernels to their program's own memory; the gate enables it wherever it runs code that it judges.
 MEMORY_CHECK = "memory-check"
 
-# HIP logs errors here, one file per process; without it, HIP would write to the program's standard error.
+# The variable for the file to which HIP logs errors, one for each process. Without it, HIP logs to standard error.
 HIP_LOG_VARIABLE = "AMD_LOG_LEVEL_FILE"
 _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 
-# The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
+# The contents of registers, LDS and private memory before a kernel writes them: random words from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
 _OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
-_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # in whose code it recognises what orders accesses
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # the race check knows what orders accesses in their code
 
-# Times at the clock that the product's power limit allows under a load that lasts for seconds.
+# Computes times at the clock that the product's power limit allows under a load that lasts for seconds.
 SUSTAINED = "sustained"
 
 # What is counted and timed: everything; a sample of the XCDs in dispatches that are not small, or in those that take long; or
@@ -95,11 +96,11 @@ NO_OBSERVATION = f"{OBSERVE}=none"
 SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
 UNOBSERVED_KERNEL = "1 us"
 
-PEER_LINK = "peer_link_gbps"  # the parameter
+PEER_LINK = "peer_link_gbps"  # a parameter of the timing model
 
-TIMING = "timing."  # begins options that adjust a parameter of the timing model
+TIMING = "timing."  # the prefix of options that adjust a parameter of the timing model
 
-# Options of the software device and the form of their values; native/device/runtime/options.h says what they do, except for
+# Options of the software device and the form of their values; native/device/runtime/options.h describes them, except for
 # SUSTAINED, which sets a parameter of the timing model.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
@@ -118,7 +119,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on. target: the LLVM target of the (first) GPU. features: the target's known features, "xnack-".
+    """What programs run on. target: the LLVM target of the (first) GPU. features: its known features, such as "xnack-".
     The other fields are settings for ROCr and HIP.
     """
 
@@ -129,13 +130,13 @@ class Device:
     removed_variables: tuple[str, ...]
     tools: tuple[Path, ...]
     features: tuple[str, ...] = ()
-    further_targets: tuple[str, ...] = ()  # those of the other GPUs
+    further_targets: tuple[str, ...] = ()  # the targets of the other GPUs
     preloads: tuple[Path, ...] = ()
     programs: Path | None = None  # a folder that comes first in PATH
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
-        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) between the device's own and
-        those that `base` names already.
+        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) after the device's own libraries
+        and before those that `base` already names.
         """
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
@@ -165,12 +166,12 @@ def select(
 ) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
-    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless they say
-    what the software device observes, it observes only a sample of a dispatch that takes long. code: the target of the code to
-    run, which decides what `auto` means without a GPU. several: whether the choice may name several software devices,
-    "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for them below ROCr (several devices
-    can always be found there). Raises UnavailableError if there is no such device, UsageError for an option that it does not
-    have, SurroundingsError if programs could not run.
+    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless the options
+    say what the software device observes, it observes only a sample of a dispatch that takes long. code: the target of the code
+    to run, which decides what `auto` means without a GPU. several: whether the choice may name several software devices,
+    "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for GPUs at a level below ROCr
+    (several devices can always be found there). Raises UnavailableError if there is no such device, UsageError for an option
+    that the device does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     name, count = software_devices(choice, several=several)
@@ -192,14 +193,14 @@ def select(
 
 
 def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
-    """The parts of a choice such as "gfx942:4": the name, and how many devices. Raises UsageError if that is too many: for the
-    model, or because the caller can use only one (`several` is false).
+    """The parts of a choice such as "gfx942:4": the name and the number of devices. Raises UsageError for a number after
+    anything but a software device, for more than the model supports, and for more than one although `several` is false.
     """
     name, colon, number = choice.partition(":")
     if not colon:
         return choice, 1
     if name not in SOFTWARE_PRODUCTS:
-        raise UsageError(f"--device {choice}: only software devices can be counted", f"write {SOFTWARE_TARGET}:2")
+        raise UsageError(f"--device {choice}: only software devices accept a number", f"write {SOFTWARE_TARGET}:2")
     most = most_devices(name)
     if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
         raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
@@ -209,13 +210,13 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
 
 
 def most_devices(name: str) -> int:
-    """How many software devices of one kind a program can have."""
+    """The maximum number of software devices of one kind for a program."""
     most: int = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
     return most
 
 
 def software_choice(target: str | None) -> str:
-    """The `--device` of a software device that runs code for `target`, such as "gfx90a:xnack-"; the usual one if none does."""
+    """The `--device` choice that runs code for `target`, such as "gfx90a:xnack-"; the default software device if none does."""
     processor = target.partition(":")[0] if target else SOFTWARE_TARGET
     return processor if processor in SOFTWARE_PRODUCTS else SOFTWARE_TARGET
 
@@ -236,7 +237,7 @@ def expect_race_check(device: Device) -> None:
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:
-    """Variables for HIP's error log; none if the user already reads that log."""
+    """Variables for HIP's error log; none if the user has already configured that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
         return {}
     return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}
@@ -265,14 +266,14 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
 
 def _sustained(option: str, target: str, product: Mapping[str, Any]) -> str:
     if target != CALIBRATED_TARGET:
-        raise UsageError(f"--device-option {option}: no energies of a {target} are known", "leave the option out")
+        raise UsageError(f"--device-option {option}: the energies of a {target} are not known", "leave the option out")
     return f"{TIMING}power_limit_w={product['board_power_w']}"
 
 
 def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
     """What is wrong with a value that an option does not accept, and what to write instead."""
     if name == OBSERVE:
-        return "it is all, auto, sampled or none", f"{OBSERVE}=sampled"
+        return "it must be all, auto, sampled or none", f"{OBSERVE}=sampled"
     if takes.fullmatch("=1"):
         return "not a whole number", f"{name}=NUMBER"
     return "it takes no value", name
@@ -283,13 +284,15 @@ def _given(options: Sequence[str]) -> Sequence[str]:
 
 
 def _says_what_to_observe(options: Sequence[str]) -> bool:
-    # Options here replace those of the environment, so none may be added to the latter.
+    # Options given here replace those in the environment, so adding one would discard the latter.
     given = [option for option in _given(options) if option]
     return any(option.startswith(f"{OBSERVE}=") for option in given) or bool(given and not options)
 
 
 def require_observation(options: Sequence[str], who: str) -> None:
-    """Raises UsageError if the software device is told not to count and time anything, although `who` ("profile") needs it."""
+    """Raises UsageError if the software device is told to observe nothing, although `who` ("profile") needs counters and
+    times.
+    """
     if NO_OBSERVATION in _given(options):
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
@@ -324,7 +327,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
             f"{runtime} cannot run a software device (it has no model interface)",
-            "use ROCm 7.1 or newer; `rocm-perf setup` brings one (in a clone: `./dev shell`)",
+            "use ROCm 7.1 or newer; `rocm-perf setup` installs it (in a clone: `./dev shell`)",
         )
     library = loadable(native.device_library(), scratch)
     link_gbps = product.figures.get("timing", {}).get(PEER_LINK) or timing_parameters(target)[PEER_LINK]["value"]
@@ -348,7 +351,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
 
 
 def loadable(library: Path, scratch: Path) -> Path:
-    """A path to `library` that HSA_TOOLS_LIB and LD_PRELOAD can hold, since both separate entries by blanks and colons."""
+    """A path to `library` for HSA_TOOLS_LIB and LD_PRELOAD, both of which separate their entries by spaces and colons."""
     if not any(character in str(library) for character in ' :"\\'):
         return library
     link = scratch / library.name

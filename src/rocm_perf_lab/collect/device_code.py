@@ -59,10 +59,11 @@ def expected(
 ) -> Iterator[Callable[[], None]]:
     """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
 
-    Yields a function that raises the same error, for callers that detect failure by the program's exit status. note: receives a
-    line about each file that the program may not need. Raises WrongTargetError.
+    Yields a function for callers that detect failure by the program's exit status: it raises WrongTargetError if missing code
+    caused the failure. note: receives a line about each file that lacks such code but that the program may not need. Raises
+    WrongTargetError.
     """
-    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then knows which code the GPU runs
+    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then decides which code the GPU runs
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
     if misfits and not others_fit:
         raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
@@ -90,7 +91,7 @@ def _other_device(misfits: Iterable[Misfit], device: Device) -> str | None:
 def fits(target: str, device: Device) -> bool:
     """Whether the device runs code for `target`, such as "gfx942" or "gfx90a:xnack+"."""
     processor, *features = target.split(":")
-    # For a GPU, the driver's topology does not say which mode it is in.
+    # Device.features is empty for a GPU, because the driver's topology does not say which mode it is in.
     at_odds = [feature[:-1] + ("-" if feature[-1] == "+" else "+") for feature in features]
     if any(feature in device.features for feature in at_odds):
         return False
@@ -109,7 +110,9 @@ def _examined(command: Command, environment: Mapping[str, str], device: Device) 
 
 
 def _loads_code(path: Path) -> bool:
-    """Whether the file names HIP functions that load code objects from other files. The runtime itself always does."""
+    """Whether the file names HIP functions that load code objects from other files. The HIP runtime, which always does, is
+    ignored.
+    """
     if path.name.startswith(_RUNTIME):
         return False
     try:
@@ -150,7 +153,7 @@ def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path
 
 
 def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log) -> None:
-    """Called after a failure. Raises WrongTargetError if HIP lacked code."""
+    """Called after a failure. Raises WrongTargetError if HIP found no code for the device."""
     if not log.tells_of_missing_code():
         return
     if misfits:

@@ -1,4 +1,4 @@
-"""Checks what profiling needs on this machine, and how to get what is missing."""
+"""Checks whether this machine has what profiling needs, and says how to get what is missing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def diagnose() -> Diagnosis:
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
-    folder = _surroundings("temporary files", "a folder for them can be written", surroundings.check_temporary_folder)
+    folder = _surroundings("temporary files", "their folder is writable", surroundings.check_temporary_folder)
     addresses = _surroundings("address space", "enough for the software device", surroundings.check_addresses)
     base = _all_ok(*python, runtime, folder)
     built_in = _all_ok(tracer, writer)
@@ -146,12 +146,12 @@ def _hipcc() -> Finding:
 
 
 def _triton() -> Finding:
-    """Triton in the Python that runs this; a script may use a different one."""
+    """Triton in the Python that runs this check; a script may use a different Python."""
     try:
         version = importlib.metadata.version("triton")
     except importlib.metadata.PackageNotFoundError:
         hint = "to run Triton kernels: `pip install triton numpy` in the Python of the script"
-        return Finding("Triton", OPTIONAL, "not in this Python", hint)
+        return Finding("Triton", OPTIONAL, "not installed in this Python", hint)
     if (refused := triton.refusal_of(version)) is not None:
         return Finding("Triton", OPTIONAL, *refused.split(": ", 1))
     return Finding("Triton", OK, version)
@@ -167,7 +167,7 @@ def _gpus() -> Finding:
 def _rocprofv3() -> Finding:
     path = rocm.find_program("rocprofv3")
     if path is None:
-        hint = "install rocprofiler-sdk for counters of a GPU"
+        hint = "install rocprofiler-sdk to collect a GPU's counters"
         return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", hint)
     return Finding("rocprofv3", OK, str(path))
 

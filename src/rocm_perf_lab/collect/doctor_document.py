@@ -18,7 +18,7 @@ class DoctorFindingSection(JsonModel):
     status: Literal["ok", "missing", "optional"] = Field(
         description="missing: profiling on some device needs it; optional: it is missing, and only some commands need it"
     )
-    detail: Text = Field(description="version and place, or why it cannot be used")
+    detail: Text = Field(description="version and location, or why it cannot be used")
     hint: str = Field(description="how to get it; empty if it is present")
 
 

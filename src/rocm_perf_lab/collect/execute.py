@@ -1,4 +1,4 @@
-"""Executes a program without a shell, and leaves nothing of it behind."""
+"""Executes a program without a shell, and leaves none of its processes running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _GRACE_SECONDS = 2.0
 
-Stream = IO[bytes] | IO[str] | int  # one that a program reads or writes: a file, a descriptor, DEVNULL and the like
+Stream = IO[bytes] | IO[str] | int  # a stream that a program reads or writes: a file, a descriptor, DEVNULL and the like
 
 
 def execute(
@@ -31,10 +31,10 @@ def execute(
     stdin: Stream | None = None,
     look: Callable[[int], None] | None = None,
 ) -> None:
-    """Run to the end, in a new session, so that an interrupt can stop the whole process group.
+    """Run a program to its end, in a new session, so that an interrupt can stop the whole process group.
 
-    stdin: None for our own. If that is a file or a pipe, every run reads the same data from its start; otherwise it reads
-    nothing.
+    stdin: None for this process's own. If that is a file or a pipe, every run reads it from the start; otherwise the program's
+    input is empty.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. However this function ends, even by
     KeyboardInterrupt, no process of the group is left.
 
@@ -58,12 +58,12 @@ def execute(
 def execute_attached(
     command: Command, environment: Mapping[str, str], stdout: Stream | None = None, *, interruptible: bool = False
 ) -> int:
-    """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
+    """Run a program with this terminal and standard input, in this process group; return its exit status as a shell would.
 
     stdout: where the program's standard output goes; None for this process's own.
 
     Ctrl-C reaches the program through the terminal; signals sent to this process are passed on. interruptible: once the program
-    has ended, in whatever way, they also act on this process, as KeyboardInterrupt or SystemExit.
+    has ended, in whatever way, the signals also act on this process, as KeyboardInterrupt or SystemExit.
     """
     received: list[int] = []
     process: subprocess.Popen[bytes] | None = None
@@ -135,7 +135,7 @@ def _input(given: Stream | None) -> Iterator[Stream]:
     if not _is_regular(0):
         yield subprocess.DEVNULL
         return
-    # Reopening it gives a separate offset, which starts at 0 and leaves ours alone.
+    # Reopening the file gives a separate offset, which starts at 0; ours does not move.
     with open("/proc/self/fd/0", "rb") as stream:
         yield stream
 
@@ -148,7 +148,7 @@ def _is_regular(descriptor: int) -> bool:
 
 
 def _stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the process group; if the program itself still runs, politely first."""
+    """End what is left of the process group. A program that is still running is first asked to stop."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -37,7 +37,7 @@ def find(root: Path = Path("/")) -> Gpus:
 
 
 def target_name(version: int) -> str:
-    """The LLVM target of a `gfx_target_version`: 90402 is gfx942, 90010 gfx90a, 100300 gfx1030."""
+    """The LLVM target for a `gfx_target_version`: 90402 is gfx942, 90010 gfx90a, 100300 gfx1030."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
 

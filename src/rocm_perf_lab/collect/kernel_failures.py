@@ -1,4 +1,4 @@
-"""Detects kernels that failed on the software device while their program ended well: few programs check for errors."""
+"""Detects kernels that failed on the software device although their program succeeded: few programs check for errors."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _NO_LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class Progress:
-    """dispatch: its number in its process, from 1. done, total: workgroups. instructions: executed by its waves so far."""
+    """dispatch: its number in the process, from 1. done, total: workgroups. instructions: executed by its waves so far."""
 
     dispatch: int
     kernel: str
@@ -55,7 +55,7 @@ class Progress:
 
 
 def progress_in(page: bytes) -> Progress | None:
-    """None while no dispatch is running, or while the page is being written."""
+    """The progress that a page shows; None while no dispatch is running, or while the page is being written."""
     version, _process, dispatch, done, total, instructions, name = _PAGE.unpack_from(page)
     if version % 2 or not total:
         return None
@@ -64,7 +64,7 @@ def progress_in(page: bytes) -> Progress | None:
 
 
 def _many(count: int) -> str:
-    """A fast-growing count, shown with at least three digits."""
+    """A fast-growing count, shown in millions from 100 million on."""
     return f"{count // 10**6:,} M" if count >= 10**8 else f"{count:,}"
 
 
@@ -74,7 +74,9 @@ def is_wanted() -> bool:
 
 
 def variables(scratch: Path) -> dict[str, str]:
-    """Environment variables for programs on the software device; creates a page in `scratch` and watches it from now on."""
+    """Environment variables for programs on the software device; {} if there is no terminal that can show progress. Otherwise,
+    this creates a page in `scratch` and watches it from now on.
+    """
     if not is_wanted():
         return {}
     page = scratch / _NAME
@@ -85,7 +87,7 @@ def variables(scratch: Path) -> dict[str, str]:
 
 
 def pages(scratch: Path) -> tuple[Path, ...]:
-    """The files that a cage must let programs write for this."""
+    """The files that a cage must let programs write so that their progress can be shown."""
     page = scratch / _NAME
     return (page,) if page.exists() else ()
 
@@ -161,7 +163,7 @@ class _BottomLine:
         _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{text(size.columns - 1)}\x1b[0m\x1b[K\x1b8")
 
     def _reserve(self, rows: int) -> str:
-        """Scroll a line free; saving and restoring the cursor keeps it in place, one line higher."""
+        """Scroll to free a line; saving and restoring the cursor keeps it in its place, which is then one line higher."""
         self.rows = rows
         return f"\n\x1b7\x1b[1;{rows - 1}r\x1b8\x1b[1A"
 

@@ -1,7 +1,7 @@
-"""Handles a pipe as this process's standard input for programs that are run several times: each run reads the same.
+"""Handles a pipe as this process's standard input for programs that are run several times: each run reads the same data.
 
-Data that the runs have read is kept, and nothing else is taken from the pipe: data that the program leaves stays for others,
-such as the shell's own `while read`. A run is therefore given copies (tee(2)), and only what it has read of them is taken.
+Only data that a run has read is taken from the pipe, and is then kept for the other runs; the rest stays in the pipe for other
+readers, such as the shell's own `while read`. A run therefore gets a copy (tee(2)), and only the part it has read is taken.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class PipedInput:
 
     def __init__(self, source: int):
         self._source, self._kept, self._size, self._at_end = source, tempfile.TemporaryFile(), 0, False
-        self._lock = threading.Lock()  # protects the kept data, which ends where the source now begins
+        self._lock = threading.Lock()  # protects the kept data, which ends where the source continues
 
     @contextlib.contextmanager
     def for_a_run(self) -> Iterator[int]:
-        """A descriptor from which to read everything from the start. Raises UsageError if there is too much data to keep."""
+        """A descriptor that supplies all the data from the start. Raises UsageError if there is too much data to keep."""
         relay = _Relay(self)
         relay.start()
         try:
@@ -86,7 +86,7 @@ class _Relay(threading.Thread):
         place = 0
         try:
             while not self._ended.is_set():
-                is_all_kept = self._piped.is_used_up  # asked first: another run may take the last data right after a look
+                is_all_kept = self._piped.is_used_up  # must precede kept(): another run may take the last data in between
                 if part := self._piped.kept(place):
                     place += self._written(part)
                 elif is_all_kept:

@@ -43,7 +43,7 @@ _EXPANDED = re.compile(r"[%{$]")
 class Rocprofv3:
     """executable: the rocprofv3 to use. passes: counter names; each inner sequence requires one run of the program.
 
-    note: receives one line about everything that could not be collected. scratch: a folder for links.
+    note: receives one line for each reason why data could not be collected. scratch: a folder for links.
     timeout: seconds for the base run.
     """
 
@@ -67,8 +67,9 @@ class Rocprofv3:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        errors: None for our own standard error. If a program has several processes, the databases of the others are written
-        next to it, with the process id in their names. Raises what execute() raises, and CollectionError.
+        errors: None for our own standard error. If several processes of the program leave databases, `database` is from the
+        first that launched a kernel, and the others are put next to it, with the process id in their names. Raises what
+        execute() raises, and CollectionError.
         """
         folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
         show = to_descriptor(_STDERR if errors is None else errors.fileno())
@@ -87,10 +88,10 @@ class Rocprofv3:
         return replace(self, kernels=kernels)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
-        """Run once for each pass, for at most `limit` seconds; return one result per run, in order, whatever the outcome.
+        """Run once for each pass, for at most `limit` seconds; return a result for each set of counters, in order.
 
-        A set of counters that the GPU cannot collect together is divided and tried again. After a failure that will repeat
-        itself, such as a missing permission or a time-out, the remaining passes are not tried.
+        A set of counters that the GPU cannot collect together is split and retried. After a failure that will repeat
+        itself, such as a missing permission or a time-out, the remaining passes are not tried, and their results say so.
         """
         results: list[Pass] = []
         pending = [tuple(names) for names in self.passes]
@@ -143,7 +144,7 @@ class Rocprofv3:
     ) -> Pass:
         """Trace one dispatch into `folder`: stats_*.csv and ui_output_agent_*_dispatch_*/, as rocprofv3 names them.
 
-        A compute unit that got no wave leaves an empty trace; one shader engine in four is then tried.
+        If the compute unit got no wave, the trace is empty. In a second run, one shader engine in four is then traced.
         """
         reason = ""
         for every_engine in (False, True):
@@ -190,7 +191,7 @@ class Rocprofv3:
         limit: float | None,
         show: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Run once, with its stderr in `log`; `show` receives the program's own part of it."""
+        """Run the program once, with stderr in `log`; `show` receives the program's own part of stderr."""
         plain = self._plain(folder)
         temporary = _emptied(folder / _TEMPORARY)
         # Each process writes its own file; with a common name, the last process would overwrite the files of the others.
@@ -220,7 +221,7 @@ class Rocprofv3:
 
 
 def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
-    """Add the last words of the log to the error. The exit status can be rocprofv3's own, which the program replaces (exec)."""
+    """Add the log's last words to the error. The exit status may be that of rocprofv3 itself."""
     words = last_words(log)
     error.what += f" ({words})" if words else ""
     error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"

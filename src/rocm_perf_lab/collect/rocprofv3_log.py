@@ -1,7 +1,7 @@
-"""Translates what rocprofv3 reports on stderr.
+"""Interprets the messages of rocprofv3 on stderr.
 
-The program writes to the same stream, so only lines that rocprofv3 signs count: those with glog's prefix and its launcher's
-"Fatal error: ...".
+The program writes to the same stream, so only lines that rocprofv3 marks as its own count: those with glog's prefix, and its
+launcher's "Fatal error: ...".
 
 Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports from
 users.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class LogMessage:
-    """reason: for people. divisible: fewer counters at once may work. hopeless: no other pass of this kind will work either."""
+    """reason: for users. divisible: fewer counters at once may work. hopeless: no other pass of this kind will work either."""
 
     reason: str
     divisible: bool = False
@@ -27,7 +27,7 @@ class LogMessage:
 
 @dataclass(frozen=True)
 class Record:
-    """severity: I, W, E or F. thread: the one that wrote it, None for the launcher. text: without the prefix."""
+    """severity: I, W, E or F. thread: the id of the thread that wrote it, None for the launcher. text: without the prefix."""
 
     severity: str
     thread: int | None
@@ -36,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Death:
-    """A process that a signal ends, or should end. process: None if the notice does not name one."""
+    """A process that a signal ends, or should end. process: None if the message does not name one."""
 
     signal: int
     process: int | None = None
@@ -113,7 +113,7 @@ def doubt(log: str) -> str | None:
 
 
 def missing_counters(log: str) -> set[str]:
-    """Counters that, according to rocprofv3, no GPU of this machine has. rocprofv3 continues without them."""
+    """Counters that, according to rocprofv3, no GPU in this machine has. rocprofv3 continues without them."""
     said = "\n".join(record.text for record in records(log))
     return {name.strip() for match in _MISSING.finditer(said) for name in match[1].split(",") if name.strip()}
 
@@ -133,7 +133,7 @@ def _message(fatal: str) -> str:
 
 
 def death(line: str) -> Death | None:
-    """The process that a signal is ending, according to this line."""
+    """The process that a signal is ending, according to this line; None if the line is about something else."""
     if match := _CAUGHT.search(line):
         return Death(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
     if match := _RECEIVED.match(line):
@@ -161,5 +161,5 @@ def is_chatter(line: bytes) -> bool:
 
 
 def may_become_chatter(line: bytes) -> bool:
-    """Whether this partial line could be the beginning of one that rocprofv3 signs."""
+    """Whether this partial line could be the beginning of one of rocprofv3's own."""
     return _PREFIX_BEGUN.fullmatch(line) is not None

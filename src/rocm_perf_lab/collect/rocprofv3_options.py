@@ -16,15 +16,15 @@ BASE = ("--kernel-trace", "--memory-copy-trace", "--hip-trace")
 
 DECODER_VARIABLE = "ROCPROF_ATT_LIBRARY_PATH"
 
-_EVERY_SHADER_ENGINE = 0x11111111  # one of the four of each XCD, as AMD's guide recommends if the first saw nothing
+_EVERY_SHADER_ENGINE = 0x11111111  # one of four in each XCD, as AMD's guide recommends if the first ran no wave
 _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # special in ECMAScript regular expressions, which rocprofv3 uses
 
 
 def counters(names: Sequence[str], kernels: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Options of a counter pass. Counters come with dispatches; an additional kernel trace would only slow the program more.
+    """Options of a counter pass, which records dispatches anyway; a kernel trace would only slow the program further.
 
-    kernels: the demangled names of those to count, None for all. rocprofv3 never gets the user's own pattern, because it would
-    interpret it in a different dialect.
+    kernels: the demangled names of the kernels to count, None for all. rocprofv3 never gets the user's own pattern, because it
+    would interpret it in a different dialect.
     """
     only = () if kernels is None else ("--kernel-include-regex", "|".join(map(name_pattern, kernels)))
     return ("--pmc", *names, *only)
@@ -40,7 +40,7 @@ def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], ever
         "--kernel-include-regex", name_pattern(target.name),
         "--kernel-iteration-range", f"[{target.iteration}]",
     )  # fmt: skip
-    # rocprofv3 reads this variable as a list of one-letter folders and searches the whole file system.
+    # Given only the variable, rocprofv3 reads it as a list of one-letter folders and searches the whole file system.
     decoder = environment.get(DECODER_VARIABLE)
     return options + (("--att-library-path", decoder) if decoder else ())
 
@@ -51,7 +51,8 @@ def name_pattern(name: str) -> str:
 
 
 def variables(temporary: Path) -> dict[str, str]:
-    """Settings without an option in all versions. temporary: for files otherwise left in the program's working directory.
+    """Settings for which some versions have no option. temporary: a folder for files that would otherwise be left in
+    the program's working directory.
 
     The signal handlers, which can deadlock, are switched off, so that a program that aborts simply ends. Versions that do not
     know a variable ignore it.

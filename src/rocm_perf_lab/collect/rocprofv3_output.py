@@ -12,17 +12,17 @@ SUFFIX = "_results.db"
 
 
 def adopt(folder: Path, database: Path, program: str) -> None:
-    """Move the database that rocprofv3 wrote below `folder` to `database`, with those of further processes beside it.
+    """Move the database that rocprofv3 wrote below `folder` to `database`, and those of other processes next to it.
 
-    The first process that launched a kernel counts. Raises CollectionError if there is no database, or a broken one.
+    `database` is from the first process that launched a kernel. Raises CollectionError if there is no database or a broken one.
     """
     written = sorted(folder.glob(f"**/*{SUFFIX}"))  # Versions differ in whether a pass gets a folder of its own.
     if not written:
         raise CollectionError(
             f"rocprofv3 left no database for {program}",
-            "check that the program launches GPU kernels; rocprofv3 keeps nothing of processes that end by "
+            "check that the program launches GPU kernels; rocprofv3 loses the data of processes that end by "
             "_exit, quick_exit or "
-            "exec (as those of Python's multiprocessing do): try --no-rocprof, whose tracer does",
+            "exec (as those of Python's multiprocessing do): try --no-rocprof, whose tracer keeps it",
         )
     if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Happens when a ROCTx message contains a quote or a semicolon.
         raise CollectionError(
@@ -84,7 +84,7 @@ def _has_a_row(stats: Path) -> bool:
 
 
 def why_no_thread_trace(folder: Path, cu: int) -> str:
-    """The reason for a folder without a thread trace."""
+    """Why a folder has no thread trace."""
     if is_empty_thread_trace(folder):
         return f"the thread trace is empty: no wave of the kernel ran on compute unit {cu} of the traced shader engines"
     return "no thread trace was written"

@@ -1,6 +1,6 @@
-"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect its end.
+"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect that it has died.
 
-rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler of the signal that ends it, or
+rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler for the signal that ends it, or
 while they wait for a dispatch that will never complete. The program's last messages show that it is dead.
 """
 
@@ -24,7 +24,7 @@ _LINES = re.compile(rb"(?<=[\r\n])")
 
 
 class Rocprofv3Watch:
-    """Watches `log`, which grows. show: receives the program's own part of it; None if nobody wants it."""
+    """Watches `log`, which grows. show: receives the program's own part of it; None to discard that part."""
 
     def __init__(self, log: Path, program: str, show: Callable[[bytes], None] | None = None):
         self._log, self._program, self._show = log, program, show
@@ -57,7 +57,7 @@ class Rocprofv3Watch:
                 self._take(data)
 
     def finish(self) -> None:
-        """Take in the rest, including an unterminated line. Call this when nobody writes any more."""
+        """Take in the rest, including an unterminated line. Call this when nothing is being written any more."""
         self.read()
         if self._show is not None and self._begun and not is_chatter(self._begun):
             self._show(self._begun[self._shown :])

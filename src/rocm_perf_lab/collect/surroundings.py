@@ -1,5 +1,5 @@
-"""Checks whether programs would inherit anything from this process that keeps them from using a GPU, so that they are not
-blamed.
+"""Checks whether programs would inherit anything from this process that keeps them from using a GPU, so that the programs are
+not blamed for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check_addresses() -> None:
     """Check the address space for the software device. Raises SurroundingsError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
-        what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of addresses, and the limit is {limit >> 20} MiB"
+        what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of address space, and the limit is {limit >> 20} MiB"
         raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it")
 
 

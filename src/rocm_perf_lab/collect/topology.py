@@ -1,9 +1,9 @@
 """Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with such GPUs.
 
-Facts that ROCr insists on, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
+Requirements of ROCr, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
 `num_sdma_engines` must be 2 and the XGMI engines 0 (with 0 engines, hipMemcpy2D crashes on a division; copies between GPUs use
 the ordinary engines here);
-`capability` names doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
+`capability` must contain doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
 `product_name` is read only by the software device.
 """
 
@@ -21,10 +21,10 @@ _HEAP_SYSTEM, _HEAP_VRAM = 0, 1
 _LINK_PCIE, _LINK_XGMI = 2, 11  # HSA_IOLINKTYPE of hsakmttypes.h
 _LINK_OVERRIDE, _LINK_NO_ATOMICS_32, _LINK_NO_ATOMICS_64 = 1, 4, 8  # HSA_LINKPROPERTY of hsakmttypes.h
 _CACHE_DATA_AND_SIMD = 9
-_FIRST_PCI_BUS = 3  # of the GPUs, each of which is device 0, function 0 of a bus
-_PCI_BUS = 0x100  # in a location id
+_FIRST_PCI_BUS = 3  # the bus of the first GPU; each GPU is device 0, function 0 of its own bus
+_PCI_BUS = 0x100  # what one bus adds to a location id
 _FIRST_RENDER_MINOR = 128
-_HIVE = 0x726F636D  # any number: GPUs of the same hive reach each other by XGMI
+_HIVE = 0x726F636D  # any number: GPUs of the same hive reach each other over XGMI
 
 _PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # as the driver reports for a PCIe 5.0 x16 link
 _PCIE_WEIGHT, _XGMI_WEIGHT = 20, 15  # Linux amdkfd, kfd_crat.c: KFD_CRAT_INTRA_SOCKET_WEIGHT, and XGMI's per hop

@@ -54,7 +54,7 @@ class BuiltinTracer:
         try:
             execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)
         except BaseException:
-            # The writers are still at work. Left alone, they would complain when the run directory disappears.
+            # The writers are still working. Without this wait, they would report errors when the run directory disappears.
             _await_writers(database.parent, _ABANDON_SECONDS, at_most=_ABANDON_SECONDS)
             raise
         if not _await_writers(database.parent, _IDLE_SECONDS):
@@ -66,17 +66,17 @@ class BuiltinTracer:
         _check(command, database)
 
     def of(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
-        """Return self: counters that every trace includes count all kernels."""
+        """Return self: every trace includes the counters, and they cover all kernels."""
         return self
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
-        """No passes: a device that counts does so in every trace."""
+        """No passes: a device that has counters records them in every trace."""
         return []
 
     def thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
-        """Have the software device write rocprofv3's files for one dispatch into `folder`, in a separate run."""
+        """Have the software device write the files that rocprofv3 would write for one dispatch, in a separate run."""
         if self.device.is_hardware:
             reason = "the built-in tracer cannot make thread traces on a GPU: install rocprofv3 and rocprof-trace-decoder"
             return Pass(THREAD_TRACE, None, reason, kernel=target.name)
@@ -117,9 +117,9 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
 
 
 def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf) -> bool:
-    """Wait for the writers, one for each process that used the GPU; they start when that process is gone.
+    """Wait for the writers, one for each process that used the GPU; a writer starts when its process has ended.
 
-    Returns False if none has made progress for `idle_seconds`, or if it took more than `at_most` seconds.
+    Returns False if none has made progress for `idle_seconds`, or if they took more than `at_most` seconds.
     """
     seen, deadline = None, 0.0
     end = time.monotonic() + at_most
@@ -133,7 +133,7 @@ def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf)
 
 
 def _progress(folder: Path) -> list[tuple[str, int, int]]:
-    """A value that changes whenever a writer has worked in the meantime, because a writer touches the file that it fills."""
+    """A value that changes whenever a writer makes progress, because a writer touches the file that it fills."""
     progress = []
     for partial in folder.glob("*.partial"):
         with contextlib.suppress(FileNotFoundError):  # renamed just now
@@ -143,7 +143,7 @@ def _progress(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def _being_written(folder: Path) -> bool:
-    """Whether a process's records (its spool) remain, as they do until the writer has made a database of them or failed."""
+    """Whether a process's records (its spool) remain, as they do until the writer has made a database from them or failed."""
     return any(not spool.with_suffix(".error").exists() for spool in folder.glob("*.spool"))
 
 
@@ -161,7 +161,7 @@ def _check(command: Command, database: Path) -> None:
 
 
 def _probe_space(folder: Path) -> None:
-    """Raise the OSError that may have kept the tracer from recording anything."""
+    """Raise the OSError, if any, that writing to the folder causes: it may have kept the tracer from recording anything."""
     probe = folder / "probe"
     probe.write_bytes(bytes(_PROBE_BYTES))
     probe.unlink()

@@ -12,9 +12,9 @@ from rocm_perf_lab import rocm
 
 # Holds the package rocm_perf_triton, which Triton finds by its entry point; nothing else in it can be imported.
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
-TARGETS = ("gfx942", "gfx950")  # for which it compiles on the software device
-OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as rocm_perf_triton/versions.py says
-FOLDER = "triton"  # as analysis/triton/described.py says
+TARGETS = ("gfx942", "gfx950")  # for which Triton compiles on the software device
+OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as in rocm_perf_triton/versions.py
+FOLDER = "triton"  # as in analysis/triton/described.py
 
 _LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
 _TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"
@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"python[0-9.]*t?")
 
 
 def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, str]:
-    """The variables that `base` lacks for Triton to use the software device of this target."""
+    """The variables that make Triton use the software device of this target, based on `base`; {} without the HIP library."""
     hip = rocm.find_library(rocm.HIP)
     if hip is None:
         return {}
@@ -46,7 +46,7 @@ def importable(base: Mapping[str, str]) -> dict[str, str]:
 
 def refusal(program: Path, target: str = TARGETS[0]) -> str | None:
     """Why the Triton in the environment of the Python `program` cannot run on the software device of this target, with a
-    remedy; None if it can.
+    remedy; None if it can, or if there is no Triton there.
     """
     version = installed_version(program)
     if version is None:

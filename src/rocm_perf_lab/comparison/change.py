@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 Method = Literal["runs", "dispatches"]
 CONFIDENCE = 0.999
-"""With which all intervals of a comparison together hold: whoever compares every day is not alarmed for no reason."""
+"""The confidence that all intervals of a comparison hold; it is high so that daily comparisons raise no false alarms."""
 LEAST_CHANGE = 0.01
-"""Smaller changes of measured times are not reported, however certain: builds differ in where their code lies."""
-_LEAST_DISPATCHES = 10  # the number from which their distribution is meaningful
+"""Smaller changes of measured times are not reported, however certain they are: builds differ in where their code is placed."""
+_LEAST_DISPATCHES = 10  # the minimum for their distribution to be meaningful
 _RESAMPLES = 4999
 
 
 @dataclass(frozen=True)
 class Interval:
-    """new / base is between these with the stated confidence. method: what was varied; see ratio_interval()."""
+    """new / base is between low and high with the stated confidence. method: what varied; see ratio_interval()."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Interval:
 
 
 def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: float = CONFIDENCE) -> Interval | str:
-    """The interval of the ratio of the mean totals, or why there is none. base, new: the dispatches' times, one array per run.
+    """The interval for the ratio of the mean totals, or why there is none. base, new: the dispatches' times, one array per run.
 
     With two or more runs on each side, the interval reflects the variation between runs: Welch's interval for the difference of
     the logarithms of their totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap of so few numbers would be far too
@@ -72,7 +72,7 @@ def _of_dispatches(base: Floats, new: Floats, confidence: float) -> Interval:
 
 
 def relative(base: float, new: float) -> float:
-    """new / base - 1; infinite if something grew from nothing."""
+    """new / base - 1; 0 if both are 0, infinite if only base is."""
     if base == 0:
         return 0.0 if new == 0 else math.copysign(math.inf, new)
     return new / base - 1

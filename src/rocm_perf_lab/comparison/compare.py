@@ -1,4 +1,4 @@
-"""Compares sides, and judges the changes against limits."""
+"""Compares one side with others, and judges the changes against limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | N
     """Compare the first path with each of the others.
 
     paths: see read_run.read_side(). kernel: a pattern (see kernel_pattern) for the kernels to report on and to judge; the
-    program's own figures remain those of all kernels. Raises a RocmPerfError for sides that cannot be read or compared.
+    program's own figures still cover all kernels. Raises a RocmPerfError for sides that cannot be read or compared.
     """
     base, *others = map(read_side, paths)
     comparisons = [_compared(base, new, limits, kernel) for new in others]
@@ -52,7 +52,7 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
     _expect_kernel(kernel, [*base.kernels.values(), *new.kernels.values()])
     both = [one for one in matches.both if fits(kernel, one.new.name, one.new.symbol)]
     modelled = base.timing == "modelled"
-    confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # of each interval (Bonferroni)
+    confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # that of each interval (Bonferroni)
     program = [_of_program(one, base, new, confidence) for one in PROGRAM_METRICS]
     total = mean(base.kernel_ns)
     kernels = [_kernel(one, confidence, modelled, total) for one in both]
@@ -72,13 +72,13 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
 
 
 def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
-    """With a pattern that matches nothing, no limit could ever be exceeded."""
+    """Refuse a pattern that matches no kernel, since no limit could then ever be exceeded."""
     if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
         raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
 
 
 def _check_comparable(base: Side, new: Side) -> None:
-    """Refuse to compare measured with modelled times, or times of two parameter sets."""
+    """Refuse to compare measured with modelled times, or times from two parameter sets."""
     if base.timing != new.timing:
         what = f"times in {base.label} are {base.timing}, those in {new.label} {new.timing}: they cannot be compared"
         raise TraceError(what, "profile both on the same device")
@@ -190,11 +190,11 @@ def _notes(base: Side, new: Side, matches: Matches, error: float | str | None) -
     if isinstance(error, float):
         needed = 1 - 1 / (1 + error)
         yield (
-            f"times are modelled and repeat exactly; on a GPU, ratios of two variants may differ by up to {error:.0%}, so that "
-            f"only savings of {needed:.0%} and more are certain there"
+            f"times are modelled and repeat exactly; on a GPU, ratios of two variants may differ by up to {error:.0%}, so "
+            f"only savings of at least {needed:.0%} are certain there"
         )
     elif isinstance(error, str):
-        yield f"times are modelled; how far their ratios are off on a GPU is not known: {error}"
+        yield f"times are modelled; how far off their ratios are on a GPU is not known: {error}"
     for side in (base, new):
         for why, missing in groupby(side.what_is_missing.items(), key=itemgetter(1)):
             yield f"{side.label} has no {', '.join(name for name, _ in missing)}: {why}"

@@ -17,9 +17,9 @@ class IntervalSection(JsonModel):
 
     low: float = Field(description="lower end of new / base")
     high: float = Field(description="upper end")
-    confidence: float = Field(description="probability with which the intervals of all kernels hold the true ratios")
+    confidence: float = Field(description="confidence of this interval alone; that of all intervals together is 0.999")
     method: Literal["runs", "dispatches"] = Field(
-        description="what was seen to vary: runs (Welch's interval over the runs of each side) or dispatches (bootstrap over "
+        description="source of the variation: runs (Welch's interval over the runs of each side) or dispatches (bootstrap over "
         "those of the only run; how much runs differ is not known)"
     )
 
@@ -33,35 +33,36 @@ class ChangeSection(JsonModel):
     new: float | None = Field(description="value on the new side; null where it is not known")
     change: float | None = Field(description="new / base - 1; null if either is unknown or base is 0")
     interval: IntervalSection | None = Field(
-        description="of measured times; null for other numbers, for modelled times, which do not vary, and with too few runs"
+        description="for measured times; null for other numbers, for modelled times, which do not vary, and with too few runs"
     )
-    why_no_interval: str | None = Field(description="why a measured time has none; null otherwise")
+    why_no_interval: str | None = Field(description="why a measured time has no interval; null otherwise")
     verdict: Literal["same", "more", "less", "undecided"] = Field(
-        description="undecided: a measured time whose interval includes no change and changes of more than a hundredth, or none"
+        description="undecided: a value is unknown, a measured time has no interval, or its interval includes both no change "
+        "and changes of more than 1 %"
     )
 
 
 class KernelSection(JsonModel):
-    """A kernel of both sides."""
+    """A kernel that exists on both sides."""
 
     kernel: Text = Field(description="demangled name on the new side")
     was: Text | None = Field(description="demangled name on the base side; null if it is the same")
-    grid: tuple[Shape, Shape] = Field(description="work-items in x, y and z on either side, of the longest dispatch")
+    grid: tuple[Shape, Shape] = Field(description="work-items of the longest dispatch in x, y and z, on either side")
     workgroup: tuple[Shape, Shape] = Field(description="the same for a workgroup")
     matched_by: Literal["name", "function name", "code", "launch shape"] = Field(
-        description="how it was found: by name; by the name without namespace, template arguments and parameters; by registers "
-        "and executed instructions; by workgroup, grid and number of dispatches"
+        description="how it was matched: by name; by the name without namespace, template arguments and parameters; by machine "
+        "code, or else registers and executed instructions; by workgroup, grid and number of dispatches"
     )
     is_runtime: bool = Field(description="whether it belongs to the HIP runtime")
     share: float | None = Field(description="share of the time in kernels on the base side; null without times")
-    bottleneck: tuple[str | None, str | None] = Field(description="class on either side; null where it is not known")
+    bottleneck: tuple[str | None, str | None] = Field(description="bottleneck class on either side; null where it is not known")
     changes: list[ChangeSection] = Field(description="times, shape, registers, memory, occupancy")
     counters: dict[str, tuple[float, float]] = Field(description="counters that changed: sums over a run on either side")
     same_counters: list[str] = Field(description="counters that did not change")
 
 
 class LimitSection(JsonModel):
-    """A limit given with --fail-on, and what it found."""
+    """A limit given with --fail-on, and its result."""
 
     limit: str = Field(description="as it was given")
     exceeded: bool = Field(description="whether it is exceeded")
@@ -82,7 +83,7 @@ class SideSection(JsonModel):
 
 
 class ComparisonSection(JsonModel):
-    """One new side against the base side."""
+    """One new side compared with the base side."""
 
     new: SideSection = Field(description="the new side")
     model_error: float | None = Field(
@@ -90,9 +91,9 @@ class ComparisonSection(JsonModel):
         "it is not known"
     )
     program: list[ChangeSection] = Field(description="kernel_time and span of the whole program")
-    kernels: list[KernelSection] = Field(description="kernels of both sides, most time first")
-    gone: list[Text] = Field(description="kernels of the base side only")
-    added: list[Text] = Field(description="kernels of the new side only")
+    kernels: list[KernelSection] = Field(description="kernels of both sides, those with the most time first")
+    gone: list[Text] = Field(description="kernels on the base side only")
+    added: list[Text] = Field(description="kernels on the new side only")
     limits: list[LimitSection] = Field(description="one object per --fail-on")
     notes: list[Text] = Field(description="what to keep in mind")
 

@@ -10,7 +10,7 @@ from rocm_perf_lab.comparison.compare_document import ChangeSection, KernelSecti
 
 
 def exact_change(metric: str, unit: Unit, base: float | None, new: float | None) -> ChangeSection:
-    """A number that does not vary from run to run."""
+    """The change of a number that does not vary from run to run."""
     known = base is not None and new is not None
     change = relative(base, new) if base is not None and new is not None else None
     verdict = "undecided" if change is None else "same" if change == 0 else "more" if change > 0 else "less"

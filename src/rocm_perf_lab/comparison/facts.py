@@ -17,7 +17,7 @@ class KernelFacts:
     """One kernel in all runs of a side.
 
     durations: those of its dispatches, in ns, one array per run in which it was dispatched; empty if there are no times.
-    dispatches: their number in one run. path_ns: its time on the critical path. waves_per_cu: how many can reside. counters:
+    dispatches: their number in one run. path_ns: its time on the critical path. waves_per_cu: how many fit at once. counters:
     sums over a run's dispatches. code: the machine code, if it is known.
     """
 
@@ -44,7 +44,7 @@ class KernelFacts:
 @dataclass(frozen=True)
 class Side:
     """label: as the user named it. runs: how many were read. spans_ns: from the first start to the last end on the GPU, one per
-    run; empty for a capture, which is one dispatch. what_is_missing: its name in reports -> why it is missing.
+    run; empty for a capture, which is one dispatch. what_is_missing: the data's name in reports -> why it is missing.
     """
 
     label: str

@@ -21,7 +21,7 @@ EXAMPLES = "time>2%, kernel_time>50us, scratch>0, occupancy<0 or SQ_INSTS_VALU>1
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest allowed change of a metric, or the smallest with '<'. percent: the change is relative to the base."""
+    """The largest allowed change of a metric, or the smallest with '<'. percent: whether it is relative to the base."""
 
     text: str
     metric: str
@@ -31,7 +31,7 @@ class Limit:
 
     @classmethod
     def of(cls, text: str) -> Limit:
-        """Raises UsageError."""
+        """The limit that a text such as 'time>2%' states. Raises UsageError if the text is not a limit."""
         found = _FORM.fullmatch(text)
         if not found:
             raise UsageError(f"{text!r} is not METRIC>CHANGE", f"for example {EXAMPLES}")
@@ -55,12 +55,12 @@ class Limit:
 
     def _beyond(self, base: float, new: float) -> bool:
         change = relative(base, new) if self.percent else new - base
-        # So that 'time>2%' is not exceeded by 2 % that rounding made 2.0000000001.
+        # Otherwise, a change of 2 % that rounding turned into 2.0000000001 % would exceed 'time>2%'.
         if math.isclose(change, self.bound, rel_tol=1e-9, abs_tol=1e-12):
             return False
         return change > self.bound if self.sign == ">" else change < self.bound
 
 
 def parsed(texts: Iterable[str]) -> list[Limit]:
-    """Raises UsageError."""
+    """The limits that the texts state. Raises UsageError if a text is not a limit."""
     return [Limit.of(text) for text in texts]

@@ -32,7 +32,7 @@ class Matches:
 
 
 def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
-    """A rule other than the first two applies only if it is unambiguous: exactly one kernel fits on each side."""
+    """Match the kernels of two sides. A rule applies only if it is unambiguous: exactly one kernel fits on each side."""
     left = {one.symbol: one for one in base}
     right = {one.symbol: one for one in new}
     found: list[Match] = []
@@ -67,7 +67,7 @@ def _unique(kernels: Mapping[str, KernelFacts], key: Callable[[KernelFacts], Has
 
 
 def _code(kernel: KernelFacts) -> Hashable:
-    """Registers and executed instructions; None if those were not counted."""
+    """The machine code if it is known, else registers and executed instructions; None if the instructions were not counted."""
     if kernel.code is not None:
         return kernel.code
     counted = tuple(sorted((name, value) for name, value in kernel.counters.items() if name.startswith(_INSTRUCTIONS)))

@@ -1,4 +1,4 @@
-"""The comparison as one file for browsers."""
+"""The comparison as a single HTML file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HERE = "rocm_perf_lab.comparison"
 
 
 def page(document: CompareDocument) -> str:
-    """The text of the page. The same comparison gives the same text."""
+    """The text of the page. The same comparison always gives the same text."""
     state = "limits exceeded" if document.exceeded else "limits kept"
     limited = any(one.limits for one in document.comparisons)
     title = f"Comparison with {document.base.path}{f': {state}' if limited else ''}"

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _CAPTURE = "dispatch.json"
 _WHAT = "a run directory, a rocpd .db file, a capture"
-_NO_DATABASE = "the run directory has no database any more"
+_NO_DATABASE = "the run directory no longer has a database"
 _ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side share
 
 
 def read_side(path: Path) -> Side:
-    """Raises MissingInputError, TraceError, UsageError, CaptureError."""
+    """Read one side. Raises MissingInputError, TraceError, UsageError or CaptureError."""
     if not path.exists():
         raise MissingInputError(f"there is no run {path}", f"name {_WHAT}, or a folder of them")
     sides = list(_sides(path))
@@ -46,7 +46,7 @@ def read_side(path: Path) -> Side:
 
 
 def _sides(path: Path) -> Iterator[Side]:
-    """Nothing for a folder without a run of this tool or a database."""
+    """The sides in a path; none for a folder that contains no run of this tool, no capture and no database."""
     if not path.is_dir():
         with Imports(lambda _: None) as imports:
             yield _of_databases(imports.databases(path))
@@ -58,7 +58,7 @@ def _sides(path: Path) -> Iterator[Side]:
         yield _of_databases(databases)
     else:
         for one in sorted(path.iterdir()):
-            # `isolate` makes a link to the newest capture.
+            # `isolate` makes a link to the newest capture, which must not be read twice.
             if one.is_dir() and not one.is_symlink() and (is_run_directory(one) or (one / _CAPTURE).is_file()):
                 yield from _sides(one)
 

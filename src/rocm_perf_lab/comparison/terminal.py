@@ -22,12 +22,12 @@ from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text.names import Names
 
 _MOST_KERNELS, _MOST_COUNTERS = 10, 4
-_NOTICED = 0.01  # smaller changes of counters are only counted
+_NOTICED = 0.01  # smaller changes of counters are counted, but not shown
 _STATES = {"more": "slower", "less": "faster", "same": "as before", "undecided": "undecided"}
 
 
 def render(document: CompareDocument, console: Console, everything: bool) -> None:
-    """everything: all kernels and counters, not only the most important ones."""
+    """everything: whether to show all kernels and counters, not only the most important ones."""
     for number, one in enumerate(document.comparisons):
         if number:
             console.print()

@@ -26,7 +26,7 @@ def percent(change: float | None) -> str:
 
 
 def interval(change: ChangeSection) -> str:
-    """'-7.0 to -4.1 %', or nothing."""
+    """'-7.0 to -4.1 %'; '' without an interval."""
     if change.interval is None:
         return ""
     low, high = (100 * (end - 1) for end in (change.interval.low, change.interval.high))

@@ -1,4 +1,4 @@
-"""Makes the root."""
+"""Makes the Debian root."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def make() -> None:
     """
     if not paths.SCRIPTS.is_dir():
         raise UnavailableError("this is a clone of the repository, not an installed package", "use `./dev shell` there")
-    native.device_library()  # before gigabytes are downloaded for a package that cannot use them
+    native.device_library()  # raises an error before gigabytes are downloaded for a package that cannot use them
     folder = paths.script().parents[1]
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(paths.SCRIPTS, folder / "env", dirs_exist_ok=True)
     extras = ",".join(name for name in EXTRAS if not absent_modules(name))
     done = subprocess.run([paths.script(), "setup", f"{repack(folder)}[{extras}]"], stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        raise UnavailableError("the Debian root could not be made", "see the lines above; running it again continues there")
+        raise UnavailableError("the Debian root could not be made", "see the lines above; run it again to continue there")

@@ -8,7 +8,7 @@ from pathlib import Path
 from rocm_perf_lab import rocm
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "env"
-"""The scripts that make and enter the root. A clone has them elsewhere, and so not here."""
+"""The scripts that make and enter the root. In a clone they are elsewhere, so this folder does not exist."""
 _INSIDE = Path("/etc/rocm-perf-lab-root")
 
 

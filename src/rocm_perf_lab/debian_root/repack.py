@@ -14,7 +14,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def repack(folder: Path) -> Path:
-    """Write the wheel into the folder, in place of earlier ones, and return its path. The same package gives the same bytes."""
+    """Write the wheel to the folder, replacing earlier ones, and return its path. The same package gives the same bytes."""
     distribution = importlib.metadata.distribution(_NAME)
     info = f"{_NAME.replace('-', '_')}-{distribution.version}"
     tag = next(line[5:] for line in (distribution.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: "))
@@ -34,8 +34,8 @@ def repack(folder: Path) -> Path:
 
 
 def _files(distribution: importlib.metadata.Distribution) -> list[tuple[str, Path]]:
-    """(name in the wheel, file) of everything that came from the wheel, except scripts, compiled modules and the installer's
-    notes.
+    """(name in the wheel, file) for everything that came from the wheel, except scripts, compiled modules and the installer's
+    own files.
     """
     found = []
     for path in distribution.files or []:

@@ -16,7 +16,7 @@ _COUNTERS = "Counters"
 
 
 def write_chrome(timeline: Timeline, file: IO[bytes]) -> None:
-    """One event per line, so that the text never exists in memory as a whole."""
+    """Write the events one by one, so that the whole text is never in memory."""
     file.write(b'{"displayTimeUnit": "ns", "otherData": ' + _json({"title": timeline.title}) + b', "traceEvents": [\n')
     for number, event in enumerate(_events(timeline)):
         file.write((b",\n" if number else b"") + _json(event))
@@ -64,7 +64,9 @@ def _slices(
 def _arrow(
     timeline: Timeline, number: int, source: int, target: int, kind: str, place: dict[int, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """From the source's end (its start for a launch, which does not wait for the call to return) to the target's start."""
+    """An arrow from the source's end to the target's start. For a launch, which need not wait for the call to return, it begins
+    at the source's start.
+    """
     dag = timeline.dag
     leaves = (dag.start if kind == "launch" else dag.end)[source]
     for ph, node, time in (("s", source, leaves), ("f", target, dag.start[target])):

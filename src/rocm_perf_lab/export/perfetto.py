@@ -21,15 +21,15 @@ _COUNTERS = "Counters"
 
 
 def write_perfetto(timeline: Timeline, file: IO[bytes]) -> None:
-    """Packet after packet, so that the trace never exists in memory as a whole. Raises UnavailableError without perfetto."""
+    """Write packet by packet, so that the whole trace is never in memory. Raises UnavailableError without perfetto."""
     proto = _definitions()
     for packet in _Packets(proto, timeline).all():
         content = packet.SerializeToString()
-        file.write(_PACKET + _varint(len(content)) + content)  # as a Trace with this packet alone: together they are one Trace
+        file.write(_PACKET + _varint(len(content)) + content)  # a Trace with only this packet; concatenated, they are one Trace
 
 
 def _varint(number: int) -> bytes:
-    """https://protobuf.dev/programming-guides/encoding: seven bits per byte, lowest first."""
+    """The number as a varint (https://protobuf.dev/programming-guides/encoding): seven bits per byte, lowest first."""
     found = bytearray()
     while number > 0x7F:
         found.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Tables of a run: its kernels and its dispatches, as CSV; the kernels as Markdown."""
+"""Tables of a run: its kernels and dispatches as CSV, and its kernels as Markdown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[KernelAnalysis], Any]]] = {
 
 
 def kernels_table(reports: Reports) -> pa.Table:
-    """One row per kernel, most time first. Unknown values are null. Units are in the names; fractions are 0 to 1.
+    """One row per kernel, longest time first. Unknown values are null. Units are in the names; fractions are 0 to 1.
 
     Raises UnavailableError without pyarrow.
     """
@@ -60,14 +60,14 @@ def kernels_table(reports: Reports) -> pa.Table:
 
 
 def write_kernels(reports: Reports, path: Path) -> None:
-    """kernels.csv: the rows of kernels_table()."""
+    """Write kernels.csv, with the rows of kernels_table()."""
     values = [value for _, value in _COLUMNS.values()]
     with _csv(path, _COLUMNS) as write:
         write([value(kernel) for value in values] for kernel in reports.analysis.kernels)
 
 
 def write_dispatches(table: DispatchTable, path: Path) -> None:
-    """dispatches.csv: the rows of dispatches.parquet."""
+    """Write dispatches.csv, with the rows of dispatches.parquet."""
     with _csv(path, TYPES) as write:
         for rows, piece in table.pieces():
             write(zip(*(_cells(column, rows) for column in piece.values()), strict=True))
@@ -96,11 +96,11 @@ def _cells(column: Column | None, rows: int) -> Iterable[Any]:
 
 
 def kernels_markdown(reports: Reports) -> str:
-    """A heading, where and how it ran, and a table of the kernels."""
+    """A heading, the GPU and how times were obtained, and a table of the kernels."""
     profile, dag = reports.profile, reports.dag
     how = "modelled; no GPU ran this" if profile.timing == "modelled" else "measured"
     rows = [
-        "| Kernel | Dispatches | Time | Of critical path | Bottleneck | Program at most faster |",
+        "| Kernel | Dispatches | Time | Of critical path | Bottleneck | Highest program speed-up |",
         "|---|--:|--:|--:|---|--:|",
     ]
     for kernel in reports.analysis.kernels:

@@ -1,4 +1,4 @@
-"""Attributes in text taken from a candidate: an allow-list, since other attributes decide where an entity is placed, what its
+"""An allow-list of attributes for text taken from a candidate: other attributes can change where an entity is placed, what its
 symbol is or whether it is kept.
 """
 
@@ -22,13 +22,13 @@ ALLOWED = frozenset(
 promises nothing.
 """
 ADDRESS_SPACES = frozenset(f"address_space({number})" for number in (1, 3, 5))
-"""Global, LDS and private memory. Constant memory (4) is left out: the compiler assumes that nothing writes to it, and nothing
-checks that.
+"""Global, LDS and private memory. Constant memory (4) is left out: the compiler assumes that nothing writes to it, and the gate
+does not check that.
 """
 
 
 def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """The name and full text of each attribute; the name is "" if the attribute cannot be parsed."""
+    """The name and full text of each attribute; both are "" if the attribute cannot be parsed."""
     for place, token in enumerate(tokens):
         following = texts(tokens[place + 1 : place + 3])
         if token.text in _WORDS:
@@ -55,7 +55,9 @@ def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -
 
 
 def _listed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The non-empty items of a list whose separators are the commas outside any brackets."""
+    """The non-empty items of a list, each with the vendor in front if the list begins with `using vendor:`. Commas inside
+    brackets do not separate items.
+    """
     vendor, words = (words[1], words[3:]) if words[:1] == ["using"] and words[2:3] == [":"] else (None, words)
     depth, part = 0, [vendor, "::"] if vendor else []
     start = list(part)

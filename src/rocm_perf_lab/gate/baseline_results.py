@@ -1,4 +1,4 @@
-"""The baseline's results on one capture, for the captured and for other inputs; computed once and used for all candidates."""
+"""The baseline's results for one capture, on the captured inputs and on others; computed once and used for all candidates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
-DEPENDS_ON_ORDER = "dropped: the baseline itself depends on the order of workgroups on it"
+DEPENDS_ON_ORDER = "dropped: with these inputs, the baseline itself depends on the order of workgroups"
 _LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
 _CAPTURED = "captured inputs"
 _AGAIN = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
@@ -42,15 +42,15 @@ _AGAIN = 2  # additional runs of the baseline on a GPU, to see whether its resul
 class Reference:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
-    tried: the cases, the captured inputs first. unfit: for each case on which a candidate differed, why the baseline's own
-    result is not the only correct one there; None if it is. seconds: largest wall time of a case, averaged over the cases run
-    together.
+    tried: the cases, starting with the captured inputs. unfit: for each case on which a candidate differed, why the baseline's
+    own result is not the only correct one there; None if it is. seconds: the wall time per case: the largest of the averages
+    over the batches of cases that ran together.
     """
 
     def __init__(
         self, capture: Capture, arguments: Arguments, options: EquivalenceOptions, folder: Path, baseline: Code = CAPTURED
     ):
-        """folder: keeps the results. baseline: the baseline's code and launches."""
+        """folder: where the results are kept. baseline: the baseline's code and launches."""
         self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
         self.ulps = options.ulps
         self.unfit: dict[str, str | None] = {}
@@ -70,12 +70,12 @@ class Reference:
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
     def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
-        """Why a candidate's outcome on a case with other inputs is not held against it; None if it is.
+        """Why a candidate's outcome on a case is not held against the candidate; None if it is held against it.
 
-        With indices and sizes that the program never uses, the baseline may read outside its buffers, or several workgroups
-        write to the same place; then there is no single correct result. This is checked only if a candidate's result differs. A
-        failure counts unless the baseline leaves its buffers, or would do so with a larger grid. Captured inputs are never
-        dropped.
+        With indices and sizes that the program never uses, the baseline may read outside its buffers, or several of its
+        workgroups may write to the same place; then there is no single correct result. This is checked only if a candidate's
+        result differs. A failure counts unless the case passes a larger size than the captured one, or the baseline depends on
+        bytes outside its buffers. Captured inputs are never dropped.
         """
         if one.perturbation is None:
             return None
@@ -94,8 +94,8 @@ class Reference:
         return self._parts[whole.name]
 
     def usable(self) -> Iterator[TriedCase]:
-        """All cases on which the baseline works and, as far as is known, gives the only correct result; the captured inputs
-        first.
+        """All cases on which the baseline works and, as far as is known, gives the only correct result. The captured inputs
+        come first.
         """
         for one in (*self.tried, *(part for parts in self._parts.values() for part in parts)):
             if not one.outcome.failure and self.unfit.get(one.name) is None:
@@ -106,7 +106,7 @@ class Reference:
         return unproven_in(self.capture, self.arguments, self._perturber.fields, tried, found)
 
     def with_numbers(self, numbers: tuple[float, ...]) -> list[TriedCase]:
-        """The cases with numbers that a candidate names, under the race check where there is one."""
+        """The cases that use the numbers named by a candidate; on the software device, they run under the race check."""
         if self._options.level != "full":
             return []
         checked = races_of(seeds.USUAL_ORDER) if is_modelled(self.capture) else ()
@@ -126,17 +126,17 @@ class Reference:
         return same_memory_unproven(self.tried, found)
 
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
-        """The races, without those that concern the host if the baseline does not communicate with the host while it runs."""
+        """The races; those with the host are left out if the baseline does not communicate with the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
 
     def inputs_on(self, one: TriedCase) -> Inputs:
-        """A case's memory before the kernel runs, without the fill values of its outputs; changes to regions are relative to
-        it.
+        """A case's memory before the kernel runs, but without the fill values of its outputs. Changes to regions are relative
+        to this memory.
         """
         return inputs_of(self.capture, one.case.overlays)
 
     def nans_on(self, one: TriedCase) -> Nans | None:
-        """The NaNs that computing with a case's inputs may give; None if the baseline only moves numbers."""
+        """The NaNs that computing with a case's inputs may produce; None if the baseline only moves numbers."""
         if not self.computes:
             return None
         return Nans(lambda: floats_in(self.arguments, self.capture, one.case.overlays))
@@ -153,10 +153,10 @@ class Reference:
         return speaks_to_the_host(code, self.capture.symbol, parse(code).target)
 
     def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
-        """Names of other orders, used in rotation, and options of the software device, for this many runs.
+        """For each of `runs` runs, the name of an order other than the usual one, and the software device's options for it.
 
-        Neighbouring runs have different options: within one lifetime of the device, a pair of instructions is reported only
-        once.
+        The orders are used in rotation. Consecutive runs have different options, because a device reports each pair of racing
+        instructions only once in its lifetime.
         """
         fills = seeds.initial_values(self._options.seed, runs)
         return [
@@ -165,7 +165,7 @@ class Reference:
         ]
 
     def _other_orders(self) -> list[tuple[str, ...]]:
-        """Options of the software device for each run; a GPU needs none, since its order varies between runs anyway."""
+        """Options of the software device for each run. A GPU needs none: its order of workgroups varies from run to run."""
         if not is_modelled(self.capture):
             return [()] * _AGAIN
         return [options for _, options in self.in_orders(len(self._options.orders))]
@@ -196,21 +196,21 @@ class Reference:
 
     def _reason_unfit(self, one: TriedCase, other: Perturbation) -> str | None:
         if self._reads_around(one):
-            return "dropped: the baseline itself depends on what lies outside its buffers on it"
+            return "dropped: with these inputs, the baseline itself depends on what lies outside its buffers"
         in_orders = [replace(one.case, device_options=more) for more in self._other_orders()]
         if any(self._differs_again(case, one) for case in in_orders):
             return DEPENDS_ON_ORDER
         return DEPENDS_ON_ORDER if other.beyond and self._reads_what_it_writes(one) else None
 
     def _reads_what_it_writes(self, one: TriedCase) -> bool:
-        """Whether the baseline's result on a case depends on the previous contents of its outputs, as when it reads past the
-        end of an input.
+        """Whether the baseline's result on a case depends on the previous contents of its outputs, for instance because it
+        reads past the end of an input.
         """
         others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
         return any(self._differs_again(replace(one.case, poison=poison), one) for poison in others)
 
     def _reads_around(self, one: TriedCase) -> bool:
-        """Whether the baseline gives different results, or fails, with other bytes around its buffers."""
+        """Whether the baseline gives different results, or fails, if the bytes around its buffers are changed."""
         around = self._perturber.around
         with self._again(replace(one.case, overlays=(*one.case.overlays, *around))) as again:
             return again is None or not same_but_for(around, Outputs(one.outcome.dump), again)
@@ -221,7 +221,7 @@ class Reference:
 
     @contextlib.contextmanager
     def _again(self, case: Case) -> Iterator[Outputs | None]:
-        """The memory that the baseline leaves in another run; None if that run fails."""
+        """The memory after another run of the baseline; None if that run fails."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             (outcome,) = self.replay([case], Path(folder), self.baseline)
             yield None if outcome.failure else Outputs(outcome.dump)
@@ -255,14 +255,15 @@ def replay_with(
 
 
 def succeeded(outcome: CaseOutcome) -> CaseOutcome:
-    """The outcome of a case on which the baseline must not fail. Raises ReplayFailedError if it did."""
+    """The outcome of a case on which the baseline must not fail. Raises ReplayFailedError if it failed."""
     if outcome.failure:
         raise ReplayFailedError(outcome.failure, "see docs/REPLAY.md")
     return outcome
 
 
 def _case(other: Perturbation, number: int) -> Case:
-    """The outputs are alternately left as they were and poisoned: only in the former case can a buffer that is both input and
-    output receive other values.
+    """The case for a perturbation. From case to case, outputs keep their captured contents or are poisoned, by turns: a buffer
+    that is both input and output can receive other values only if it is not poisoned. Outputs that hold results are never
+    poisoned.
     """
     return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])

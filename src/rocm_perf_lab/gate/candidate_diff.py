@@ -1,7 +1,7 @@
-"""The part of step 1 that examines a candidate's text: which kernel it changes, and that nothing else differs.
+"""The part of step 1 that examines a candidate's text: it finds the kernel that changes and checks that nothing else differs.
 
-Runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
-body, promises in its head, new device functions and the shapes of launches must equal the baseline's, token by token.
+It runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
+body, promises in its head, new device functions and the shapes of launches must equal the baseline, token by token.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rocm_perf_lab.hip_source.written_launches import apart
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
-# The language calls functions of these names implicitly: range-for, structured bindings.
+# The language calls functions with these names implicitly, for range-for loops and structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
 
 
@@ -54,8 +54,8 @@ def read_change(
 ) -> KernelChange:
     """Extract the change from a candidate.
 
-    wanted: identity of the kernel that may change; None for the kernel that does change, or the first such kernel. others: the
-    baseline's and the candidate's texts of other files.
+    wanted: identity of the kernel that may change; None for the first kernel that does change. others: for each other file, the
+    baseline's and the candidate's text.
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """
@@ -144,15 +144,15 @@ def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str
     attributes = {child.kind for child in function.get_children()}
     name = function.spelling
     if kinds.CUDADEVICE_ATTR not in attributes or kinds.CUDAGLOBAL_ATTR in attributes or kinds.CUDAHOST_ATTR in attributes:
-        return f"{name} was added: only functions that are __device__ alone may be added"
+        return f"{name} was added: only functions that are marked __device__ alone may be added"
     if is_member(function):
         return f"{name} was added to a class: only functions at namespace scope may be added"
     if not unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(function).is_null():
-        return f"{name} was added, which specialises a template that others use"
+        return f"{name} was added, but it specialises a template that others use"
     if not name.isidentifier() or name in _CALLED_UNSEEN:
-        return f"{name} was added, which the language itself calls: choose another name"
+        return f"{name} was added, but the language itself calls functions with this name: choose another name"
     if target.in_class:
-        return f"{name} was added, but {target.name} is a member: its functions cannot be kept separate"
+        return f"{name} was added, but {target.name} is a member of a class, where new functions cannot be kept separate"
     end = place_of(function)[1]
     if unit.cut_by_macro(unit.own, end - 1, end):
         return f"{name} was added by a macro: write it out"
@@ -200,8 +200,8 @@ def _line(text: bytes, number: int) -> str:
 
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
-    """Refuse variables that outlive a launch (LDS, and constants without mutable members, preserve nothing), assembler names,
-    and functions declared in the body, which may name any function that the program is linked with.
+    """Refuse variables that outlive a launch (LDS does not, and constants without mutable members carry nothing over),
+    assembler names, and functions declared in the body: such a declaration can name any function that the program links.
     """
     kinds = unit.bindings.CursorKind
     stack = [function]
@@ -213,17 +213,17 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
             if not shared and not _constant(cursor.type):
                 raise NotAllowed(f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch")
         if cursor.kind == kinds.FUNCTION_DECL and cursor != function and not cursor.is_definition():
-            raise NotAllowed(f"line {cursor.location.line} declares the function {cursor.spelling} in another's body")
+            raise NotAllowed(f"line {cursor.location.line} declares the function {cursor.spelling} in another function's body")
         if cursor.kind == kinds.ASM_LABEL_ATTR:
-            raise NotAllowed(f"line {cursor.location.line} gives a function the symbol of another by an assembler name")
+            raise NotAllowed(f"line {cursor.location.line} uses an assembler name to give a function the symbol of another")
         stack.extend(children)
 
 
 def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
-    """Names and lines of the restrict-qualified declarations in a function, also those qualified through a type alias.
+    """Names and lines of the restrict-qualified declarations in a function, including those qualified through a type alias.
 
-    A kernel's own parameters are left out: their promises are checked against its launches, which is not done for any other
-    declaration.
+    A kernel's own parameters are left out: their promises are checked against its launches. The promises of other declarations
+    are not checked.
     """
     kinds = unit.bindings.CursorKind
     judged = [place_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
@@ -253,7 +253,7 @@ def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: Sou
         named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
         kernel = named is not None and any(child.kind == kinds.CUDAGLOBAL_ATTR for child in named.get_children())
         if kernel and cursor.spelling != target.last_name and not re.search(rb"\b%s\b" % cursor.spelling.encode(), baseline):
-            raise NotAllowed(f"line {cursor.location.line} refers to the kernel {cursor.spelling}, which is not its own")
+            raise NotAllowed(f"line {cursor.location.line} refers to a different kernel, {cursor.spelling}")
 
 
 def _constant(type_: ClangType) -> bool:
@@ -270,8 +270,8 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """Refuse new functions whose names occur in the user's files: code there cannot call a function by any other name. See also
-    Judge.
+    """Refuse new functions whose names occur in the user's files. Code in those files cannot call a function whose name does
+    not occur there. Names that system headers call are refused by check_source().
     """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:

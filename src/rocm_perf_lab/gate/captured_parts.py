@@ -1,10 +1,10 @@
-"""All captured memory of a dispatch in its program, in parts, so that two runs of the program can be compared.
+"""All memory captured for a dispatch in its program, divided into parts so that two runs of the program can be compared.
 
-Parts are matched by identity, not by address: an allocation by its kind, its size and its rank by address among those of the
-same kind and size; a variable of the kernel's code object by its symbol. Pointers are equal if they point to the same offset in
-the same part. Apart from its variables, a candidate's code object differs from the baseline's and must match its file. Other
-code objects may also contain the kernel, so their sizes may differ; only their writable segments are compared, or all of one
-whose ELF headers were not loaded.
+Parts are matched by identity, not by address: an allocation by its kind, its size and its rank by address among the allocations
+of the same kind and size; a variable of the kernel's code object by its symbol. Pointers are equal if they point to the same
+offset in the same part. Except for its variables, a candidate's code object is not compared with the baseline's, from which it
+differs; it must match its own file. Other code objects may also contain the kernel, so their sizes may differ; only their
+writable segments are compared, or the whole code object if its ELF headers were not loaded.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps kernel arguments there;
-    between these, host memory holds arbitrary bytes that vary between runs.
+    """A variable or an allocation. name: used in verdicts. is_pool: whether it belongs to a runtime, which keeps kernel
+    arguments there; between the arguments, host memory holds arbitrary bytes that vary from run to run.
     """
 
     name: str
@@ -59,8 +59,8 @@ class MemoryPart:
 class ProgramMemory:
     """The memory of one run of a program.
 
-    parts: the memory that is compared. places: possible targets of pointers; places that are not parts are functions and
-    constants.
+    parts: the memory that is compared. places: possible targets of pointers: the parts, functions, constants and other code
+    objects.
     """
 
     capture: Capture
@@ -100,7 +100,9 @@ class ProgramMemory:
 
 
 def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -> tuple[int, int] | None:
-    """Where one part differs between two runs: (the first address in `other`, number of bytes); None if it does not."""
+    """Where a part differs between two runs: (the first differing address in `other`, the number of differing bytes); None if
+    it does not differ.
+    """
     numbers = {place: number for number, place in enumerate(one.places.keys() & other.places.keys())}
     first, count = None, 0
     for (_, before), (address, words) in zip(one.pieces(key, after), other.pieces(key, after), strict=True):
@@ -132,8 +134,8 @@ def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
 
 
 def rewritten_code(memory: ProgramMemory) -> int | None:
-    """The first address at which the kernel's code object, without its variables, differs from its file; None if it
-    does not.
+    """The first address at which the kernel's code object, without its variables, differs from its file; None if
+    there is no difference.
     """
     capture = memory.capture
     base = int(capture.dispatch["code_object"]["load_delta"])
@@ -189,7 +191,7 @@ def _other_code(capture: Capture) -> Iterator[MemoryPart]:
 
 
 def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[Key, MemoryPart]]:
-    """The parts of another code object that can change according to its ELF headers; all of it if these were not loaded."""
+    """The parts of another code object that can change, according to its ELF headers; without them, the whole code object."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
         yield (_CODE, turn, code.size), code
@@ -226,7 +228,7 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, MemoryPart, bool]]:
 
 
 def writable_variables(capture: Capture) -> dict[str, int]:
-    """Symbol -> size in bytes of the variables in the kernel's code object whose values can change. Errors: SourceError."""
+    """The variables in the kernel's code object whose values can change: symbol -> size in bytes. Errors: SourceError."""
     return {str(key[1]): part.size for key, part, writable in _symbols(capture) if writable}
 
 

@@ -1,8 +1,8 @@
 """The parts that the gate takes from a candidate, and the source that it builds from them and the baseline.
 
 Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
-the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is read for its meaning
-alone; see launch_change.py.
+the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is not copied: the gate
+writes out its meaning itself; see launch_change.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
 @dataclass(frozen=True)
 class LaunchText:
     """A changed launch. start, end: the byte range of its shape in the baseline. tokens: the candidate's tokens for the shape.
-    file: the real path of the file, None for the kernel's own.
+    file: the real path of the file with the launch; None for the kernel's own file.
     """
 
     start: int
@@ -34,9 +34,9 @@ class LaunchText:
 class KernelChange:
     """The parts of a candidate that the gate uses.
 
-    kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new device
-    functions in source order, with their names in `names`. promises: what the head promises. launches: those whose text is
-    different.
+    kernel: the target's identity. head: its declaration up to the body. body: its body with the braces. functions: the new
+    device functions in source order, with their names in `names`. promises: what the head promises. launches: the launches
+    whose shapes are written differently.
     """
 
     kernel: str
@@ -52,9 +52,9 @@ class KernelChange:
 class Spliced:
     """The baseline with a change spliced in, in two versions.
 
-    judged: the source that is compiled; every line of the baseline keeps its number, by line directives where lines were added
-    or removed. plain: the same source without these directives. The source that is kept must compile to the code that was
-    judged; see Judge.
+    judged: the source that is compiled. Where lines were added or removed, #line directives ensure that every line of the
+    baseline keeps its number. plain: the same source without these directives. The source that is kept must compile to the code
+    that was judged; see Judge.
     """
 
     judged: bytes
@@ -66,7 +66,7 @@ def splice(
 ) -> Spliced:
     """Splice a change into the baseline.
 
-    namespace: a name that the baseline does not use; it will hold the new functions. launches: edits to the baseline's
+    namespace: the name of the namespace for the new functions; the baseline must not use it. launches: edits to the baseline's
     launches; none of them changes a line number.
     """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
@@ -101,8 +101,8 @@ def _made(
 
 
 def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
-    """The directive that gives the text after `made` the line number of the baseline's offset; empty if it has that number
-    anyway.
+    """The directive that gives the text after `made` the line number of `offset` in the baseline; empty if the text has that
+    number anyway.
     """
     line = compiled_line_of(baseline, offset)
     if compiled_line_of(made, len(made)) == line:
@@ -111,7 +111,7 @@ def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
 
 
 def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
-    """The new functions in the named namespace. An unnamed one encloses it, so that no symbols can collide; `extern "C++"` is
+    """The new functions in the named namespace. An unnamed namespace encloses it, so no symbols can collide; `extern "C++"` is
     added if the kernel has C linkage.
     """
     lines = [b"namespace {", b"namespace %s {" % name, *change.functions, b"}  // namespace %s" % name, b"}  // namespace"]
@@ -121,7 +121,7 @@ def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
 
 
 def _using(body: bytes, name: bytes) -> bytes:
-    """Add a using directive to the kernel's body, so that only the kernel sees the functions by their unqualified names."""
+    """Add a using directive to the kernel's body, so that only the kernel can use the functions' unqualified names."""
     rest = body[1:]
     return b"{\n  using namespace %s;" % name + (rest if rest.startswith((b"\n", b"\r")) else b"\n " + rest)
 

@@ -1,4 +1,4 @@
-"""Captured contents of buffers, which are changed and laid over the captured memory."""
+"""Copies of captured buffers, to be changed and laid over the captured memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Contents:
 
     @property
     def overlays(self) -> tuple[tuple[int, bytes], ...]:
-        """(address, bytes) of each buffer."""
+        """(address, bytes) of each buffer that was requested for writing."""
         return tuple((buffer.address, content.tobytes()) for buffer, content in self._bytes.items())
 
     def _copy(self, buffer: Buffer) -> Bytes:

@@ -12,18 +12,18 @@ from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.untested_inputs import TriedCase
 
 _COMPARABLE = 0.5  # fraction of the baseline's time on the captured inputs
-_AT_WORK = 0.25  # the same fraction, below which a race is unlikely to show
+_AT_WORK = 0.25  # the fraction of that time below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
 _MOST_THOROUGH = 32  # cases that change all numbers in memory
-_MOST_RACED = 24  # cases that change a number by value; each costs a replay in a different order, on one host thread
+_MOST_RACED = 24  # cases that change a number passed by value; each costs a replay in a different order, on one host thread
 
 
 def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
-    """Other inputs for the time measurement; together they change every input for which such a case is usable: a kernel that
-    recognises some inputs could be fast on these alone.
+    """Other inputs for the time measurement. As far as _MOST_TIMED cases suffice, they change every input for which there is a
+    suitable case; otherwise a kernel that recognises some inputs could be fast on these alone.
 
-    usable: the captured inputs, then cases on which the baseline works. The captured values in other places come first, as they
-    suit any kernel; then nearby values: for all inputs together, else for one after the other.
+    usable: the captured inputs, then cases on which the baseline works. The result starts with the captured values in other
+    places, as these suit any kernel. Nearby values follow: for all inputs at once or, failing that, for one input at a time.
     """
     chosen = [one for one in _most_like_captured(usable) if one.fields][:1]
     seen: frozenset[str] = frozenset()
@@ -36,9 +36,9 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
-    """Cases for the race check: those that change all numbers of a kind in memory, and those that change a number by value: one
-    case per number, drawn with the seed, then others up to a limit. Without this choice, a kernel could wait for other waves
-    only where nobody checks.
+    """Cases for the race check. Some change most numbers in memory at once. The others change one number passed by value each:
+    one case per number, drawn with the seed, then further cases up to a limit. If fewer inputs were checked, a kernel could
+    confine its races to the unchecked ones.
 
     usable: as in timed_inputs().
     """
@@ -56,8 +56,8 @@ def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
 
 
 def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
-    """For each number passed by value, the cases that change it alone. Sizes with which a kernel may leave its buffers are left
-    out: with these, it may also read LDS that nothing has written.
+    """For each number passed by value, the cases that change it alone. Sizes with which a kernel may access memory outside its
+    buffers are left out: with these, it may also read LDS that nothing has written.
     """
     found: dict[str, list[TriedCase]] = {}
     for tried in usable:
@@ -68,14 +68,14 @@ def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
 
 
 def is_too_little_work(one: TriedCase, captured: TriedCase) -> bool:
-    """Whether nearby values leave the baseline so little to do that a candidate's gain may not show. Other cases are not meant
-    to be timed.
+    """Whether a case with nearby values leaves the baseline so little to do that a candidate's gain may not show. The result is
+    False for other cases, which are not meant to be timed.
     """
     return one.perturbation is not None and _is_nearby(one.perturbation) and _share_of_time(one, captured) < _COMPARABLE
 
 
 def _is_thorough(one: Perturbation) -> bool:
-    """Whether most numbers in memory have other values, of one kind."""
+    """Whether most numbers in memory are replaced by values of one kind."""
     return one.kind is not None and one.kind not in SPARSE and not one.on_results and not one.beyond
 
 
@@ -84,7 +84,7 @@ def _is_nearby(one: Perturbation) -> bool:
 
 
 def _share_of_time(one: TriedCase, captured: TriedCase) -> float:
-    """The baseline's time as a fraction of that on the captured inputs; 1 if either is unknown."""
+    """The baseline's time on a case as a fraction of its time on the captured inputs; 1 if either time is unknown."""
     time, usual = one.outcome.gpu_ms, captured.outcome.gpu_ms
     return time / usual if time is not None and usual else 1.0
 

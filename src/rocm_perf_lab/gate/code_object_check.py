@@ -1,4 +1,4 @@
-"""Step 3: the candidate's machine code can replace the baseline's, and differs from it only in the target kernel."""
+"""Step 3: checks that the candidate's machine code can replace the baseline's and differs from it only in the target kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """Largest growth over the baseline, as fractions, that need not be outweighed by a gain in time. See concern_of()."""
+    """The largest growth over the baseline, as fractions, that a gain in time need not outweigh. See concern_of()."""
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -52,9 +52,10 @@ def check_code_object(
     """The verdict, and the concern that a gain in time has to outweigh; None if there is no concern.
 
     kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the candidate's
-    launch. waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must
-    support if it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
-    own_launch: whether the candidate changes the shape of its launches; then it need not support larger workgroups.
+    launch. waves: resident waves per CU, before and after. promised_threads: the bound on the workgroup size that the candidate
+    declares and that all known launches keep, so that it need not support larger workgroups. may_be_the_same: whether machine
+    code identical to the baseline's is accepted. own_launch: whether the candidate changes the shape of its launches; then it
+    need not support larger workgroups.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
@@ -65,7 +66,7 @@ def check_code_object(
         complaint = (
             _targets(baseline.code, candidate.code)
             or contract_breach(before, after, largest, own_launch)
-            or ("no workgroup of it fits on a compute unit" if waves[1] == 0 else None)
+            or ("none of its workgroups fits on a compute unit" if waves[1] == 0 else None)
             or _nothing_gained(baseline, candidate, symbol, may_be_the_same or own_launch)
             or _other_metadata(baseline.code, candidate.code, kernel, symbol)
             or _observes(baseline, candidate, symbol)
@@ -116,9 +117,9 @@ def contract_breach(
     if before.wave_size != after.wave_size:
         return f"its waves have {after.wave_size} lanes, the baseline's {before.wave_size}"
     if before.required_workgroup_size != after.required_workgroup_size:
-        return "it requires another workgroup size"
+        return "it requires a different workgroup size"
     if after.max_workgroup_size < largest_workgroup:
-        return f"it takes workgroups of at most {after.max_workgroup_size} threads, the baseline {before.max_workgroup_size}"
+        return f"it allows workgroups of at most {after.max_workgroup_size} threads, the baseline {before.max_workgroup_size}"
     return None
 
 
@@ -132,9 +133,9 @@ def concern_of(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, 
     if waves[1] < waves[0] * (1 - limits.occupancy):
         return f"occupancy falls from {waves[0]} to {waves[1]} waves per CU, beyond the limit of {limits.occupancy:.0%}"
     if waves[1] < waves[0] and after.vgprs > before.vgprs * (1 + limits.vgprs):
-        return f"it takes {after.vgprs} VGPRs, the baseline {before.vgprs}, beyond the limit of {limits.vgprs:.0%}"
+        return f"it uses {after.vgprs} VGPRs, the baseline {before.vgprs}, beyond the limit of {limits.vgprs:.0%}"
     if after.lds_bytes > before.lds_bytes * (1 + limits.lds) and waves[1] < waves[0]:
-        return f"it takes {after.lds_bytes} bytes of LDS, the baseline {before.lds_bytes}, beyond the limit of {limits.lds:.0%}"
+        return f"it uses {after.lds_bytes} bytes of LDS, the baseline {before.lds_bytes}, beyond the limit of {limits.lds:.0%}"
     return None
 
 
@@ -159,7 +160,7 @@ def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     new = [one.value_kind for one in after.arguments if one.hidden and one.value_kind not in known]
     if not new:
         return "the layout of its arguments differs"
-    what = f"the layout of its arguments differs: it reads {', '.join(new)}, which the captured launches do not carry"
+    what = f"the layout of its arguments differs: it reads {', '.join(new)}, which the captured launches do not pass"
     if not any(kind.startswith(_OF_THE_GRID) for kind in new):
         return what
     return (
@@ -183,7 +184,7 @@ def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceK
     own = instances(baseline, kernel, symbol)
     one, other = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
     changed = [name for name in one if name not in own and one[name] != other[name]]
-    return f"the kernel {demangled(changed[0])} has other metadata: it is not part of {kernel.name}" if changed else None
+    return f"the kernel {demangled(changed[0])} has different metadata, but is not part of {kernel.name}" if changed else None
 
 
 def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
@@ -191,7 +192,7 @@ def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
-    """A kernel that can tell runs apart could be right, or fast, only in the runs that are judged."""
+    """How the candidate can tell runs apart and the baseline cannot: it could be right, or fast, only in the judged runs."""
     found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
     if not found:
         return None
@@ -217,7 +218,7 @@ def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: s
 
 
 def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], symbol: str) -> CodeObjectEvidence:
-    """[baseline, candidate] of each resource."""
+    """Each resource as a pair (baseline, candidate)."""
     return CodeObjectEvidence(
         vgprs=(before.vgprs, after.vgprs),
         agprs=(before.agprs, after.agprs),

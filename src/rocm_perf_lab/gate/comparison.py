@@ -1,4 +1,4 @@
-"""Compares the memory that a candidate leaves on all cases with the baseline's."""
+"""Compares a candidate's memory after each case with the baseline's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.untested_inputs import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
 
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take up to this multiple of the baseline's wall time
+# A candidate may take this multiple of the baseline's wall time, and in any case this many seconds.
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0
 
 
 def wrong_memory(reference: Reference, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
-    """What is wrong with the memory that the candidate leaves on all cases; None if nothing is. outcomes: receives the outcome
-    of each case.
+    """What is wrong with the candidate's memory after any of the cases; None if nothing is. outcomes: receives the outcome of
+    each case.
     """
     left = reference.tried
     while left:
@@ -63,12 +64,12 @@ def _wrong_on(
 
 
 def patience(reference: Reference, cases: int) -> float:
-    """Seconds of wall time that a candidate gets for this many cases."""
+    """The wall time in seconds that a candidate is allowed for this many cases."""
     return max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * cases)
 
 
 def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Mismatch | None:
-    """What is wrong with the memory that a candidate leaves on one case; None if nothing is."""
+    """What is wrong with a candidate's memory after one case; None if nothing is."""
     if outcome.failure:  # omit the capture's path, which means nothing to a proposer
         return Mismatch(outcome.failure.removeprefix(f"{reference.capture.path}: "))
     expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)

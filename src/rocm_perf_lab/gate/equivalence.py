@@ -1,4 +1,4 @@
-"""Step 4: on captured and on other inputs, the candidate leaves the same memory contents as the baseline, byte for byte."""
+"""Step 4: checks that on captured and other inputs, the candidate leaves the same memory contents as the baseline."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case
 
 STEP = EQUIVALENCE
-_SERVICES = {  # services of the host's runtime, keyed by the hidden arguments through which a kernel reaches them
+_SERVICES = {  # services of the runtime on the host, keyed by the hidden arguments through which a kernel reaches them
     "hidden_hostcall_buffer": "the host (printf, assert)",
     "hidden_heap_v1": "the runtime's heap (malloc in device code)",
 }
@@ -47,8 +47,8 @@ _SERVICES = {  # services of the host's runtime, keyed by the hidden arguments t
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known about one capture, determined once and used for all candidates. complaint: why nothing can be judged;
-    again: the same dispatch in other runs of the baseline's program.
+    """What is known about one capture, determined once and used for all candidates. complaint: why no candidate can be
+    judged on it; again: the same dispatch in other runs of the baseline's program.
     """
 
     reference: Reference
@@ -57,7 +57,7 @@ class _Known:
     again: list[InProgram] = field(default_factory=list)
 
     def judge(self, candidate: Code, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
-        """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives the outcome of each case."""
+        """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives each case's outcome."""
         return (
             wrong_memory(self.reference, candidate, outcomes)
             or self.others.judge(candidate, outcomes)
@@ -66,7 +66,7 @@ class _Known:
 
 
 class Equivalence:
-    """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they give the types of the kernel's inputs.
+    """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they determine the types of the inputs.
     also: captures made with other program arguments, keyed by these arguments.
 
     Use as a context manager: the baseline's outputs are kept in a temporary folder. check() may run in several threads at once.
@@ -99,8 +99,9 @@ class Equivalence:
     def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that its text names; see gate.literal_inputs. rule: how the baseline is launched with other
-        arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the captured addresses.
+        named: the numbers that the candidate's text names; see gate.literal_inputs. rule: how the baseline is launched with
+        other arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the captured
+        addresses.
         """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
@@ -122,16 +123,16 @@ class Equivalence:
                 return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
             left.append({one.name: str(one) for one in known.reference.unproven(outcomes)})
             apart += known.reference.same_memory_unproven(outcomes)
-        # An input is unproven only if no dispatch proves it.
+        # An input remains unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
         unproven += ["sizes beyond the captured ones in the new shape of its launches"] if rule is not None else []
         unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
-        unproven += [f"what it asks of {service}, which nobody answers in a replay" for service in self._services()]
+        unproven += [f"its requests to {service}, which a replay does not answer" for service in self._services()]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven, self._known_of(0, rule).reference.computes), evidence)
 
     def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
-        """Pairs of pointers that point to the same memory in every captured launch, so that nothing distinguishes them."""
+        """The launches that no capture covers because two pointers point to the same memory in every captured launch."""
         pairs = [
             {
                 (one.name, other.name)
@@ -141,14 +142,14 @@ class Equivalence:
             for index in range(len(self._captures))
         ]
         same = sorted(set.intersection(*pairs))
-        return [f"launches in which `{one}` and `{other}` lead to different memory" for one, other in same]
+        return [f"launches in which `{one}` and `{other}` point to different memory" for one, other in same]
 
     def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str], computes: bool) -> str:
         options = self._options
         compared = sum(outcome == "equal" for one in captures for outcome in one.cases.values())
-        exactly = "bit for bit but for signs of NaNs" if computes else "bit for bit"
+        exactly = "bit for bit except for the signs of NaNs" if computes else "bit for bit"
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else exactly
-        level = "" if options.level == "full" else f" (level {options.level}: of one dispatch, without other orders of waves)"
+        level = "" if options.level == "full" else f" (level {options.level}: one dispatch, no other orders of waves)"
         dropped = f"; unproven: {', '.join(unproven)}" if unproven else ""
         return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
 
@@ -164,7 +165,7 @@ class Equivalence:
         self, index: int, made: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
     ) -> tuple[Difference | None, list[str]]:
         """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
-        program; again: captures it once more in the baseline's program. rules: the rules of the launches, if they change.
+        program; again: captures the dispatch once more in the baseline's program. rules: the launch rules, if launches change.
         """
         if rules is not None and (complaint := rules.after.as_captured(made)):
             return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
@@ -184,9 +185,9 @@ class Equivalence:
         return found or self._at_its_own_address(known.reference, made, rules), unlike
 
     def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
-        """Try the other inputs on the dispatch as captured in the candidate's program. There its code is at the address where
-        the program loads it. In all other replays it is not, and a candidate can detect that from its own address, or from the
-        contents of some other address.
+        """Try the other inputs on the dispatch as captured in the candidate's program. There the candidate's code is at the
+        address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
+        address or from the contents of some other address.
         """
         arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
@@ -218,7 +219,7 @@ class Equivalence:
 
     def _require_no_answers(self, capture: Capture) -> None:
         """Raises ReplayFailedError if the kernel sends a request to the host, which is not answered in a replay. The compiler's
-        metadata shows only that it may send one: an assertion that holds does not.
+        metadata shows only that the kernel may send one: an assertion, for example, sends none as long as it holds.
         """
         services = self._services()
         if not services:

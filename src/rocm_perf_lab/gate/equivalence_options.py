@@ -16,9 +16,9 @@ class EquivalenceOptions:
     level: full (all captures, all perturbations, race check), sampled (one capture per argument list, one perturbation for each
     kind of number, and one for all inputs) or program (nothing is replayed: only the whole program's output decides). ulps:
     tolerance for floating-point numbers; 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and
-    waves to try on the software device; None for those derived from the seed. arguments: the arguments that the program was
-    captured with; only messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the
-    software device, which stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
+    waves to try on the software device; None derives them from the seed. arguments: the arguments that the program was captured
+    with; only verdicts mention them. timeout: seconds per dispatch; instruction_limit: instructions per wave on the software
+    device; this limit stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
     """
 
     level: str = "full"

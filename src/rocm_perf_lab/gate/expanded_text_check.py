@@ -1,5 +1,5 @@
-"""Judges the text taken from a candidate as the compiler parses it after preprocessing, so that expanded macros obey the same
-rules.
+"""Judges the text taken from a candidate as the compiler parses it after preprocessing, so that the same rules apply to
+expanded macros.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, compiled_line_of, texts, tokens_of
 
 Preprocess = Callable[[HipSource], Sequence[str]]
-"""The preprocessed device pass of every unit that contains the source, starting with its own unit. Errors: SourceError."""
+"""Preprocesses, for the device pass, every unit that contains the source, its own unit first. Errors: SourceError."""
 
-# Tokens of preprocessed text. Strings and characters are single tokens, since brackets inside them do not count; digraphs are
-# replaced by the tokens that they stand for.
+# Tokens of preprocessed text. Strings and character literals are single tokens, since brackets inside them do not count;
+# digraphs are replaced by the tokens that they stand for.
 _TOKEN = re.compile(
     rb"^(?P<directive>#[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)"
     rb'|(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^(\s\\)]{0,16})\(.*?\)(?P=fence)")'
@@ -36,7 +36,7 @@ _KEYWORDS = {"_Noreturn": "noreturn", "__declspec": "declspec", "_declspec": "de
 
 
 class Expanded:
-    """The expansion of macros in the baseline's kernel, compared with that in a candidate's."""
+    """Checks a candidate's kernel after macro expansion, given the baseline's kernel after macro expansion."""
 
     def __init__(self, baseline: HipSource, kernel: SourceKernel, preprocess: Preprocess):
         self._baseline, self._kernel, self._preprocess = baseline, kernel, preprocess
@@ -45,7 +45,7 @@ class Expanded:
         """Why the change is refused; None if it is accepted. Errors: SourceError if it cannot be preprocessed."""
         units = self._regions(change)
         if len(units[0]) != len(change.functions) + 1:
-            return "it cannot be found after preprocessing: write it outside conditions and macros"
+            return "it cannot be found after preprocessing: write it outside macros and conditional directives"
         for regions in units:
             for number, region in enumerate(regions):
                 if found := self._forbidden(region, change.head if number == len(change.functions) else None):
@@ -73,8 +73,8 @@ class Expanded:
         return Counter(text for _, text in attributes(list(lexed(self._own))))
 
     def _restricts_taken(self, head: bytes | None) -> int:
-        """How many `restrict` qualifiers are allowed: the baseline's, and those that the head adds, which are judged as
-        promises.
+        """How many `restrict` qualifiers are allowed: as many as the baseline's kernel has, plus those that the head adds,
+        which are judged as promises; none in a new function.
         """
         if head is None:
             return 0
@@ -82,7 +82,7 @@ class Expanded:
         return self._own_restricts + max(0, _restricts(head) - _restricts(baseline))
 
     def _regions(self, change: KernelChange) -> list[list[bytes]]:
-        """For each unit, the preprocessed text of the new functions in order, followed by that of the kernel."""
+        """For each unit, the preprocessed texts of the new functions in order, followed by the kernel's."""
         mark = f"taken_{secrets.token_hex(12)}".encode()  # random, so that no text can contain it
         begin, end = b" %s_begins " % mark, b" %s_ends " % mark
         functions = tuple(begin + function + end for function in change.functions)
@@ -96,8 +96,8 @@ class Expanded:
     def _forbidden(self, region: bytes, head: bytes | None) -> str | None:
         """Why the text is refused; None if it is accepted.
 
-        head: the candidate's text of the kernel's head if the region is the kernel, which may keep its existing attributes;
-        None for a new function.
+        head: the kernel's head in the candidate, if the region is the kernel; the kernel may keep its existing attributes. None
+        for a new function.
         """
         kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
@@ -124,7 +124,7 @@ def _restricts(text: bytes) -> int:
 
 def _refused(attribute: str) -> str:
     what = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
-    return f"it has {what}, which no change of a kernel needs: remove it"
+    return f"it has {what}, which no change to a kernel needs: remove it"
 
 
 def _with_visible_pragmas(text: bytes, place: int) -> bytes:

@@ -13,17 +13,17 @@ from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, toke
 # assume_safety is excluded: it makes a promise that nothing checks.
 _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassume_safety\b).*")
 _ASSEMBLY = ("asm", "__asm", "__asm__")
-# The preprocessor expands these differently depending on where and when it runs.
+# The preprocessor expands these differently depending on where and when it runs, or treats them like directives.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
-# These reveal the location of the text, which can differ between the judged source and the one in use.
+# These reveal the location of the text, which can differ between the judged source and the source in use.
 _PLACE = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
-# The addresses of these differ from launch to launch. Unlike the addresses of packets and queues, these are given to every
-# kernel.
+# These return addresses that differ from launch to launch. They are passed to every kernel, so the machine code does not reveal
+# their use, as it does for the addresses of packets and queues.
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
-# The device library beneath HIP: parts of it make the host's runtime call any function of the program, or allocate memory.
+# The device library beneath HIP: parts of it can make the host's runtime call any function of the program or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is correct only by luck. They
 # include all such names in Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
@@ -32,7 +32,7 @@ _ASSUMPTION = re.compile(r"_*(builtin_+)?(assume(_+(aligned|dereferenceable|sepa
 _BIDIRECTIONAL = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 RESTRICT = ("__restrict__", "__restrict", "restrict")
 # For its own instructions, the compiler ensures that a wave waits for loaded data and that dependent instructions are far
-# enough apart. Nothing ensures that for inline assembly, so new assembly may only make a kernel wait.
+# enough apart. Nothing ensures that for inline assembly, so new assembly may only make a wave wait or set its priority.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")
 # A string that Python and C++ read alike. They differ on prefixes (R"//(x)//") and on some escape sequences ("\o{12}").
 _STRING = re.compile(r'"(?:[^"\\\0]|\\[abfnrtv"\\]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F]))*"')
@@ -52,11 +52,11 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
         if words[1:2] != ["pragma"] or not allowed_pragma(" ".join(words[2:])):
             shown = ("".join(words[:2]) + " " + " ".join(words[2:])).strip()[:80]
             return (
-                f"line {directive[0].line} is `{shown}`: of preprocessor directives, also of the baseline's, only "
-                "#pragma unroll, clang loop (without a promise) and clang fp are allowed"
+                f"line {directive[0].line} is `{shown}`: the only preprocessor directives allowed, even if the baseline has "
+                "others, are #pragma unroll, clang loop (without a promise) and clang fp"
             )
         if not _in_braces(tokens, directive[0]):
-            return f"line {directive[0].line} is a pragma outside a function's body, where others may follow it"
+            return f"line {directive[0].line} is a pragma outside a function's body, where it may affect other functions"
     for place, token in enumerate(tokens):
         if found := forbidden_token(tokens, place, unit.text, kernel):
             return f"line {token.line} has {found}"
@@ -64,19 +64,19 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
 
 
 def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: bytes) -> str | None:
-    """What is wrong with the token of `text` at index `place` and the tokens after it; None if nothing is. kernel: as in
+    """What is wrong with the token of `text` at index `place` or with the tokens after it; None if nothing is. kernel: as in
     forbidden().
     """
     token = tokens[place]
     if token.text in _WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
     if _PLACE.fullmatch(token.text) and token.text.encode() not in kernel:
-        return f"{token.text}, which depends on where the text stands"
+        return f"{token.text}, which depends on the position of the text"
     if _LAUNCH.fullmatch(token.text) and token.text.encode() not in kernel:
         return f"{token.text}, which tells the launches of a program apart"
     if _BENEATH_HIP.fullmatch(token.text) and not re.search(rb"\b" + token.text.encode() + rb"\b", kernel):
         return (
-            f"{token.text}, of the device library beneath HIP, which can make the host call any function: use HIP's functions"
+            f"{token.text}, from the device library beneath HIP, which can make the host call any function: use HIP's functions"
         )
     if is_assumption(token.text) and not _stated(tokens, place, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
@@ -91,7 +91,7 @@ def is_assumption(name: str) -> bool:
 
 
 def allowed_pragma(words: str) -> bool:
-    """Whether a pragma may be taken. words: the text after #pragma."""
+    """Whether a candidate may contain this pragma. words: the text after #pragma."""
     return bool(_PRAGMA.fullmatch(" ".join(words.split())))
 
 
@@ -125,7 +125,9 @@ def _harmless_pragma(words: Sequence[str]) -> bool:
 
 
 def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
-    """Assembly of the baseline's kernel may stay; new assembly must be empty or only wait."""
+    """Why assembly is refused; None if it is accepted. Assembly from the baseline's kernel may stay; for new assembly, see
+    _INSTRUCTION.
+    """
     statement = _statement(tokens)
     if b"".join(text[statement[0].start : statement[-1].end].split()) in b"".join(kernel.split()):
         return None
@@ -135,7 +137,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
         if token.kind == "LITERAL":
             template.append(token.text)
         elif token.text not in ("volatile", "__volatile__", "("):
-            return f"assembly whose text is made by {token.text}: write it as a string"
+            return f"assembly with `{token.text}` outside a string: write its text as a string"
     if not all(map(_STRING.fullmatch, template)):
         return "assembly whose text is not a plain string"
     words = "".join(ast.literal_eval(one) for one in template)
@@ -148,7 +150,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
                 "use a builtin, whose waits and hazards the compiler handles"
             )
     if any(token.kind == "LITERAL" and re.search(r"[={\\]", token.text) for token in statement[operands:]):
-        return 'assembly that takes over what a register happens to hold: write "+v" or "+s"'
+        return 'assembly that uses whatever a register happens to hold: write "+v" or "+s"'
     return None
 
 

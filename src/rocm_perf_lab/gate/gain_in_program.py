@@ -14,10 +14,10 @@ from rocm_perf_lab.gate.program_run import ProgramRun
 
 LEAST_SHARE = 0.5
 """The fraction of the claimed saving that must be seen in the program. It is below 1 because a replay starts with cold caches,
-whereas the program's kernel starts with what the previous kernel left in them, and because some of its dispatches are not
-replayed. It is not below one half, because then most of the claim would be untrue. Honest candidates showed 1.06 to 1.07 of
-their claim in the program (tests/gate_attacks.py, whose program finds warm caches), and 1.00 to 1.05 (unrolled loops of the
-testbed's stencil, softmax and reduction).
+whereas the program's kernel starts with what the previous kernel left in them, and because some dispatches are not replayed. It
+is not below one half, because then most of the claim could be untrue. In the program, honest candidates saved 1.06 to 1.07
+times what they claimed (tests/gate_attacks.py, where the kernel finds warm caches) and 1.00 to 1.05 times (unrolled loops of
+the testbed's stencil, softmax and reduction).
 """
 
 
@@ -25,8 +25,8 @@ testbed's stencil, softmax and reduction).
 class Claim:
     """The gain that a replay shows.
 
-    symbol: the measured instantiation. saved: the fraction of its time that is saved, at the slow end of the confidence
-    interval.
+    symbol: the measured instantiation. saved: the fraction of the kernel's time that is saved, at the slow end of the
+    confidence interval.
     """
 
     symbol: str
@@ -35,8 +35,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class SeenGain:
-    """The mean time of the kernel's dispatches in the program, in ms, for each run. Runs that do not dispatch the kernel are
-    left out.
+    """The gain in the program. before, after: the mean time of the kernel's dispatches in each run, in ms; runs that do not
+    dispatch the kernel are left out.
     """
 
     claim: Claim
@@ -60,11 +60,11 @@ class SeenGain:
         return 1 - times[1] / times[0]
 
     def complaint(self) -> str | None:
-        """Why the gain in the program is too small; None if it is not. If times vary, the pair most favourable to
-        the candidate counts.
+        """Why the gain in the program is too small; None if it is not. If times vary, the pair of runs most
+        favourable to the candidate counts.
         """
         if self.saved is None:
-            return "the program has no times of the kernel's dispatches, although a gain is claimed"
+            return "no dispatch of the kernel was timed in the program, although a gain is claimed"
         if 1 - min(self.after) / max(self.before) >= LEAST_SHARE * self.claim.saved:
             return None
         return f"it saves {self.claim.saved:.2%} of the kernel's time when replayed and {self.saved:.2%} in the program"

@@ -25,7 +25,7 @@ def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceK
     heads = [tokens_of(unit, kernel.span.start, kernel.body.start) for unit, kernel in ((old, before), (new, after))]
     threads = _compared(*heads)
     if isinstance(threads, str):
-        return f"the head of {before.name} has {threads}: beyond __restrict__, launch bounds and const it must stay as it is"
+        return f"the head of {before.name} has {threads}: except for __restrict__, launch bounds and const, it must not change"
     gained = zip(before.parameters, after.parameters, strict=True)
     names = tuple(new.name for old, new in gained if new.restrict and not old.restrict)
     return Promises(restrict=names, threads=threads)

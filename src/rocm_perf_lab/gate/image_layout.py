@@ -54,7 +54,7 @@ def _unowned(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
 def runs_on(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str], target: str
 ) -> str | None:
-    """Which new or newly used function of the kernels does not end its control flow; None if all do."""
+    """Why a new, changed or newly used function could run on past its end; None if none could."""
     if empty := [kernel for kernel in kernels if kernel not in after]:
         return f"the kernel {empty[0]} has no instructions: the code after it would be executed"
     known = {piece.name for kernel in kernels for piece in reached(before, kernel) if after.get(piece.name) == piece}
@@ -69,7 +69,7 @@ def runs_on(
 def other_kernels(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str]
 ) -> str | None:
-    """The name of a kernel that is newly referred to in `after`. kernels: all kernels of both code objects."""
+    """The name of a kernel that is newly referred to in `after`, or None. kernels: all kernels of both code objects."""
     added = _referred(after, kernels) - _referred(before, kernels)
     return sorted(added)[0][1] if added else None
 
@@ -102,5 +102,5 @@ def _last_called(piece: SymbolContent, pieces: Mapping[str, SymbolContent]) -> I
 
 
 def _returns(piece: SymbolContent, target: str) -> bool:
-    """Whether the function can return. A function that ends in another way is checked on its own."""
+    """Whether the function can return. If it cannot, runs_on() checks that it does not run past its own end."""
     return any(_RETURNS.match(word) for word in instructions(piece.content or b"", target))

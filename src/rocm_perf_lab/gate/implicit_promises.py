@@ -1,4 +1,4 @@
-"""Promises that a candidate makes implicitly: an end of a function that must not be reached, and calls of functions that make
+"""Promises that a candidate makes implicitly: the end of a function that must not be reached, and calls to functions that make
 promises themselves.
 
 The compiler assumes that undefined behaviour does not occur, and nothing checks that.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ARROW = re.compile(rb"->((?:(?!\]\s*[({<]).)*)$", re.DOTALL)  # the arrow before the result type, not one inside a capture
+_ARROW = re.compile(rb"->((?:(?!\]\s*[({<]).)*)$", re.DOTALL)  # the arrow before the return type, not one inside a capture
 _CONSTEXPR = re.compile(r"if constexpr\b")
 _FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONVERSION_FUNCTION")
 _LAMBDA, _RETURN = "LAMBDA_EXPR", "RETURN_STMT"
@@ -47,7 +47,7 @@ def unstated_promise(
 
 
 def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
-    """Whether the cursor is a function or lambda with a result whose body does not visibly end with a return."""
+    """Whether the cursor is a function or lambda that has a result, but whose body does not visibly end with a return."""
     body = body_of(cursor) if cursor.kind.name in (*_FUNCTIONS, _LAMBDA) else None
     if body is None or _ends(unit, body):
         return False
@@ -76,7 +76,7 @@ def _returns_something(body: Cursor) -> bool:
 
 
 def _own(body: Cursor) -> Iterator[Cursor]:
-    """The cursors of a body, without those of nested functions."""
+    """The cursors in a body, except those in nested functions."""
     left = [body]
     while left:
         cursor = left.pop()
@@ -86,7 +86,7 @@ def _own(body: Cursor) -> Iterator[Cursor]:
 
 def _ends(unit: TranslationUnit, statement: Cursor) -> bool:
     """Whether a statement visibly prevents the code after it from running. Clang's own conclusions from enums and conditions
-    are not used: it assumes that an enum has no values besides those declared.
+    are not used: Clang assumes that an enum has no values other than those declared.
     """
     parts = list(statement.get_children())
     kind = statement.kind.name
@@ -108,13 +108,13 @@ def _is_constexpr(unit: TranslationUnit, statement: Cursor) -> bool:
 
 
 def _is_left_out(unit: TranslationUnit, branch: Cursor) -> bool:
-    """Whether an empty statement stands for a branch that `if constexpr` discards, as when a template is instantiated."""
+    """Whether an empty statement stands for a branch that `if constexpr` discards, as in an instantiated template."""
     is_empty = branch.kind.name == "COMPOUND_STMT" and not any(branch.get_children())
     return is_empty and bool(_COMMENT.sub("", unit.text_of(branch)).strip("{} "))
 
 
 def _called(functions: Sequence[Cursor]) -> list[Cursor]:
-    """The functions in the user's files that the given ones refer to, directly or indirectly, without the given ones."""
+    """The functions in the user's files that the given ones refer to, directly or indirectly, except the given ones."""
     found: dict[str, Cursor] = {}
     seen, left = {one.get_usr() for one in functions}, list(functions)
     while left:

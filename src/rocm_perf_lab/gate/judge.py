@@ -1,6 +1,7 @@
 """Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes uses this module.
 
-A step runs only if all previous steps passed: code that does not compile to the same contract is never executed.
+A step runs only if no previous step rejected the candidate. In particular, code that does not keep the baseline's contract
+never runs.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
 """Builds the whole program with a candidate and compares it with the baseline's: Application.check with the caller's build."""
 
 Recapture = Callable[[HipSource, int], Capture]
-"""Captures the dispatch of the capture with this index again, in the program built with a candidate. Errors: those of
+"""Captures once more the dispatch of the capture with this index, in the program built from the given source. Errors: those of
 isolate.capture().
 """
 
@@ -87,7 +88,7 @@ class GateOptions:
 
     measured: False skips the measurement, for callers that only want to know whether a change is correct. time_first: time a
     candidate once before it is compared, and reject it at once if it is not faster. That saves most replays where candidates
-    are usually correct and seldom faster, but does not show which of the rejected ones are also wrong.
+    are usually correct and seldom faster, but does not show which of the rejected candidates are also wrong.
     """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
@@ -101,10 +102,10 @@ class Judge:
     """Judges candidates for one kernel.
 
     baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of that
-    kernel. builder: makes code objects; the caller supplies it with its flags and limits. reader: reads candidates of this
-    baseline; supplied by the caller as well. whole_program: the last step; None skips it. also: dispatches captured with other
+    kernel. builder: makes code objects; supplied by the caller, with flags and limits. reader: reads candidates for this
+    baseline; also supplied by the caller. whole_program: the last step; None skips it. also: dispatches captured with other
     program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be shown with the
-    program's own arguments. recapture: also used in the last step. Use as a context manager.
+    program's own arguments. recapture: for the last step; None skips its comparison of a dispatch. Use as a context manager.
 
     Errors: SourceError if source and captures do not belong together.
     """
@@ -153,13 +154,13 @@ class Judge:
 
     @property
     def instances(self) -> Collection[str]:
-        """The mangled names of the kernel's instantiations, the judged one among them, in all units that include it."""
+        """The mangled names of the kernel's instantiations, including the judged one, in all units that include the kernel."""
         codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """The verdicts of all steps; those after a rejection are skipped. candidate: as in hip_source.source_texts. promises:
-        promises made in addition to those in the candidate's head; see gate.promises.
+        """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_texts.
+        promises: promises made in addition to those in the candidate's head; see gate.promises.
 
         Errors: only those caused by the baseline or the machine.
         """
@@ -173,8 +174,8 @@ class Judge:
         return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's modelled time on the
-        captured inputs. None if an earlier step rejects it, or if times are not modelled. judge() continues from here.
+        """A lower bound on the ratio that a verdict can report: the kernel's modelled time on the captured inputs, candidate /
+        baseline. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from here.
 
         Errors: those of judge().
         """
@@ -201,7 +202,7 @@ class Judge:
         return _Begun([taken.verdict], judged)
 
     def _continued(self, done: Sequence[StepVerdict], judged: _Judged, until: Sequence[str]) -> list[StepVerdict]:
-        """The verdicts of these steps; `done` holds the verdicts of the first ones."""
+        """The verdicts of the steps in `until`. done: the verdicts of the first of these steps, which are not run again."""
         verdicts = list(done)
         for name, step in list(zip(STEPS[1:], self._steps(judged), strict=True))[len(done) - 1 : len(until) - 1]:
             refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
@@ -223,7 +224,7 @@ class Judge:
         taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
         if taken.spliced is None:
             return taken
-        # A bound on workgroups concerns the candidate's own launches, which the source step has checked.
+        # If launches change, a bound on the workgroup size concerns the new ones, which the source step has checked.
         of_captures = replace(taken.promises, threads=None) if taken.launch else taken.promises
         for capture in self._shown_for if of_captures != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
@@ -237,13 +238,13 @@ class Judge:
         return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
 
     def _launched_otherwise(self, rules: LaunchRules) -> str | None:
-        """Why the launches cannot be changed: the source gives a captured dispatch a different shape, or the candidate
-        gives it none.
+        """Why the launches cannot be changed: the source gives a captured dispatch a different shape; the candidate gives it
+        no valid shape; or the candidate's launches may be too small for larger sizes.
         """
         for capture in self._shown_for:
             index = capture.dispatch["origin"]["dispatch_index"]
             if complaint := rules.before.as_captured(capture):
-                return f"its launches cannot be changed, as their shape is not understood: of dispatch {index}, {complaint}"
+                return f"its launches cannot be changed, as their shape is not understood: for dispatch {index}, {complaint}"
             try:
                 rules.after.launch(capture)
             except NoValue as error:
@@ -319,7 +320,7 @@ class Judge:
         return verdict
 
     def _application(self, judged: _Judged) -> StepVerdict:
-        """Host code is compared only here, since another compiler pass is worthwhile only for a candidate about to be
+        """Host code is compared only here, since an additional compiler pass is worthwhile only for a candidate about to be
         accepted.
         """
         try:
@@ -338,8 +339,8 @@ class Judge:
         return plain if plain_will_do else judged.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
-        """The baseline with this text, in which its own launches are already changed, and with the launches in other files
-        changed.
+        """The baseline with this text, in which launches are already changed, and with changes to the launches in other
+        files.
         """
         return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
 
@@ -385,7 +386,7 @@ class Judge:
 
 @dataclass
 class _Begun:
-    """A candidate whose first steps have run. judged: None if the first one refused it."""
+    """A candidate whose first steps have run. judged: None if the first step refused it."""
 
     steps: list[StepVerdict]
     judged: _Judged | None
@@ -397,9 +398,9 @@ class _Judged:
 
     given: the candidate's own file. plain: see Spliced. image: path of its code object. launch: how launches change, with
     `rules` for this kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict
-    on its time, if the time was checked first and leads to rejection. times: its modelled times so far. claim: its gain in
-    replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source that compiles to
-    the judged program, once that is known.
+    on its time, if the time was checked first and led to rejection. times: its modelled times so far. claim: its gain in
+    replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source to keep; until
+    Judge._to_keep() has chosen it, the judged one.
     """
 
     source: HipSource
@@ -430,7 +431,7 @@ class _Judged:
 
 
 def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
-    """The verdict with the text to keep, if it was accepted."""
+    """The verdict, with the text to keep if the candidate was accepted."""
     if not verdict.accepted or verdict.adopted == kept.state:
         return verdict
     taken, *others = verdict.steps

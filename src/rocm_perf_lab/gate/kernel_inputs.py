@@ -33,8 +33,8 @@ _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
 _ADDRESS_SIZED = ("int64", "uint64")
 _WORDS = TypeLayout("unsigned int", 4, (Leaf("", 0, "uint32"),))
-"""The assumed type of memory behind a number that is an address: all bits except a pointer's can be changed, whatever their
-type.
+"""The type assumed for memory whose address is held in an integer. The memory's true type matters little: any bits are a
+possible value of it, unless it is a pointer.
 """
 
 
@@ -42,11 +42,12 @@ type.
 class Buffer:
     """Memory of one type behind a pointer, up to the end of the allocation or to the target of a different pointer.
 
-    It also includes the memory before the first pointer into an allocation, which a negative index reaches: `before` elements.
+    The first buffer of an allocation also includes the `before` elements in front of the pointer's target, which negative
+    indices reach.
 
     name: as written in source code (`args.table[3]`). parameter: the kernel parameter through which it is reached; for a device
-    variable, its own name. count: number of elements. is_variable: a device variable, whose only element is named without an
-    index.
+    variable, its own name. count: number of elements. is_variable: whether it is a device variable, whose only element is named
+    without an index.
     """
 
     name: str
@@ -63,8 +64,8 @@ class Buffer:
         return self.count * self.layout.size
 
     def view(self, content: Bytes, leaf: Leaf) -> Numbers:
-        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to it changes
-        these bytes.
+        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to the view
+        changes these bytes.
         """
         dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
         shape = (self.count, *(count for count, _ in leaf.dims))
@@ -92,8 +93,8 @@ class NumberArgument:
 
 @dataclass(frozen=True)
 class Unknown:
-    """An input whose values cannot be changed meaningfully, and the reason. size: number of bytes known to exist behind it at
-    `address`, or 0.
+    """An input whose values cannot be changed meaningfully, and the reason. address, size: the memory behind it; size is in
+    bytes, and 0 if no such memory is known.
     """
 
     name: str
@@ -118,7 +119,7 @@ class PointerArgument:
 
 @dataclass
 class Arguments:
-    """The buffers in the order of discovery; no byte belongs to two buffers of the same type."""
+    """A kernel's inputs. buffers: in the order of discovery; no byte belongs to two buffers of the same type."""
 
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[NumberArgument] = field(default_factory=list)
@@ -131,7 +132,7 @@ class _Pointer:
     name: str
     parameter: str
     address: int
-    pointee: str | None  # None if the pointer is a number that is an address
+    pointee: str | None  # None for an integer that is an address
     depth: int
 
 
@@ -152,7 +153,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     found = Arguments()
     pointers: deque[_Pointer] = deque()
-    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # code may have more than the source
+    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # the code may have more parameters
     for parameter, layout, argument in taken:
         raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
         found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
@@ -169,7 +170,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
             pointers += _addresses(capture, one, raw, 0)
             found.unknown += _unchanged(one, raw)
     if beyond := found.numbers[_MOST_NUMBERS:]:
-        why = f"it and what follows are beyond the first {_MOST_NUMBERS} numbers passed by value"
+        why = f"it and the numbers after it are beyond the first {_MOST_NUMBERS} numbers passed by value"
         found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
         del found.numbers[_MOST_NUMBERS:]
     for one in _variables(capture, types):
@@ -191,7 +192,7 @@ def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
 
 
 def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
-    """Variables whose symbols the source does not declare with a known type: those of templates and of system headers."""
+    """Variables whose types the source does not tell, such as variables of templates and of system headers."""
     for symbol, size in writable_variables(capture).items():
         _, layout = types.variables.get(symbol, ("", None))
         if layout is None or layout.size != size:
@@ -269,7 +270,7 @@ def _offset(leaf: Leaf, index: tuple[int, ...]) -> int:
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
-    """Add the buffers behind the pointers, and those behind the pointers in these buffers."""
+    """Add the buffers behind the pointers, and the buffers behind the pointers in those buffers, and so on."""
     seen: dict[int, Buffer] = {}
     while pointers:
         pointer = pointers.popleft()
@@ -315,7 +316,7 @@ def _is_element_of(one: Buffer, other: Buffer) -> bool:
 
 
 def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
-    """The buffer's pointers, and its integers that are addresses, to captured memory."""
+    """The buffer's pointers to captured memory, and its integers that are addresses of captured memory."""
     pointers = _pointers_in(capture, buffer, depth, found)
     if depth < _MOST_DEEP and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
         content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
@@ -358,7 +359,7 @@ def _apart(buffers: list[Buffer]) -> list[Buffer]:
 
 
 def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
-    """The first buffer of each allocation extended to its start, in the same order."""
+    """The buffers in the same order; the first one in each allocation is extended to the allocation's start."""
     starts = {buffer.address: _start_of(capture, buffer) for buffer in buffers}
     first: dict[int, int] = {}
     for address, start in sorted(starts.items()):
@@ -367,7 +368,7 @@ def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer
 
 
 def _start_of(capture: Capture, buffer: Buffer) -> int:
-    """Where the buffer's allocation begins. A variable has none, and the bytes before it are code or another variable."""
+    """Where the buffer's allocation begins. A variable has no allocation: the bytes before it are code or another variable."""
     for region in capture.regions if not buffer.is_variable else ():
         for start, size in region.allocations if region.kind != "code" else ():
             if start <= buffer.address < start + size:

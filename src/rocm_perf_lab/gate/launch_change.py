@@ -1,4 +1,4 @@
-"""A new shape for a kernel's launches, as part of a change: which launches it concerns, and their new form.
+"""A new shape for a kernel's launches, as part of a change: which launches it affects, and how they are rewritten.
 
 A new shape changes what the host does, so it is accepted only if every launch of the kernel is found and understood, in all
 files of the program, and if all launches follow one rule before the change and one rule after it.
@@ -28,9 +28,9 @@ class LaunchRefused(Exception):
 
 @dataclass(frozen=True)
 class LaunchChange:
-    """before, after: the shape of all launches. edits: edits to the baseline's text; no line number changes. elsewhere: edits
-    to other files, keyed by real path. lines: line numbers of the launches in the baseline's own file; files: the names of the
-    other files.
+    """A new shape for all launches of a kernel. before, after: the shapes. edits: edits to the baseline's text; no line number
+    changes. elsewhere: edits to other files, keyed by real path. lines: line numbers of the launches in the baseline's own
+    file; files: the names of the other files.
     """
 
     before: Shape
@@ -49,7 +49,7 @@ class LaunchChange:
 
 
 def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[LaunchText]) -> LaunchChange:
-    """The change that the candidate's texts express. Raises LaunchRefused, SourceError."""
+    """The change that the candidate's launch texts express. Raises LaunchRefused, SourceError."""
     try:
         sites = program_launches(baseline, kernel)
     except NotUnderstood as error:
@@ -76,7 +76,7 @@ def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[L
 
 
 def _lines(sites: Sequence[ShapedLaunch], own: Path) -> str:
-    """`lines 3, 9 and line 4 of main.hip`."""
+    """The lines in words, for example `lines 3, 9 and line 4 of main.hip`."""
     mine = ", ".join(str(one.line) for one in sites if one.file == own)
     others = [f"line {one.line} of {one.file.name}" for one in sites if one.file != own]
     return " and ".join([*([f"lines {mine}"] if mine else []), *others])

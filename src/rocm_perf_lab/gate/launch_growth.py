@@ -1,8 +1,8 @@
-"""Whether a changed launch still covers the problem where the program's numbers are larger than the captured ones.
+"""Whether a changed launch still covers the whole problem if the program's sizes are larger than the captured ones.
 
 No replay can show that, as the buffers were allocated for the captured sizes: a grid that is right for these sizes alone passes
-every replay. So both rules are evaluated for larger numbers, and no work-item of the candidate may have to do the work of more
-of the baseline's work-items than in a dispatch that was judged.
+every replay. So both launch rules are evaluated for larger numbers. There, a work-item of the candidate must not have to do the
+work of more of the baseline's work-items than it did in a dispatch that was judged.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
-_MANY = 8  # workgroups; with this many, one may be ignored
-_COMMON = 8  # up to this factor, a launch that the baseline can make must be possible for the candidate
+_MANY = 8  # workgroups; if there are at least this many, the last one in each dimension may be ignored
+_COMMON = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
 
 Values = Mapping[LaunchArgument, int]
 
 
 def falls_behind(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
-    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a captured
-    dispatch has no shape.
+    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a rule gives
+    a captured dispatch no valid shape.
     """
     judged = max(Fraction(_items(rules.before.launch(one)), _full(rules.after.launch(one))) for one in captures)
     for capture in captures:
@@ -50,12 +50,12 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
         return None
     return (
         f"its launch does not grow as the baseline's does: with {where} it is {after}, and the baseline's is {before}. If the "
-        "kernel takes any number of workgroups, or takes more for larger sizes, show it larger sizes with --also"
+        "kernel works with any number of workgroups, or its grid grows only at larger sizes, use --also for larger sizes"
     )
 
 
 def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
-    """Each number alone, then all of them, multiplied by a factor, and the same plus one."""
+    """The captured values with one number, or all of them, multiplied by a factor, each with and without 1 added."""
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):
@@ -70,12 +70,14 @@ def _items(launch: LaunchConfiguration) -> int:
 
 def _full(launch: LaunchConfiguration) -> int:
     """The work-items without the last workgroup in each dimension, which may have had next to nothing to do. If there are few
-    workgroups, all count as full: each of them is too large a share.
+    workgroups, all of them count: each is too large a share to be ignored.
     """
     last = 1 if math.prod(launch.groups) >= _MANY else 0
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
 def _needed(launch: LaunchConfiguration) -> int:
-    """The smallest number of work-items needed if no workgroup is superfluous: the last one contributes a single work-item."""
+    """The smallest number of work-items needed if no workgroup is superfluous: the last one in each dimension contributes a
+    single work-item.
+    """
     return math.prod((count - 1) * size + 1 for count, size in zip(launch.groups, launch.group_size, strict=True))

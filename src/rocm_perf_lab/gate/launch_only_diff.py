@@ -1,4 +1,4 @@
-"""Step 1 for the candidate's other files: they contain launches of its kernel, and only the shapes of launches may differ."""
+"""Step 1 for the candidate's other files: they contain launches of the kernel, and only the shapes of launches may differ."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class NotAllowed(Exception):
 
 
 def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
-    """Refuse, before a compiler reads the candidate, directives that would have it read other files. Other new directives are
-    refused once their location is known.
+    """Refuse new directives that would make a compiler read other files; this is done before a compiler reads the candidate.
+    Other new directives are refused once their location is known.
     """
     known = Counter(" ".join(line.split()) for _, line in directive_lines(baseline.decode("latin-1")))
     for number, line in directive_lines(candidate.decode("latin-1")):
@@ -32,7 +32,7 @@ def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
         if known[shown]:
             known[shown] -= 1
         elif _READS_FILES.search(shown):
-            what = "a preprocessor directive that has other files read, or may hide one"
+            what = "a preprocessor directive that reads other files, or may hide one that does"
             raise NotAllowed(f"line {number} is `{shown[:80]}`, {what}")
 
 

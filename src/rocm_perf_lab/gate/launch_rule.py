@@ -1,5 +1,5 @@
-"""The shapes in which the host launches a kernel, as a function of the arguments that it passes: for the baseline, and for a
-candidate that changes them.
+"""The shape with which the host launches a kernel, as a function of the arguments that it passes: for the baseline, and for a
+candidate that changes this shape.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Overlays = Sequence[tuple[int, bytes]]
 
 @dataclass(frozen=True)
 class LaunchRule:
-    """shape: as written in the host's code. offsets: (offset, size) of each explicit argument in the argument bytes."""
+    """The rule for one kernel. shape: as written in the host's code. offsets: (offset, size) of each explicit argument in the
+    argument bytes.
+    """
 
     shape: Shape
     offsets: tuple[tuple[int, int], ...]
@@ -37,8 +39,8 @@ class LaunchRule:
         return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
 
     def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration:
-        """The launch with the captured arguments, or with those that the overlays put in their place. Raises NoValue if they do
-        not give the host a valid shape.
+        """The launch with the captured arguments, some of which the overlays may replace. Raises NoValue if the arguments do
+        not yield a valid shape.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
@@ -68,7 +70,7 @@ class LaunchRule:
         except NoValue as error:
             return str(error)
         there = captured_launch(capture)
-        return None if launch == there else f"the source gives {launch}, and {there or 'a different shape'} was launched"
+        return None if launch == there else f"the source gives {launch}, but the dispatch had {there or 'a different shape'}"
 
     def __str__(self) -> str:
         return configuration(self.shape)
@@ -76,14 +78,14 @@ class LaunchRule:
 
 @dataclass(frozen=True)
 class LaunchRules:
-    """The rules of a baseline and of a candidate that changes them."""
+    """The launch rules of a baseline and of a candidate that changes the launches."""
 
     before: LaunchRule
     after: LaunchRule
 
 
 def constant_size(shape: Shape) -> int | None:
-    """Work-items of a workgroup if that does not depend on the arguments, else None."""
+    """The number of work-items per workgroup if it does not depend on the arguments, else None."""
     sizes = [one.value for one in shape.group_size if isinstance(one, Constant)]
     return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else None
 
@@ -95,7 +97,7 @@ def configuration(shape: Shape) -> str:
 
 
 def words(shape: Shape) -> tuple[str, str, str]:
-    """The texts of the grid, the workgroup and the bytes of LDS."""
+    """The texts for the grid, the workgroup and the bytes of LDS."""
     return _extent(shape.groups), _extent(shape.group_size), _plain(shape.dynamic_lds)
 
 
@@ -107,7 +109,7 @@ def _extent(extent: Sequence[Expression]) -> str:
 
 
 def _plain(expression: Expression) -> str:
-    """The expression without the conversion to the operand's own type, which C++ makes anyway."""
+    """The expression in C++, without its outermost conversion, if any: C++ converts the operands of a launch anyway."""
     if isinstance(expression, Constant) and expression.value < 2**31:
         return str(expression.value)
     inner = getattr(expression, "inner", None)

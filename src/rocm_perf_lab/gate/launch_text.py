@@ -1,4 +1,4 @@
-"""Reads the shape that a candidate writes for a launch: arithmetic over the launch's own arguments, and nothing else.
+"""Reads the shape that a candidate writes for a launch: arithmetic over the launch's own arguments and constants of the file.
 
 Only the meaning is taken, and the gate writes it out itself, so no text from the candidate gets into host code.
 """

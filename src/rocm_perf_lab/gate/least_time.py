@@ -30,7 +30,7 @@ class Work:
     """The part of a dispatch's work that counts for the bound.
 
     waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions: executed by all
-    waves. requests: reads and writes beyond the L2. Both are counted by the software device; 0 if nothing was counted.
+    waves. requests: reads and writes beyond the L2. A GPU counts neither instructions nor requests; both are then 0.
     """
 
     waves: int
@@ -49,7 +49,7 @@ class Work:
 
 
 def least_milliseconds(target: str, work: Work) -> float:
-    """The time of whichever part of the work takes longest on the fastest product of this target; 0 if no product is known.
+    """The time of whichever part of the work takes longest on the fastest product with this target; 0 if none is known.
 
     Trips: one to memory, and a second one if memory is written. Issue: every wave executes at least one instruction. Stores:
     every CU stores in every clock cycle. Bandwidth: every request beyond the L2 has the smallest size and is answered by the
@@ -63,7 +63,7 @@ def least_milliseconds(target: str, work: Work) -> float:
 
 
 def _least_on(product: Product, work: Work) -> float | None:
-    """The bound without requests beyond the L2, in ms; None if the product's size or clock is not known."""
+    """The bound in ms, ignoring requests beyond the L2; None if the product's size or clock is not known."""
     cus, simds, megahertz = product.figure("cu"), product.figure("simd_per_cu"), product.figure("max_clock_mhz")
     if not cus or not simds or not megahertz:
         return None

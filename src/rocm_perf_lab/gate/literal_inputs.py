@@ -1,5 +1,5 @@
-"""Other inputs made of the numbers that a candidate names and the baseline does not: code that is wrong for a single number has
-to name it, and random numbers would never hit it.
+"""Other inputs made of the numbers that a candidate names, that is, of numeric literals that are not in the baseline. Code that
+is wrong for a single number has to name it, and random numbers would never hit it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Numbers
 
 _MOST = 12
-# Comments, strings and directives (`#pragma unroll 4`) are skipped; the last group is the number.
+# Comments, strings, directives (`#pragma unroll 4`) and words match without a group; the only group is the number.
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|^[ \t]*#[^\n]*|[A-Za-z_]\w*"
     rb"|(\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)",
@@ -43,7 +43,7 @@ def _literals(text: bytes) -> Iterator[str]:
 
 
 def _value(literal: str) -> float | None:
-    """The literal's value, exact for integers up to 2**53; None if it is not a plain number (a user-defined suffix)."""
+    """The literal's value, exact for integers up to 2**53; None if it is not a plain number but, say, has a user's suffix."""
     if re.fullmatch(r"0x[0-9a-f]+[ul]*", literal):
         return float(int(literal.rstrip("ul"), 16))
     if re.fullmatch(r"0b[01]+[ul]*", literal):
@@ -57,10 +57,10 @@ def _value(literal: str) -> float | None:
 def with_numbers(
     capture: Capture, arguments: Arguments, fields: Sequence[Field], numbers: Sequence[float], seed: int
 ) -> Iterator[Perturbation]:
-    """Cases with these numbers: each of them everywhere in memory, all of them mixed with the captured ones, and each passed by
-    value.
+    """Cases with these numbers: each of them, and its negative, everywhere in memory; all of them mixed with the captured
+    numbers; each passed by value.
 
-    Integers in memory, which may be indices, are replaced only by numbers in the observed range.
+    Integers in memory, which may be indices, are replaced only by numbers in the observed range or just beyond it.
     """
     for number in numbers:
         for value in dict.fromkeys((number, -number)):

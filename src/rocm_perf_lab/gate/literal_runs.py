@@ -1,4 +1,4 @@
-"""Judges candidates on the numbers that they name. Unlike the other inputs, these differ from candidate to candidate."""
+"""Judges candidates on inputs made of the numbers that they name. Unlike other inputs, these depend on the candidate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wrong_on_named_numbers(
     reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
-    outcome of each case. All cases run in the usual order, with the race check where it exists.
+    outcome of each case. All cases run in the usual order, on the software device with the race check.
     """
     tried = reference.with_numbers(tuple(numbers)) if numbers else []
     outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}

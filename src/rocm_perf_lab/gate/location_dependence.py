@@ -1,8 +1,8 @@
-"""Whether code depends on the location of its text: on the name under which the compiler is given its file, or on its line.
+"""Whether code depends on the location of its text: on the file name that the compiler is given, or on line numbers.
 
-The program may be built under a different file name than the judged code, and from the file as the user keeps it. `__FILE__`,
-`__LINE__`, and the names of lambdas' types carry both into the code, and there may be more ways; so the code is compiled again
-with other names and lines, and compared.
+The program may be built with a different file name than the judged code, and from the file as the user keeps it. `__FILE__`,
+`__LINE__` and the names of lambdas' types carry the file name and line numbers into the code, and there may be other ways; so
+the code is compiled again with different names and lines, and compared.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
 
 
 def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
-    """Which part of the candidate's code, but not of the baseline's, depends on the name of its file or on its lines; None if
-    nothing does.
+    """How the candidate's code, unlike the baseline's, depends on the name of its file or on its lines, or why it does not
+    compile under another name; None if neither is so.
 
     given: the candidate's file. plain: the text that would be kept, without line directives. Errors: those of building the
     baseline.
@@ -39,7 +39,7 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
             try:
                 moved = _unlike(code, pieces_of(builder.device_named(source, name)))
             except SourceError as error:
-                return f"it does not compile where its file has the name {name}: {error.what}"
+                return f"it does not compile if its file is named {name}: {error.what}"
             if moved and (found := moved - _moving(before, builder)):
                 return f"its code depends on the name of its file or on its line {_HINT}: {sorted(found)[0]} differs"
     return None
@@ -51,7 +51,7 @@ def _units(source: HipSource) -> Iterator[HipSource]:
 
 
 def usual_names(unit: HipSource) -> list[str]:
-    """The main file's name as written in the unit's own command, and relative to its folder."""
+    """The main file's name as written in the unit's own command, and its path relative to the unit's folder."""
     main = unit.main.resolve()
     written = [word for word in unit.command if is_source(word) and (unit.folder / word).resolve() == main]
     return list(dict.fromkeys([*written, os.path.relpath(main, unit.folder.resolve())]))

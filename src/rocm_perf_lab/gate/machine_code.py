@@ -1,4 +1,4 @@
-"""Proves that a candidate changes only one kernel: all other machine code, of device and host, is the baseline's."""
+"""Checks that a candidate changes only one kernel: all other machine code, for device and host, must be the baseline's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ASSERTED = (
 class DeviceCode:
     """Result of comparing two code objects.
 
-    complaint: what else the candidate changes; None if it changes nothing else. same: number of identical functions,
+    complaint: what the candidate changes besides the target; None if nothing. same: number of identical functions,
     descriptors and variables; added, removed: functions that only the target uses.
     """
 
@@ -43,7 +43,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
     for name in kept:
         if difference := _difference(before[name], after[name]):
             why = _ASSERTED if name in _OF_ASSERTIONS else "it is not part of the kernel"
-            return DeviceCode(f"{_what(before[name])} {name} has other {difference}: {why}", 0)
+            return DeviceCode(f"{_what(before[name])} {name} has {difference}: {why}", 0)
     added = [piece for name, piece in after.items() if name not in before and name not in own]
     removed = [piece for name, piece in before.items() if name not in after and name not in own]
     for piece in (*added, *removed):
@@ -53,7 +53,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
 
 def compare_host(baseline: bytes, candidate: bytes) -> str | None:
-    """How the host code differs; None if not. Both objects are compiled with --offload-host-only. Errors: SourceError."""
+    """How the host code differs; None if it does not. Both objects were compiled for the host alone. Errors: SourceError."""
     before, after = host_sections(baseline), host_sections(candidate)
     if before == after:
         return None
@@ -63,25 +63,25 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
 
 
 def _numbered(name: str) -> bool:
-    """Whether the name is that of an unnamed constant, which is compared as part of the code that refers to it."""
+    """Whether the name is a generated label for a constant, which is compared as part of the code that refers to it."""
     return name.startswith(".L")
 
 
 def _difference(before: SymbolContent, after: SymbolContent) -> str | None:
     if (before.kind, before.size, before.writable) != (after.kind, after.size, after.writable):
-        return "size or kind"
+        return "a different size or kind"
     if before.linkage != after.linkage:
-        return "linkage"
+        return "different linkage"
     if before.content != after.content:
-        return "bytes"
-    return None if before.references == after.references else "references"
+        return "different bytes"
+    return None if before.references == after.references else "different references"
 
 
 def _not_the_targets(piece: SymbolContent, how: str) -> str | None:
     if piece.is_function or (piece.name.startswith(".L") and not piece.writable):
         return None
     if piece.writable:
-        return f"the variable {piece.name} was {how}, which outlives a launch"
+        return f"the variable {piece.name}, which outlives a launch, was {how}"
     if piece.name.endswith(_DESCRIPTOR):
         return f"the kernel {piece.name.removesuffix(_DESCRIPTOR)} was {how}"
     return None

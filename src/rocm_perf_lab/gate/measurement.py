@@ -1,6 +1,7 @@
-"""Step 5: the candidate is faster over all captures together, by the confidence interval, and not faster than possible.
+"""Step 5: checks that the candidate is faster over all captures together, by the confidence interval, but not impossibly fast.
 
-It must also be faster on inputs other than the captured ones; otherwise it could recognise these and know their results.
+It must also be faster on inputs other than the captured ones; otherwise it could recognise the captured inputs and know their
+results.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class MeasurementOptions:
     """Settings of the measurement.
 
     min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: how often
-    baseline and candidate alternate on a GPU, each time with `iterations` runs from fresh memory and cold caches. view: what
+    baseline and candidate alternate on a GPU, each time with `iterations` runs with fresh memory and cold caches. view: what
     the cage shows to all replays.
     """
 
@@ -54,9 +55,9 @@ def check_measurement(
 ) -> StepVerdict:
     """Measure a candidate against the baseline.
 
-    changed_bytes: number of bytes that the kernel changes in each capture, for the lower bound on its time. concern: what its
-    gain has to outweigh; None for nothing; see code_object_check.concern_of(). others: inputs for the first capture on which
-    the baseline works; the smallest of all gains counts.
+    changed_bytes: number of bytes that the kernel changes in each capture, for the lower bound on its time. concern: a
+    disadvantage that its gain has to outweigh, or None; see code_object_check.concern_of(). others: further inputs for the
+    first capture, on which the baseline works; the smallest of all gains counts.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
@@ -100,7 +101,7 @@ def check_measurement(
     if ratio.sure_improvement < options.min_improvement:
         return rejected(STEP, _too_little(change, options), evidence)
     if concern is not None and ratio.sure_improvement < OUTWEIGHS:
-        reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to make up for it"
+        reason = f"{change}, and {concern}: at least {OUTWEIGHS:.0%} of the time must be saved to make up for it"
         return rejected(STEP, reason, evidence)
     return passed(STEP, change, evidence)
 
@@ -109,7 +110,7 @@ def first_time(captures: Sequence[Capture], codes: Compared, options: Measuremen
     """The modelled times on the captured inputs alone.
 
     None on a GPU, where a few runs would be inconclusive, and many would be no cheaper than the whole step; also None for a
-    candidate that fails, which is left to the comparison, since that reports why.
+    candidate that fails, as the comparison then reports why.
     """
     if not all(map(is_modelled, captures)):
         return None
@@ -154,8 +155,9 @@ def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInput
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
-    """Device options for the timed runs. The timing model times one compute unit of each XCD and adds the work of the others. A
-    unit with few waves reveals less about the gain, but the candidate must not be slower there.
+    """Device options for the timed runs, for the first compute unit and for a random one. The timing model times one unit of
+    each XCD and adds the work of the others. A unit with few waves shows less of the gain, but the candidate must not be slower
+    there.
     """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
 

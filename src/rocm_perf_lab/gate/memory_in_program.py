@@ -1,4 +1,4 @@
-"""Compares the memory that a dispatch leaves in the candidate's program with that in the baseline's.
+"""Compares memory after a dispatch in the candidate's program with memory after the same dispatch in the baseline's.
 
 A replay differs from the program at least in the address of the code, which a candidate can observe. So a candidate that is
 correct in every replay is checked once more in the program.
@@ -31,7 +31,7 @@ InProgram = tuple[Capture, Arguments]
 """A dispatch captured in a program, with its arguments."""
 
 Again = Callable[[int], InProgram]
-"""Returns the dispatch in another run of the baseline's program; 0 is the first such run."""
+"""Returns the dispatch captured in another run of the baseline's program; 0 stands for the first such run."""
 
 _RUNS = 3  # baseline runs that must agree with the first: random values may be equal in two runs
 
@@ -53,7 +53,7 @@ def difference_in_program(
 
 
 def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps: int) -> tuple[Difference | None, list[str]]:
-    """Compare the numbers in the kernel's buffers by their types."""
+    """Compare the numbers in the kernel's buffers according to their types."""
     unlike: list[str] = []
     for at_end in (False, True):  # memory before the dispatch holds the results of earlier dispatches
         for name, one, other in _pairs(before, after):
@@ -85,8 +85,8 @@ def _elsewhere(
         names.append("the kernel's code object")
     if name := otherwise_allocated(one, other):
         if not any(otherwise_allocated(one, run) for run in again()):
-            return Difference(f"the program has other memory: {name}"), names
-        names.append("memory that it does not have in every run")
+            return Difference(f"only one of the two programs has {name}"), names
+        names.append("memory that the program does not have in every run")
     excused: set[Key] = set()
     for at_end in (False, True):
         for key in one.parts:

@@ -9,8 +9,8 @@ from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
 @dataclass(frozen=True)
 class Mismatch:
-    """reason: human-readable. difference: where memory differs in the named case; stores: where the candidate stores to memory
-    that the baseline does not write.
+    """reason: human-readable. difference: where memory differs in `case`; stores: where the candidate stores to memory that the
+    baseline does not write.
     """
 
     reason: str

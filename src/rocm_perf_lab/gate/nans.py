@@ -1,8 +1,8 @@
 """Which NaNs count as the same result.
 
 IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it carries (6.2.3); so
-do LLVM and GPUs, and two correct compilations of an expression can differ in both. It does not leave open that copies keep
-every bit and that no operation invents a payload. Programs that keep integers in floating-point numbers rely on this.
+do LLVM and GPUs, and two correct compilations of an expression can differ in both. But copies must keep every bit, and no
+operation may invent a payload. Programs that keep integers in floating-point numbers rely on this.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-_WIDEST = 51  # bits of a payload in double precision; a narrower type's payload is the leading bits of it
-_COMPUTING = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # an instruction whose result is a floating-point number, or an atomic
+_WIDEST = 51  # bits of a payload in double precision; a narrower type's payload corresponds to the leading bits
+_COMPUTING = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # instructions and atomics with a floating-point result
 
 
 class Nans:
-    """The NaNs that operations on these inputs may give.
+    """The NaNs that operations on these inputs may produce.
 
     inputs: returns all floating-point input numbers, as arrays of any types and shapes; it is called only if needed.
     """
@@ -74,7 +74,7 @@ def _is_quiet(nans: Numbers) -> NDArray[np.bool_]:
 
 
 def computes(image: bytes, kernel: str, target: str) -> bool:
-    """Whether a code object's kernel computes with floating-point numbers; one that only moves them keeps all their bits.
+    """Whether a code object's kernel computes with floating-point numbers; a kernel that only moves them keeps every bit.
     Errors: SourceError.
     """
     return any(_COMPUTING.match(text) for text in instructions_of(image, kernel, target))

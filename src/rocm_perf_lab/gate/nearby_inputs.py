@@ -1,4 +1,4 @@
-"""Other numbers that give a kernel about as much work: near the captured ones, but not among them."""
+"""Other numbers, near the captured ones but not among them, that give a kernel about as much work."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.kernel_inputs import NumberArgument
     from rocm_perf_lab.gate.numbers import Numbers
 
-_LARGEST_FLAG = 2  # integers up to this more often select what is done than how much
-_LEAST_STEP = 4  # a vector of floats
+_LARGEST_FLAG = 2  # an integer up to this value is more often a choice than an amount
+_LEAST_STEP = 4  # the number of floats in a vector
 
 
 def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Each number is moved towards zero, wherever it occurs, by at most half the distance to its nearest neighbour.
+    """Move each number towards zero, by the same amount wherever it occurs: at most half the distance to its nearest neighbour.
 
     Order, signs, zeros and the number of equal values are preserved. A kernel that looks up the answers for the captured values
-    finds none for the new ones. Integers without a gap between them stay unchanged, because their whole range was seen.
+    finds none for the new ones. Integers without gaps between them stay unchanged, because their whole range was seen.
     """
     result = values.copy()
     wide = values if values.dtype.kind in "iu" else values.astype(np.float64)
@@ -36,7 +36,7 @@ def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
 
 def _magnitudes(values: Numbers) -> Numbers:
     if values.dtype.kind == "i":
-        return np.abs(values.astype(np.int64)).view(np.uint64)  # correct for the least integer, too
+        return np.abs(values.astype(np.int64)).view(np.uint64)  # correct even for the smallest integer
     return values.astype(np.uint64) if values.dtype.kind == "u" else np.abs(values)
 
 
@@ -53,10 +53,10 @@ def _closer_to_zero(magnitudes: Numbers, random: np.random.Generator) -> NDArray
 
 
 def nearby_number(number: NumberArgument, random: np.random.Generator) -> int | float | None:
-    """A number to pass instead; None for flags, enums and zero, as other values of these may make a kernel do something else.
+    """A number to pass instead; None for flags, enums, zeros and non-finite numbers, as other values may select other code.
 
-    Sizes become smaller, by at most a quarter, since larger ones may lead out of a buffer. They remain divisible by the powers
-    of two that vectors and tiles depend on, as long as there are several such sizes to draw from.
+    Sizes become smaller, by at most a quarter, since larger ones may lead to accesses out of bounds. They remain divisible by
+    the powers of two that vectors and tiles depend on, as long as there are several such sizes to draw from.
     """
     if isinstance(number.value, float):
         usable = math.isfinite(number.value) and number.value != 0

@@ -42,7 +42,7 @@ def bits_of(values: Numbers) -> Numbers:
 
 
 def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.random.Generator) -> NDArray[Any] | None:
-    """A NaN with a random payload, shape (1,), with these properties where the type has such NaNs; None if it has no NaN."""
+    """A NaN with a random payload, of this kind if the type has such NaNs, in an array of shape (1,); None if it has no NaN."""
     unsigned, bits = np.dtype(f"u{dtype.itemsize}"), 8 * dtype.itemsize
     if dtype.itemsize == 1:
         every = np.arange(256, dtype=np.uint8)
@@ -59,13 +59,13 @@ def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.ra
 
 
 def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
-    """The values in which that bit is set, or clear; all values if there are none such."""
+    """The values whose bit at `place` is set, or clear; all values if no value is like that."""
     wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
     return bits[wanted] if wanted.any() else bits
 
 
 def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
-    """The distance in representable values from one number to the other (uint64); both zeros are the same number.
+    """The distance in representable values from one number to the other (uint64); both zeros count as the same number.
 
     x, y: arrays of the same floating-point type and shape. The result is meaningless where either is a NaN.
     """
@@ -74,7 +74,7 @@ def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
 
 
 def _ordered(values: Numbers) -> NDArray[np.uint64]:
-    """Integers in the same order as the values: among floats of one sign, the order is that of their bits."""
+    """Integers in the same order as the values: floats of one sign are ordered like their bits."""
     bits: NDArray[np.uint64] = bits_of(values).astype(np.uint64)
     sign = np.uint64(8 * values.dtype.itemsize - 1)
     magnitude = bits & ((np.uint64(1) << sign) - np.uint64(1))

@@ -1,5 +1,5 @@
-"""All units of the program that include the changed file: in each of them, only the judged kernel's code may change, and the
-text that is kept must compile to the code that was judged.
+"""Checks all translation units of the program that include the changed file: in each of them, only the judged kernel's code may
+change, and the text that is kept must compile to the code that was judged.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def device_differs(
     baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
 ) -> str | None:
-    """What changes in another unit's code object: anything outside the kernel, or the kernel, if its change differs from that
-    in the judged unit. None if nothing does.
+    """What changes in another unit's code object: anything outside the kernel, or the kernel itself if it changes differently
+    than in the judged unit. Also why another program no longer compiles. None if there is no such change.
 
     Errors: those of building and reading.
     """

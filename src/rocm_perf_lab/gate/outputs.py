@@ -1,4 +1,4 @@
-"""The memory that a replay left, and the comparison of two replays."""
+"""The memory after a replay, and the comparison of two replays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ChangedRegion(TypedDict):
-    """A region's entry in outputs.json. base: its address, in hexadecimal. file: holds all its bytes, in the same folder."""
+    """A region's entry in outputs.json. base: its hexadecimal address. file: the name of the file with its bytes."""
 
     base: str
     bytes: int
@@ -56,7 +56,7 @@ class Outputs:
 class Difference:
     """How two replays differ.
 
-    reason: one sentence. where: the location for the JSON; None if there is no location to name.
+    reason: one sentence. where: the location for the JSON document; None if there is no location to name.
     """
 
     reason: str
@@ -65,8 +65,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """How the numbers of one leaf in one buffer differ. places: flat indices of those that differ, shape (differing,), not
-    empty.
+    """How the numbers of one leaf in one buffer differ. places: flat indices of the numbers that differ, shape (differing,),
+    not empty.
 
     baseline, candidate: all numbers of the leaf, shape (count, *the leaf's dims).
     """
@@ -90,8 +90,8 @@ class _Leaves:
 
     @property
     def largest_ulps(self) -> int | None:
-        """The largest distance among those that differ; None if they are not floating-point numbers, or each pair contains a
-        NaN.
+        """The largest distance among the numbers that differ; None if they are not floating-point numbers, or if each pair
+        contains a NaN.
         """
         if not is_float(self.leaf.scalar):
             return None
@@ -101,11 +101,11 @@ class _Leaves:
 
 
 Inputs = Callable[[int, int], "Bytes"]
-"""Returns the bytes of memory as they were before the kernel: (address, size) -> uint8."""
+"""Returns the bytes of memory as they were before the kernel ran: (address, size) -> uint8."""
 
 
 def inputs_of(capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Inputs:
-    """The captured memory with these (address, bytes) over it."""
+    """The captured memory with these (address, bytes) pairs laid over it."""
 
     return lambda address, size: _overlaid(capture.memory(address, size), address, overlays)
 
@@ -120,7 +120,7 @@ def _overlaid(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]
 
 
 def floats_in(arguments: Arguments, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
-    """All floating-point numbers that a kernel is given with these (address, bytes) over the captured ones, array by array."""
+    """All floating-point numbers that a kernel receives with these (address, bytes) overlays, array by array."""
     inputs = inputs_of(capture, overlays)
     for buffer in arguments.buffers:
         leaves = [leaf for leaf in buffer.layout.leaves if is_float(leaf.scalar)]
@@ -140,11 +140,11 @@ def difference(
     inputs: Inputs | None = None,
     nans: Nans | None = None,
 ) -> Difference | None:
-    """How `found` (the candidate's) differs; None if it does not.
+    """How `found` (the candidate's outputs) differs from `expected` (the baseline's); None if it does not.
 
-    ulps: how many units in the last place floating-point numbers may be off. nans: which NaNs are the same; None if a NaN
-    equals only one with the same bits. inputs: with either, a kernel may leave exactly what was there before, and another one
-    something that is taken for the same.
+    ulps: how many units in the last place floating-point numbers may be off. nans: which NaNs count as equal; None if only NaNs
+    with the same bits do. inputs: needed with `ulps` or `nans`, since one kernel may then leave memory unchanged where the
+    other writes numbers that count as equal.
     """
     before, after = expected.regions, found.regions
     if (ulps or nans is not None) and inputs is not None and before.keys() != after.keys():
@@ -152,7 +152,7 @@ def difference(
             return None
     if lost := before.keys() - after.keys():
         where = _where(lost, before, buffers)
-        return Difference(f"the candidate leaves {where} as it was, where the baseline writes")
+        return Difference(f"the candidate leaves {where} unchanged, but the baseline writes to it")
     if more := after.keys() - before.keys():
         where = _where(more, after, buffers)
         return Difference(f"the candidate writes to {where}, which the baseline does not change")
@@ -174,7 +174,7 @@ def _in_region_of_either(
     ulps: int,
     nans: Nans | None,
 ) -> list[_Leaves] | Difference:
-    """Compare a region that at least one of them has changed."""
+    """Compare a region that at least one of the two replays changed."""
     size = {**expected.regions, **found.regions}[base]["bytes"]
     one, other = (
         outputs.content(outputs.regions[base]) if base in outputs.regions else inputs(int(base, 16), size)
@@ -184,7 +184,7 @@ def _in_region_of_either(
 
 
 def same_but_for(extents: Sequence[tuple[int, bytes]], expected: Outputs, found: Outputs) -> bool:
-    """Whether both hold the same bytes, apart from these (address, bytes) extents."""
+    """Whether both contain the same bytes outside these (address, bytes) extents."""
     before, after = expected.regions, found.regions
     return before.keys() == after.keys() and all(
         np.array_equal(
@@ -209,7 +209,7 @@ def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) ->
 
 
 def _where(bases: Iterable[str], regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
-    """Describes the first of the regions at these bases by the names of the buffers in it."""
+    """Describe the first of the regions at these bases, naming the buffers in it."""
     start, base = min((int(base, 16), base) for base in bases)
     names = dict.fromkeys(buffer.name for buffer in buffers if start <= buffer.address < start + regions[base]["bytes"])
     return f"the region at {start:#x}" + (f" (of {', '.join(names)})" if names else "")
@@ -220,7 +220,7 @@ def _in_region(
 ) -> list[_Leaves] | Difference:
     """Compare one region.
 
-    a, b: the bytes of a region, shape (bytes,). Bytes outside numbers of a known type must be identical.
+    a, b: the bytes of a region, shape (bytes,). Bytes that do not belong to numbers of a known type must be identical.
     """
     differing = np.flatnonzero(a != b)
     if not differing.size:
@@ -310,5 +310,5 @@ def _both(one: _Leaves) -> tuple[str, str]:
     bits = (int(bits_of(np.array([value]))[0]) for value in (x, y))
     before, after = (
         f"{word} ({value:#x})" for word, value in zip(words, bits, strict=True)
-    )  # NaNs: the highest digit is not 0
+    )  # both are NaNs, whose highest hexadecimal digit is never 0
     return before, after

@@ -1,10 +1,10 @@
 """Other inputs, derived from the captured ones: numbers of every type in memory, and numbers passed by value.
 
-Integers may be indices, counts or sizes: they are permuted, and drawn from the observed range, so that a correct kernel stays
-within its buffers. Pointers are not changed. Sizes passed by value become smaller, or one grows while another shrinks. In one
-case, all of these change together, but only slightly. Where inputs change in a few places only, there are also cases in which
-the outputs hold the results for the captured inputs. A case on which the baseline itself fails is dropped, and its changes are
-tried one part at a time.
+Integers may be indices, counts or sizes: they are permuted, or drawn from the observed range, so that a correct kernel stays
+within its buffers. Pointers are not changed. Sizes passed by value become smaller (small numbers also larger), or one grows
+while another shrinks. In one case, all inputs change together, but only slightly. Where inputs change in only a few places,
+there are also cases in which the outputs initially hold the results for the captured inputs. A case on which the baseline
+itself fails is dropped, and its changes are tried one part at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
 _LARGEST_CHOICE = 8  # a larger number passed by value is a size, or data
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
-_MOST_PAIRS = 12  # of parameters with floats
+_MOST_PAIRS = 12  # pairs of parameters with floats
 _MOST_ALONE = 8  # parameters that are each changed alone while the outputs hold results
 _RESULTS = "outputs as after the captured inputs"
 
@@ -61,10 +61,11 @@ class Field:
 class Perturbation:
     """One set of other inputs.
 
-    name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS, or NEARBY;
-    None for a number passed by value. fields: the fields whose bits it changes. numbers: names of the numbers passed by value
-    that it changes. beyond: whether the kernel may reach past a buffer. on_results: the memory that the kernel changed holds
-    the results for the captured inputs, so it must not be poisoned. same_memory: two arguments point to the same memory.
+    name: used in the verdict and the journal. overlays: (address, bytes) pairs. kind: a key of FLOATS or INTEGERS, or NEARBY;
+    None for other changes, such as a number passed by value. fields: the fields whose bits it changes. numbers: names of the
+    numbers passed by value that it changes. beyond: whether the kernel may reach past a buffer. on_results: whether the memory
+    that the kernel changed holds the results for the captured inputs and so must not be poisoned. same_memory: whether two
+    arguments point to the same memory.
     """
 
     name: str
@@ -108,8 +109,8 @@ def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Valu
 
 
 def _integers_in_range(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Integers from the observed range. If only one value was seen, the range starts at zero; if that value was zero, zeros and
-    ones.
+    """Integers from the observed range. If only one value was seen, the range is extended to zero; if that value was zero, the
+    integers are zeros and ones.
     """
     low, high = int(values.min()), int(values.max())
     if low == high:
@@ -127,7 +128,7 @@ def _of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _one_of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
-    """One value everywhere: this gives counts, ties and collisions that no mixture of values can give."""
+    """One value everywhere: this produces counts, ties and collisions that no mixture of values can produce."""
     return np.full(values.size, random.choice(values), values.dtype)
 
 
@@ -144,17 +145,17 @@ def _infinities(sign: float) -> Values:
 
 
 def _huge_negative(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Values below any number that a kernel may have taken for the least one."""
+    """Values below any number that a kernel may have assumed to be the smallest."""
     return -float(limits_of(values.dtype).max) * random.uniform(0.5, 1.0, values.size)
 
 
 def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Values from the observed range, a few of them scaled up or down by up to 2**14: among ordinary values they are large
-    enough to decide a comparison and small enough not to swallow an error in a sum.
+    """Values from the observed range, a few of them scaled up or down by up to 2**14: large enough to decide a comparison with
+    ordinary values, and small enough not to swallow an error in a sum.
     """
     result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
     places = _few(values.size, random)
-    with np.errstate(over="ignore"):  # infinities are clipped, too
+    with np.errstate(over="ignore"):  # infinities are clipped as well
         scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
     result[places] = np.clip(scaled, -float(limits.max), float(limits.max))
     return result
@@ -178,15 +179,17 @@ def _few(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
 
 
 def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Products of such numbers underflow and overflow, while those of numbers in the observed range may not."""
+    """Values of every magnitude: their products underflow and overflow; products of values in the observed range may do
+    neither.
+    """
     info = limits_of(values.dtype)
     exponents = random.uniform(float(np.log2(float(info.smallest_normal))), float(np.log2(float(info.max))), values.size)
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
 
 def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
-    """The captured values, with others in a few places. A kernel that checks only some of its inputs to find out whether they
-    are the captured ones mistakes these for them.
+    """The captured values, with different ones in a few places. A kernel that recognises the captured inputs by a few of their
+    numbers alone takes these for the captured ones.
     """
 
     def others(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -244,13 +247,13 @@ FLOATS: dict[str, Values] = {
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
-    # Whole rows of extremes: initial values of reductions show only there.
+    # Whole rows of extremes: only these reveal a reduction's wrong initial value.
     "one number everywhere": _one_of_those_seen,
     "huge negative numbers everywhere": _huge_negative,
     "infinity everywhere": _infinities(1.0),
     "negative infinity everywhere": _infinities(-1.0),
     "NaN everywhere": lambda values, _random: np.full(values.size, np.nan),
-    # So that zeros are multiplied by non-finite numbers, which gives NaNs.
+    # Here zeros are multiplied by non-finite numbers, which produces NaNs.
     "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
     **{f"{share} of the numbers changed": _partly(_in_range, places) for share, places in _PLACES.items()},
@@ -265,7 +268,7 @@ INTEGERS: dict[str, Values] = {
     **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
 }
 NEARBY = "nearby values"
-"""The kind for all inputs together; see gate.nearby_inputs."""
+"""The kind that changes all inputs together; see gate.nearby_inputs."""
 SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
 _NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
 _SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"
@@ -296,8 +299,8 @@ class Perturber:
         return self.floats + self.integers
 
     def all(self) -> Iterator[Perturbation]:
-        """All perturbations in a fixed order: the kinds of values, for all buffers together, then each number passed
-        by value, then all inputs together.
+        """All perturbations in a fixed order: the kinds of values, for all buffers together; zeros beside non-finite numbers;
+        each number passed by value; pairs of sizes; the bytes after the buffers; all inputs together.
         """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
@@ -307,7 +310,7 @@ class Perturber:
             yield from self._on_results([kind for kind in kinds if kind in SPARSE], fields)
         yield from self._zeros_beside_not_finite()
         for number in self._numbers:
-            few = number.values is not None  # each of them may select code that no other does
+            few = number.values is not None  # each value may select code that no other value selects
             for turn, value in enumerate(_other_values(number, self._random(number.name))):
                 one = self._passed({number: value}, beyond=not few and 0 < number.value < value)
                 if few or turn % 2 == 0:
@@ -329,8 +332,8 @@ class Perturber:
             yield nearby
 
     def _zeros_beside_not_finite(self) -> Iterator[Perturbation]:
-        """Zeros among the numbers of one parameter, NaNs and infinities among those of another, everything else as captured: a
-        kernel that skips terms multiplied by zero differs only if the two meet and no other NaN hides it.
+        """Zeros among one parameter's numbers, NaNs and infinities among another's, everything else as captured. A kernel that
+        skips terms multiplied by zero gives other results only if the two meet and no other NaN hides the difference.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in self.floats if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -339,15 +342,15 @@ class Perturber:
         for which in self._random("pairs").permutation(len(pairs))[:_MOST_PAIRS]:
             zero, other = pairs[which]
             overlays, fields = self._contents([(_SOME_ZEROS, groups[zero]), (_SOME_NOT_FINITE, groups[other])])
-            yield Perturbation(f"zeros in {zero} beside what is not finite in {other}", overlays, fields=fields)
+            yield Perturbation(f"zeros in {zero} and non-finite numbers in {other}", overlays, fields=fields)
 
     def _with_values(self, one: Perturbation, kind: str) -> Perturbation:
-        """A changed number by value, together with other numbers in memory."""
+        """A changed number passed by value, together with other numbers in memory."""
         overlays, fields = self._contents([(kind, self.floats)])
         return replace(one, name=f"{one.name}, {kind}", overlays=(*overlays, *one.overlays), fields=fields)
 
     def _passed(self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False) -> Perturbation:
-        """A case that passes other numbers by value."""
+        """A case that passes different numbers by value."""
         told = name or ", ".join(f"{number.name} = {value:g}" for number, value in values.items())
         overlays = tuple(_by_value(number, value) for number, value in values.items())
         return Perturbation(told, overlays, numbers=_names(values), beyond=beyond)
@@ -363,7 +366,7 @@ class Perturber:
 
     def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
         """Inputs that differ in a few places, in all parameters and in one alone, while the outputs hold the results for the
-        captured inputs: a kernel that finds some of these results correct may assume that the others are.
+        captured inputs: a kernel that finds some of these results correct may assume that all are.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -415,7 +418,7 @@ class Perturber:
         return replace(one, name=name, overlays=overlays, numbers=_names(dict(numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
-        """One size grows as another shrinks: the two together often stay within the buffers (rows, columns)."""
+        """One size grows as another shrinks: such a pair, rows and columns for example, often stays within the buffers."""
         sizes = [
             one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
         ][:_MOST_TRADED]
@@ -425,8 +428,8 @@ class Perturber:
             yield self._passed(values, beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, for one parameter, member or number by value at a time; none if there is only one such part, or too
-        many, or if they are tried anyway.
+        """The same values, for one parameter, member or number passed by value at a time; none if there is only one such part,
+        or too many, or if `whole` has no kind or sets `on_results`, as its parts are then tried anyway.
         """
         groups = _in_groups(whole.fields)
         numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
@@ -445,7 +448,7 @@ class Perturber:
     def _contents(
         self, values: Sequence[tuple[str, Sequence[Field]]]
     ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Field, ...]]:
-        """The overlays that give each group of fields values of its kind, and the fields of which any bits change."""
+        """The overlays that give each group of fields values of its kind, and the fields in which any bit changes."""
         contents: dict[Buffer, Bytes] = {}
         changed = []
         for kind, fields in values:
@@ -509,6 +512,6 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
     if captured <= 0:  # an offset, a flag, or no size
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
     smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
-    # A small number may select one of several ways. A larger size may lead the baseline out of its buffers.
+    # A small number may select one of several code paths. A larger size may lead the baseline out of bounds.
     larger = {captured + 1, int(random.integers(captured + 2, _LARGEST_CHOICE + 3))} if captured <= _LARGEST_CHOICE else set()
     return sorted(value for value in smaller if value < captured) + sorted(larger)

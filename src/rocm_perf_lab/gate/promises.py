@@ -1,9 +1,9 @@
 """Promises that a change makes to the compiler about the kernel's callers, and whether the known launches keep them.
 
-A changed body is judged by the memory contents that it leaves. `__restrict__`, launch bounds, and loads that are moved because
-nothing writes to their memory, rely on the callers: code that relies on a broken promise may be correct by luck. So a promise
-is read from the candidate's head, or declared along with it, and must hold for every captured dispatch and for the launches in
-the source.
+A changed body is judged by the memory contents that it produces. `__restrict__`, launch bounds, and loads that are moved
+because nothing writes to their memory, rely on the callers: code that relies on a broken promise is correct only by luck. So a
+promise is read from the candidate's head, or declared along with the candidate, and must hold for every captured dispatch and
+for the launches in the source.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ RESTRICT = "__restrict__"
 class Promises:
     """The promises of a change about the kernel's callers.
 
-    restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other.
-    unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__` sets; None
-    for none.
+    restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other
+    pointer. unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__`
+    sets; None for none.
     """
 
     restrict: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
 
 
 def _names(file: Path, kernel: SourceKernel) -> bool:
-    """Whether the file may launch the kernel: without HIP's syntax, it has to pass its name or symbol to the runtime."""
+    """Whether the file may launch the kernel: without HIP's syntax, it must pass the kernel's name or symbol to the runtime."""
     name = re.escape(kernel.last_name.encode())
     try:
         return re.search(rb"\b%s\b|\d%s" % (name, name), file.read_bytes()) is not None
@@ -119,7 +119,7 @@ def _shared_in_source(
 
 
 def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]]:
-    """Positions of pairs of parameters: a promised one, and another that must not point to the same memory."""
+    """Positions of pairs of parameters: one with a promise, and another that must not point to the same memory."""
     for (i, one), (j, other) in permutations(enumerate(target.parameters), 2):
         matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
         if matters and other.pointee is not None:
@@ -151,14 +151,14 @@ def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, w
 
 def _same(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], what: str) -> str:
     one, other = (target.parameters[number].name for number in pair)
-    return f"the launch in line {launch.line} makes {one} and {other} of the same {what}"
+    return f"the launch in line {launch.line} derives {one} and {other} from the same {what}"
 
 
 def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:
     """Why the captured dispatch breaks a promise, or may break it; None if it does not.
 
-    The bytes that the kernel reads through a pointer are not known, so the whole allocation that it points into counts: the
-    kernel must not change it, or, for `__restrict__`, no other argument may point into it.
+    The bytes that the kernel reads through a pointer are not known, so the whole allocation that the pointer points into
+    counts: the kernel must not change it, or, for `__restrict__`, no other argument may point into it.
     """
     x, y, z = capture.dispatch["packet"]["workgroup"]
     if promises.threads is not None and x * y * z > promises.threads:
@@ -191,7 +191,7 @@ def _addresses(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata)
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     return {
         parameter.name: int.from_bytes(content[argument.offset : argument.offset + argument.size], "little")
-        for parameter, argument in zip(kernel.parameters, explicit, strict=False)  # code may take more
+        for parameter, argument in zip(kernel.parameters, explicit, strict=False)  # the code may have more parameters
         if argument.value_kind == "global_buffer"
     }
 

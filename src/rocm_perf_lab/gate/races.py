@@ -32,14 +32,14 @@ _ADDRESS = re.compile(r"\bat address (0x[0-9a-f]+)")
 _ACCESS = re.compile(r"\b(load|store|atomic) by wave")
 
 Kind = tuple[str, str, bool]
-"""Words, place, and whether one of the accesses is a load: stores of one value by many threads may be harmless, whereas a load
+"""Phrase, place, and whether one of the accesses is a load: stores of one value by many threads may be harmless, whereas a load
 may see the previous value.
 """
 
 
 def new_race(before: Sequence[str], after: Sequence[str], capture: Capture, buffers: Sequence[Buffer]) -> str | None:
-    """The first of the candidate's races (`after`) to which none of the baseline's (`before`) is similar; None if there is
-    none.
+    """The candidate's first race (`after`) of a kind that none of the baseline's races (`before`) has; None if there is no such
+    race.
     """
     known = {_kind(line, capture, buffers) for line in before}
     return next((line for line in after if _kind(line, capture, buffers) not in known), None)
@@ -53,7 +53,7 @@ def races_of(seed: int) -> tuple[str, str]:
 
 
 def without_atomics(races: Sequence[str]) -> list[str]:
-    """The races in the strict sense."""
+    """The races in the strict sense: unordered atomic accesses and races with the host are left out."""
     return [line for line in races if not any(words in line for words in (_ATOMICS, *_FOR_THE_HOST))]
 
 
@@ -63,8 +63,8 @@ def without_host(races: Sequence[str]) -> list[str]:
 
 
 def without_unwritten_reads(races: Sequence[str]) -> list[str]:
-    """The races, without reads of unwritten LDS. With sizes that do not fill its tiles, a kernel may make such reads and not
-    use the result.
+    """The races, without reads of unwritten LDS. With sizes that do not fill its tiles, a kernel may perform such reads
+    without using the results.
     """
     return [line for line in races if _UNWRITTEN not in line]
 
@@ -77,7 +77,7 @@ def _kind(line: str, capture: Capture, buffers: Sequence[Buffer]) -> Kind:
 
 
 def _place(address: int, capture: Capture, buffers: Sequence[Buffer]) -> str:
-    """The buffer, else the allocation, that holds the address."""
+    """The buffer or, failing that, the allocation that contains the address; the address itself if neither does."""
     extents = [(one.name, one.address, one.size) for one in buffers]
     extents += [(f"{start:#x}", start, size) for region in capture.regions for start, size in region.allocations]
     return next((name for name, start, size in extents if start <= address < start + size), f"{address:#x}")

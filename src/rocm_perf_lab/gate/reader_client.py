@@ -1,4 +1,4 @@
-"""The judge's end of the process that reads candidates; it turns every outcome there into a change or a refusal."""
+"""The judge's side of the process that reads candidates: it turns whatever happens there into a change or a refusal."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, fi
 
 
 class Reader:
-    """Reads candidates of one baseline. view: what the cage shows to the reading process. seconds: processor time per
+    """Reads candidates for one baseline. view: what the cage shows to the reading process. seconds: processor time per
     candidate.
 
-    Use as a context manager. Several threads may call change(); they are served one after the other.
+    Use as a context manager. Several threads may call change(); they are served one at a time.
     """
 
     def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
         self._baseline, self._seconds = baseline, seconds
         folders = (baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder)
-        compiler = installation(baseline.command[0], baseline.folder)  # it reports the location of its own headers
+        compiler = installation(baseline.command[0], baseline.folder)  # the compiler reports where its own headers are
         self._view = view.showing(readable=(*folders, *compiler))
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
@@ -74,7 +74,7 @@ class Reader:
             _tell(process, request | {"others": told})
             answer = self._answer(process, wall + 5)
         if answer is None:
-            return f"it cannot be read within {wall} s and the cage's memory"
+            return f"it cannot be read within {wall} s and the cage's memory limit"
         return str(answer["refused"]) if "refused" in answer else _change(answer["change"])
 
     def _launch(self) -> subprocess.Popen[bytes]:

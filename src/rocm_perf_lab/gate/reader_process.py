@@ -1,6 +1,6 @@
 """The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader_client.py in the cage.
 
-Standard input: one JSON object per line. The first is the baseline; each later one is a candidate and gets a one-line answer.
+Standard input: one JSON object per line, first the baseline and then candidates. Each object gets a one-line answer.
 Each candidate is read in a fork of the process that has read the baseline, so that headers are read only once and any damage
 that a candidate does to Clang ends with the fork.
 """
@@ -70,7 +70,7 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
 
 
 def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, others: list[list[str]]) -> dict[str, Any]:
-    """Answer for one candidate. others: for each other file, its path and the baseline's and the candidate's text."""
+    """The answer for one candidate. others: for each other file, its path and the baseline's and the candidate's text."""
     texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in others}
     try:
         change = read_change(baseline, candidate, kernel, texts)
@@ -101,7 +101,7 @@ def _how_it_ended(status: int, request: dict[str, Any]) -> str:
         if number == signal.SIGALRM:
             return f"it cannot be read: Clang did not end within {request['wall_seconds']} s"
         crashed = f"Clang crashed on it ({signal.Signals(number).name})"
-        return f"it cannot be read: {crashed}; it may be nested too deeply, or reach a defect of Clang"
+        return f"it cannot be read: {crashed}; it may be nested too deeply, or trigger a bug in Clang"
     return "it cannot be read: Clang failed on it"
 
 

@@ -1,4 +1,4 @@
-"""How much worse a candidate may be in anything but its kernel's time."""
+"""Limits on how much worse a candidate may be in anything but its kernel's time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Other inputs in which numbers are chosen with regard to each other: a searched sequence occurs, keys are equal in all buffers
-or equal to a number passed by value, one number of a small buffer differs, two pointers point to the same memory. Random
-numbers almost never give such cases.
+"""Other inputs whose numbers are related to each other: for example, a sequence that is searched for occurs, keys are equal in
+all buffers or to a number passed by value, one number of a small buffer differs, or two pointers point to the same memory.
+Random numbers almost never produce such cases.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RelatedInputs:
         yield from itertools.islice(self._in_same_memory(), _MOST_PAIRS)
 
     def _single(self) -> Iterator[Perturbation]:
-        """Each number of the small buffers alone, such as the letters of a pattern or the weights of a filter."""
+        """Change each number of a small buffer alone: each letter of a pattern, for example, or each weight of a filter."""
         for field in self._related():
             if _size(field) > _SMALL:
                 continue
@@ -59,7 +59,7 @@ class RelatedInputs:
                     yield Perturbation(f"{field.buffer.element(field.leaf, place)} = {other:g}", contents.overlays)
 
     def _other(self, field: Field, values: Numbers, place: tuple[int, ...]) -> float | int | None:
-        """A different number; if it may be an index, one that occurs in the captured inputs; None if there is none."""
+        """A different number; None if there is none. An integer may be an index, so it is drawn from the captured inputs."""
         random = self._random(f"{field.name} {place}")
         if is_float(field.leaf.scalar):
             return float(random.uniform(0.5, 2.0)) * (abs(float(np.nan_to_num(values[place]))) + 1)
@@ -68,7 +68,7 @@ class RelatedInputs:
         return int(random.choice(others)) if others.size else None
 
     def _contained(self) -> Iterator[Perturbation]:
-        """The numbers of one buffer copied into another: to its beginning, to its end and in between."""
+        """Copy the numbers of one buffer into another: to its beginning, to its end and to a place in between."""
         sizes = {field: _size(field) for field in self._related()}
         pairs = [
             (part, whole)
@@ -84,7 +84,7 @@ class RelatedInputs:
                 yield self._holding(whole, part, between, unlike)
 
     def _holding(self, whole: Field, part: Field, at: int, unlike: int | None = None) -> Perturbation:
-        """unlike: index of the number of `part` that is replaced by a different one; None for an exact copy."""
+        """Copy `part` into `whole` at index `at`. unlike: index of the number that is changed in the copy; None for none."""
         contents = Contents(self.capture)
         values = contents.captured(part)
         name = f"{whole.name} holds {part.name} from its number {at} on"
@@ -96,7 +96,7 @@ class RelatedInputs:
         return Perturbation(name, contents.overlays)
 
     def _alike(self) -> Iterator[Perturbation]:
-        """One number everywhere in all buffers of a type."""
+        """Write one number everywhere in all buffers of a type."""
         by_type: dict[str | None, list[Field]] = {}
         for field in self._related():
             by_type.setdefault(field.leaf.scalar, []).append(field)
@@ -111,7 +111,7 @@ class RelatedInputs:
                 yield Perturbation(f"{float(number):g} everywhere in {names}", contents.overlays)
 
     def _passed(self) -> Iterator[Perturbation]:
-        """Each number passed by value in an eighth of the places that hold numbers of its type."""
+        """Write each number passed by value to an eighth of the places that hold numbers of its type."""
         for number in self.arguments.numbers:
             fields = [field for field in self._related() if field.leaf.scalar == number.scalar]
             if not fields or number.values is not None:
@@ -124,7 +124,7 @@ class RelatedInputs:
             yield Perturbation(f"{number.name} among the numbers of {names}", contents.overlays)
 
     def _in_same_memory(self) -> Iterator[Perturbation]:
-        """One pointer in place of another of its type, if the kernel changes the memory behind either of them."""
+        """Replace a pointer with another of its type, if the kernel changes the memory behind either of them."""
         pairs = [
             (one, other)
             for one, other in itertools.permutations(self.arguments.pointers, 2)
@@ -151,7 +151,7 @@ class RelatedInputs:
         return np.unique(np.concatenate([Contents(self.capture).captured(one).reshape(-1)[:_LOOKED_AT] for one in same]))
 
     def _related(self) -> list[Field]:
-        """Fields whose numbers may be copied to other fields: inputs only, unless the kernel changes all of its memory."""
+        """Fields, except enums and bools, whose memory the kernel does not change; if it changes all of them, every field."""
         fields = [field for field in self.fields if not field.leaf.enumerated and field.leaf.scalar != "bool"]
         return [field for field in fields if not self._changes(field.buffer.address)] or fields
 
@@ -163,5 +163,5 @@ class RelatedInputs:
 
 
 def _size(field: Field) -> int:
-    """How many numbers the field has."""
+    """How many numbers the field holds."""
     return field.buffer.count * field.leaf.count

@@ -42,7 +42,7 @@ class _Run:
 
 
 class OtherRuns:
-    """Judges candidates by additional runs with one capture's inputs. judge() may run in several threads at once."""
+    """Judges candidates by additional runs on one capture's inputs. judge() may run in several threads at once."""
 
     def __init__(self, reference: Reference, options: EquivalenceOptions):
         self._reference, self._options = reference, options
@@ -66,8 +66,8 @@ class OtherRuns:
         return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
 
     def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
-        """Reject a kernel whose waves wait for each other in loops: how much it executes depends on the order, and the time
-        model times each wave by what it executed in the usual order.
+        """Reject a kernel whose waves wait for each other in loops: how many instructions it executes depends on the order of
+        waves, and the timing model counts only those that each wave executed in the usual order.
         """
         for like in {id(run.like): run.like for run in self._runs.values()}.values():
             names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
@@ -75,13 +75,13 @@ class OtherRuns:
             if before and after and _spread(after) > (_spread(before) * _MORE if _spread(before) > 1 else 1):
                 return Mismatch(
                     f"how much it executes depends on the order of its waves ({_range(after)} instructions, the baseline "
-                    f"{_range(before)}): they wait for each other in loops, or try again, and the time of that is not modelled"
+                    f"{_range(before)}): they wait for each other in loops, or retry, and the time for that is not modelled"
                 )
         return None
 
     def _chosen(self) -> Iterator[tuple[str, _Run]]:
         """The additional runs. A kernel must not be able to hide a race by recognising the order, or by racing only on other
-        inputs. With other inputs, LDS initially holds other words, since reads of unwritten LDS are not reported there.
+        inputs. With other inputs, LDS starts with different contents, since reads of unwritten LDS are not reported there.
         """
         captured = self._reference.tried[0]
         other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"
@@ -97,7 +97,7 @@ class OtherRuns:
                 yield f"{order}, {one.name}", _observed(one, (*options, other_values))
 
     def _outcomes(self, code: Code, ulps: int) -> dict[str, CaseOutcome]:
-        """The outcomes by name; `equal` states whether memory is as after the baseline's usual run with the same inputs."""
+        """The outcomes by name; `equal`: whether memory is the same as after the baseline's usual run with the same inputs."""
         runs = self._runs
         with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
             outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)
@@ -128,7 +128,7 @@ class OtherRuns:
         if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
             outcomes[name] = "race"
             return Mismatch(f"{where}it races: {race}")
-        # With other inputs, the baseline may omit stores that it makes in the usual run.
+        # With other inputs, the baseline may omit stores that it performs in the usual run.
         known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
         if elsewhere := stores_elsewhere(known, result.written, buffers):
             outcomes[name] = "stores elsewhere"

@@ -15,7 +15,7 @@ from rocm_perf_lab.replaying.launch import captured_launch
 
 @dataclass(frozen=True)
 class Code:
-    """file: the code object's file; None for the captured one. rule: None for launches as captured, whatever the arguments."""
+    """file: None for the captured code object. rule: how to launch it; None for the captured shape, whatever the arguments."""
 
     file: Path | None = None
     rule: LaunchRule | None = None
@@ -37,8 +37,8 @@ class Code:
     def replayed(
         self, capture: Capture, cases: Sequence[Case], run: Callable[[Sequence[Case]], list[CaseOutcome]], folder: Path
     ) -> list[CaseOutcome]:
-        """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: given as
-        the result folder of the other cases, which have no results.
+        """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: the
+        result folder stated for the other cases, which have no results.
         """
         shaped = [self._shaped(capture, case) for case in cases]
         runnable = [one for one in shaped if isinstance(one, Case)]

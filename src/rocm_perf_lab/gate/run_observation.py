@@ -13,7 +13,7 @@ from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of
 _PROPERTIES = 56
 _SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
 # Fields of the MODE register that control floating-point arithmetic, as "offset, width": rounding and denormals (bits 0 to 7,
-# also in parts), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
+# or parts of them), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
 _FLOATING_POINT = "|".join([*(f"{at}, {bits}" for at in range(10) for bits in range(1, 11 - at)), "23, 1"])
 TRAP = "a trap"
 _MNEMONICS = (
@@ -36,14 +36,14 @@ _MNEMONICS = (
     ),
     (re.compile(r"$"), "bytes that are not an instruction"),
 )
-# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): the instruction, one that serves equally well,
-# and the purpose. The race check sees whether they are in the right places.
+# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): the instruction, an instruction that serves
+# equally well, and the purpose. The race check finds out whether they are in the right places.
 _FENCES = (
     (r"buffer_wbl2 sc1$", r"buffer_wbl2", "makes its stores visible to other workgroups"),
     (r"buffer_(inv sc1|wbinvl1(_vol)?)$", r"buffer_inv sc0 sc1", "looks for what other workgroups have stored"),
 )
-# Communication with the host and other devices while the kernel runs: fences, accesses (also volatile ones) and atomics of
-# system scope.
+# Communication with the host and other devices while the kernel runs: fences, accesses (including volatile ones) and
+# atomics of system scope.
 _OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
@@ -53,7 +53,7 @@ def new_observations(
     """Ways of observing the run that the candidate's kernel uses and the baseline's does not, each with the instruction or
     field that reveals it.
 
-    before, after: pieces of the code objects. target: its name in the code object's metadata.
+    before, after: pieces of the code objects. target: the GPU's name in the code objects' metadata.
     """
     known = dict(_observed(before, kernel, target))
     # New functions are checked even if no symbol refers to them: a numeric address may refer to them.
@@ -62,9 +62,9 @@ def new_observations(
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
-    """How the candidate lacks, or reorders, the fences that order the baseline's accesses; None if it does neither. The host
-    may read or write while the kernel runs, which does not happen in a replay; and a device may reorder accesses that a replay
-    leaves in order.
+    """How the candidate omits or reorders fences that order the baseline's accesses; None if it does neither. The host may read
+    or write while the kernel runs, which does not happen in a replay; and a device may reorder accesses that a replay leaves in
+    order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
     if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):
@@ -77,7 +77,7 @@ def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolCo
     for pattern, as_well, does in _FENCES:
         fence = next((text for text in old if re.match(pattern, text)), None)
         if fence and not any(re.match(f"{pattern}|{as_well}", text) for text in new):
-            return f"it no longer {does}, as the baseline does by `{fence}`"
+            return f"it no longer {does}, as the baseline does with `{fence}`"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Step 1: takes only the target kernel's body, its promises and new device functions from the candidate. See change.py."""
+"""Step 1: from the candidate, takes only the target kernel's body, its promises and new device functions. See change.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 STEP = SOURCE
 
 Words = Callable[[], Collection[str]]
-"""Returns the names that the baseline's program uses, including those in headers."""
+"""Returns the names that are called in the system headers that the baseline includes; see Builder.names in judge.py."""
 
 Expansion = Callable[[KernelChange], str | None]
 """Returns why a change is refused after preprocessing, or None; see gate.expanded_text_check."""
@@ -29,7 +29,7 @@ class Taken:
     """The result of the source step.
 
     verdict: the step's verdict. spliced: the source to judge; None if the step rejected the change. promises: the promises that
-    it relies on. launch: how launches change; None if they do not.
+    this source relies on. launch: how launches change; None if they do not.
     """
 
     verdict: StepVerdict
@@ -62,7 +62,7 @@ def check_source(
     if complaint:
         return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
     if used := sorted(set(change.names) & set(words() if change.names else ())):
-        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: choose another name"))
+        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something by that name: choose another name"))
     try:
         if complaint := expansion(change):
             return Taken(rejected(STEP, complaint))

@@ -35,8 +35,10 @@ class Ratio:
 
 
 def ratio_of_medians(baseline: Sequence[float], candidate: Sequence[float], confidence: float = 0.95, seed: int = 0) -> Ratio:
-    """Times of interleaved runs, in the same unit, all above 0; the runs with the same index form a pair and are resampled
-    together.
+    """The ratio of the medians of two samples.
+
+    baseline, candidate: times of interleaved runs, in the same unit, all above 0; the runs with the same index form a pair and
+    are resampled together.
 
     Errors: ValueError if the samples are empty, of different lengths, or not positive.
     """

@@ -29,13 +29,13 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Assumption:
-    """statement: the tokens up to the closing parenthesis. levels: the blocks around it, from the outside in."""
+    """statement: its tokens up to the closing parenthesis. levels: the blocks around it, from the outside in."""
 
     statement: tuple[str, ...]
     levels: tuple[_Level, ...]
 
     def is_implied_by(self, other: _Assumption) -> bool:
-        """Whether `other` says the same and is reached whenever this one is. This one may have more guards."""
+        """Whether `other` has the same wording and is reached whenever this one is. This one may have additional guards."""
         return (
             self.statement == other.statement
             and [level.header for level in self.levels] == [level.header for level in other.levels]
@@ -44,9 +44,10 @@ class _Assumption:
 
 
 def is_stated(candidate: Sequence[str], index: int, baseline: bytes) -> bool:
-    """Whether the baseline's kernel states the assumption at `index` as well.
+    """Whether the baseline's kernel also states the assumption at `index`.
 
-    candidate: its tokens without those of directives; `index` is that of the assumption's name. baseline: the kernel's text.
+    candidate: the candidate's tokens, without directives. index: the index of the token that names the assumption. baseline:
+    the text of the baseline's kernel.
     """
     own = _tokens(" ".join(candidate))
     at = len(_tokens(" ".join(candidate[:index])))
@@ -73,13 +74,13 @@ def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
 
 
 def _branches_before(block: _Block) -> tuple[tuple[str, ...], ...]:
-    """The branches of an `if` before the `else` that follows the last statement of the block."""
+    """The branches of an `if` statement before the `else` that follows the last statement of the block."""
     first = next((n for n in range(len(block.statements) - 1, -1, -1) if block.statements[n][:1] != ("else",)), 0)
     return tuple(block.statements[first:])
 
 
 def _blocks_around(tokens: Sequence[str]) -> tuple[list[_Block], tuple[str, ...]]:
-    """The blocks that are open at the end, the first of which is the whole text, and the statement that has begun."""
+    """The blocks that are open after these tokens (the first is the whole text), and the unfinished statement."""
     blocks, begun, depth = [_Block()], [], 0
     for token in tokens:
         begun.append(token)

@@ -1,5 +1,5 @@
-"""The memory that a kernel stores to, whatever values it ends up with: memory whose old value is restored also counts as
-written.
+"""The memory that a kernel stores to, whatever values this memory holds in the end: memory whose old value is restored also
+counts as written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.kernel_inputs import Buffer
 
 Ranges = Sequence[tuple[int, int]]
-"""Address ranges [begin, end), in ascending order, disjoint."""
+"""Disjoint address ranges [begin, end), in ascending order."""
 
 
 def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -> Difference | None:
@@ -45,7 +45,7 @@ def together(some: Ranges, others: Ranges) -> Ranges:
 def _beyond(before: Ranges, after: Ranges) -> Ranges:
     """The ranges that `after` covers and `before` does not."""
     found: list[tuple[int, int]] = []
-    first = 0  # index of the first range in `before` that does not end ahead of the current range
+    first = 0  # index of the first range in `before` that does not end before the current range begins
     for begin, end in after:
         while first < len(before) and before[first][1] <= begin:
             first += 1

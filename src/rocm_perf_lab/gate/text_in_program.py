@@ -1,7 +1,7 @@
 """Whether a program, or a library of its own, contains a kernel's source text as data, for example through `.incbin`, `#embed`
 or a macro that turns it into a string.
 
-It may compile that text while it runs, and the effect of a change to that text is not judged.
+The program may compile that text at run time, and the effect of a change to that text is not judged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LEAST_LETTERS = 40  # a shorter text can occur by chance, or in an assertion
 
 
 def holds_text(program: Path, text: bytes) -> bool:
-    """Whether the loaded sections of the program, or of a library that it is linked to, contain the text, whatever its white
+    """Whether the loaded sections of the program, or of a library that it is linked to, contain the text, ignoring white
     space.
     """
     wanted = _joined(text)

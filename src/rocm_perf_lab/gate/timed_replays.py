@@ -22,7 +22,7 @@ from rocm_perf_lab.replaying.replay_document import CountedSection
 class OtherInputs:
     """Inputs other than the captured ones.
 
-    name: the name of the case. overlays: (address, content) each, written over the captured memory.
+    name: the name of the case. overlays: (address, content) pairs, which are written over the captured memory.
     """
 
     name: str
@@ -33,7 +33,7 @@ class OtherInputs:
 class Setting:
     """How dispatches are timed.
 
-    dispatches: how many of the captured ones are timed, counted from the first. device_options: options for the software
+    dispatches: how many of the captured dispatches are timed, starting with the first. device_options: options for the software
     device. others: None for the captured inputs.
     """
 
@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Replays:
-    """How replays are made.
+    """How replays are run.
 
     rounds: how often baseline and candidate alternate on a GPU, each time with `iterations` runs. timeout: seconds for one
     dispatch. view: what the cage shows.
@@ -156,13 +156,13 @@ def _modelled(capture: Capture, code: Code, settings: Sequence[Setting], replays
 
 def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, failure: str | None) -> Timed:
     if ms is None:
-        reason = (failure or "it has no time").removeprefix(f"{capture.path}: ")
+        reason = (failure or "it was not timed").removeprefix(f"{capture.path}: ")
         raise ReplayFailedError(reason, "see docs/REPLAY.md")
     return Timed(ms, counted)
 
 
 def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
-    """Each setting is timed in a process of its own, with `iterations` runs from fresh memory and cold caches."""
+    """Each setting is timed in a process of its own, with `iterations` runs with fresh memory and cold caches."""
     results = [
         replay(
             capture,

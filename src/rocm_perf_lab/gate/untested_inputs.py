@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Bytes
 
 
-DIFFERS_IN_SAME_MEMORY = "differs; not held against it, as no captured launch passes such pointers"
+DIFFERS_IN_SAME_MEMORY = "differs; not held against the candidate, as no captured launch passes such pointers"
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,18 @@ class TriedCase:
 def unproven_in(
     capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
 ) -> Iterator[Unknown]:
-    """The inputs that no case has proven.
+    """The inputs that no successful case has varied.
 
-    fields: all fields that can be changed. tried: all cases; those with captured inputs first. found: the outcome of each case.
+    fields: all fields that can be changed. tried: all cases, starting with the captured inputs. found: the outcome of each
+    case.
 
-    Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on
-    them.
+    Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on its
+    contents.
     """
     shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
     groups = {field.group for field in shown}
     dropped = [
-        Unknown(field.group, f"{buffer.layout.spelling}*", "no other values of it could be tried", buffer.address, buffer.size)
+        Unknown(field.group, f"{buffer.layout.spelling}*", "no other values could be tried", buffer.address, buffer.size)
         for field in fields
         if field.group not in groups and (buffer := field.buffer)
     ]
@@ -56,12 +57,12 @@ def unproven_in(
 
 
 def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -> Iterator[str]:
-    """The pairs of arguments that may point to the same memory in the baseline but not in the candidate, which may load before
-    it stores, for example, where the baseline does not.
+    """The pairs of arguments that may point to the same memory with the baseline but not with the candidate, for example
+    because the candidate loads before it stores and the baseline does not.
     """
     for one in tried:
         if found.get(one.name) == DIFFERS_IN_SAME_MEMORY:
-            yield f"launches with `{one.name}` (with both in the same memory it leaves something else there)"
+            yield f"launches with `{one.name}` (if both point to the same memory, it leaves different contents there)"
 
 
 def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:

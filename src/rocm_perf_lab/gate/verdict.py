@@ -47,7 +47,7 @@ class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
     adopted: the state (hip_source.source_texts) of the source to keep if accepted, which compiles to the judged code; None if
-    no source was made.
+    no source was produced.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -63,12 +63,12 @@ class Verdict:
 
     @property
     def ratio(self) -> float | None:
-        """candidate / baseline of the kernel's time; None if it was not measured."""
+        """The kernel's time, candidate / baseline; None if it was not measured."""
         return self._evidence(MeasurementEvidence).ratio
 
     @property
     def first_ratio(self) -> float | None:
-        """candidate / baseline of the kernel's time on the captured inputs; None if it was not measured."""
+        """The kernel's time on the captured inputs, candidate / baseline; None if it was not measured."""
         return self._evidence(MeasurementEvidence).ratio_on_captured_inputs
 
     @property
@@ -89,8 +89,8 @@ class Verdict:
 
     @property
     def undecided(self) -> str | None:
-        """Why an accepted candidate's gain may not exist on a GPU: it is within the timing model's error for differences. None
-        if the gain exceeds that error or was measured.
+        """Why an accepted candidate's gain may not exist on a GPU: it is within the timing model's error for differences, or
+        that error is not known. None if the gain exceeds the error or was measured, or if the candidate is not accepted.
         """
         timing = self.program_timing
         if not self.accepted or self.ratio is None or timing is None or timing[0] != "modelled":
@@ -101,7 +101,7 @@ class Verdict:
         if self.ratio * (1 + error) < 1:
             return None
         needed = 1 - 1 / (1 + error)
-        return f"the model decides gains of {needed:.0%} and more; its differences of variants are off by up to {error:.0%}"
+        return f"the model decides gains of {needed:.0%} and more; differences between variants are off by up to {error:.0%}"
 
     @property
     def symbol(self) -> str | None:

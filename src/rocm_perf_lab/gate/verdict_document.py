@@ -1,4 +1,4 @@
-"""A verdict as JSON: its steps, and what each of them rests on."""
+"""A verdict as JSON: its steps, and the evidence for each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Timing = Literal["measured", "modelled"]
 MEASUREMENT, APPLICATION, CODE_OBJECT = "measurement", "application", "code object"
 SOURCE, EQUIVALENCE = "source", "equivalence"
 _FIGURE = "[baseline, candidate]"
-_ABSENT = "absent if the step ended before"
+_ABSENT = "absent if the step ended before it was known"
 
 
 class StepEvidence(SparseModel):
-    """What a step's outcome rests on."""
+    """The evidence for a step's outcome."""
 
 
 class LaunchSection(JsonModel):
@@ -41,26 +41,26 @@ class SourceEvidence(StepEvidence):
         default=None, description="indices of the captured dispatches that keep the promises; absent without promises"
     )
     launch: LaunchSection | None = Field(
-        default=None, description="the shape of its launches, where it changes that; absent if it does not"
+        default=None, description="the shape of the launches, if the candidate changes it; absent otherwise"
     )
 
 
 class CodeObjectEvidence(StepEvidence):
-    """Resources and machine code, of one baseline and one candidate."""
+    """Resources and machine code of the baseline and the candidate."""
 
     concern: Text | None = Field(
         default=None,
         description="disadvantage that the time saved has to make up for; null if there is none; absent if the step rejected",
     )
-    vgprs: Pair | None = Field(default=None, description=f"VGPRs of a lane, AGPRs included: {_FIGURE}; {_ABSENT}")
-    agprs: Pair | None = Field(default=None, description=f"AGPRs of a lane: {_FIGURE}; {_ABSENT}")
-    sgprs: Pair | None = Field(default=None, description=f"SGPRs of a wave: {_FIGURE}; {_ABSENT}")
-    lds_bytes: Pair | None = Field(default=None, description=f"static LDS of a workgroup: {_FIGURE}; {_ABSENT}")
-    scratch_bytes: Pair | None = Field(default=None, description=f"scratch of a lane: {_FIGURE}; {_ABSENT}")
+    vgprs: Pair | None = Field(default=None, description=f"VGPRs per lane, AGPRs included: {_FIGURE}; {_ABSENT}")
+    agprs: Pair | None = Field(default=None, description=f"AGPRs per lane: {_FIGURE}; {_ABSENT}")
+    sgprs: Pair | None = Field(default=None, description=f"SGPRs per wave: {_FIGURE}; {_ABSENT}")
+    lds_bytes: Pair | None = Field(default=None, description=f"bytes of static LDS per workgroup: {_FIGURE}; {_ABSENT}")
+    scratch_bytes: Pair | None = Field(default=None, description=f"bytes of scratch per lane: {_FIGURE}; {_ABSENT}")
     vgpr_spills: Pair | None = Field(default=None, description=f"spilled VGPRs: {_FIGURE}; {_ABSENT}")
     sgpr_spills: Pair | None = Field(default=None, description=f"spilled SGPRs: {_FIGURE}; {_ABSENT}")
     resident_waves_per_cu: Pair | None = Field(
-        default=None, description=f"waves that fit on a compute unit as it is launched: {_FIGURE}; {_ABSENT}"
+        default=None, description=f"waves that fit on a compute unit, given its launch: {_FIGURE}; {_ABSENT}"
     )
     code_bytes: Pair | None = Field(default=None, description=f"size of the kernel's machine code: {_FIGURE}; {_ABSENT}")
     symbol: Text | None = Field(default=None, description=f"mangled name of the kernel; {_ABSENT}")
@@ -76,7 +76,7 @@ class CodeObjectEvidence(StepEvidence):
 
     @property
     def resources(self) -> dict[str, Pair]:
-        """[baseline, candidate] of each resource that is known, by name."""
+        """Each known resource as (baseline, candidate), by name."""
         found = {name: getattr(self, name) for name in _RESOURCES}
         return {name: pair for name, pair in found.items() if pair is not None}
 
@@ -91,7 +91,7 @@ class DifferenceSection(SparseModel):
     """Where the memory of baseline and candidate differs: bytes, or numbers where their type is known."""
 
     parameter: Text | None = Field(
-        default=None, description="the kernel's parameter through which the place is reached; null if none does"
+        default=None, description="the kernel's parameter through which the memory is reached; null if there is none"
     )
     address: str | None = Field(default=None, description="address of the first byte, hexadecimal; absent for numbers")
     differing_bytes: int | None = Field(default=None, description="number of bytes that differ; absent for numbers")
@@ -102,8 +102,8 @@ class DifferenceSection(SparseModel):
     type: str | None = Field(default=None, description="its type; null for a pointer; absent for bytes")
     baseline: str | None = Field(default=None, description="the baseline's number; absent for bytes")
     candidate: str | None = Field(default=None, description="the candidate's number; absent for bytes")
-    differing: int | None = Field(default=None, description="number of numbers that differ; absent for bytes")
-    of: int | None = Field(default=None, description="number of numbers that were compared; absent for bytes")
+    differing: int | None = Field(default=None, description="how many numbers differ; absent for bytes")
+    of: int | None = Field(default=None, description="how many numbers were compared; absent for bytes")
     largest_ulps: int | None = Field(
         default=None,
         description="largest distance in units in the last place; null if the numbers are not floating-point, or are NaN; "
@@ -116,7 +116,7 @@ class CandidateLaunch(JsonModel):
 
     grid: list[int] = Field(description="size in work-items, x, y and z")
     workgroup: list[int] = Field(description="size in work-items, x, y and z")
-    dynamic_lds: int = Field(description="bytes of LDS of a workgroup in addition to those that the kernel declares")
+    dynamic_lds: int = Field(description="bytes of LDS per workgroup in addition to those that the kernel declares")
 
 
 class CapturedLaunch(JsonModel):
@@ -130,12 +130,12 @@ class CapturedLaunch(JsonModel):
         default=None, description="the shape in which the candidate is launched; null if it is the captured one"
     )
     cases: dict[str, Text] = Field(
-        description="case -> equal, no race, differs, race, failed, stores elsewhere, or dropped or not interpreted and why"
+        description="case -> equal, no race, differs, race, failed, stores elsewhere, or why it was dropped or not interpreted"
     )
 
 
 class EquivalenceEvidence(StepEvidence):
-    """The replays."""
+    """The evidence from the replays."""
 
     level: str | None = Field(default=None, description="full, sampled or program; always given")
     seed: int | None = Field(default=None, description="seed of the other inputs and orders; always given")
@@ -158,17 +158,17 @@ class EquivalenceEvidence(StepEvidence):
     address: str | None = Field(default=None, description="address of such memory, hexadecimal; absent if there is none")
     stored_bytes: int | None = Field(default=None, description="number of bytes of such memory; absent if there is none")
     difference: DifferenceSection | None = Field(default=None, description="where memory differs; absent if it does not")
-    case: Text | None = Field(default=None, description="the case in which it differs; absent if none does")
+    case: Text | None = Field(default=None, description="the case in which memory differs; absent if none")
 
 
 class OtherInputsSection(JsonModel):
     """The measurement on inputs other than the captured ones."""
 
     case: Text = Field(description="name of these inputs")
-    ratio: float = Field(description="candidate / baseline of the kernel's time")
+    ratio: float = Field(description="the kernel's time, candidate / baseline")
     baseline: list[float] = Field(description="time in each round, in ms")
     candidate: list[float] = Field(description="time in each round, in ms")
-    counted: list[CountedSection | None] = Field(description="of the candidate's last runs, one per dispatch; null on a GPU")
+    counted: list[CountedSection | None] = Field(description="counts of the candidate's last run per dispatch; null on a GPU")
 
 
 class MeasurementEvidence(StepEvidence):
@@ -181,7 +181,7 @@ class MeasurementEvidence(StepEvidence):
     )
     candidate_ms: list[float] | None = Field(default=None, description="the same for the candidate; absent if a run failed")
     ratio: float | None = Field(
-        default=None, description="candidate / baseline, for the inputs that gain less; absent if a run failed"
+        default=None, description="candidate / baseline, for the inputs with the smallest gain; absent if a run failed"
     )
     ratio_interval: tuple[float, float] | None = Field(
         default=None, description="confidence interval of the ratio; absent if a run failed"
@@ -191,13 +191,13 @@ class MeasurementEvidence(StepEvidence):
     )
     ratio_on_another_cu: float | None = Field(
         default=None,
-        description="the ratio with another compute unit replayed for the time; null on a GPU; absent if a run failed",
+        description="the ratio if a different compute unit is timed; null on a GPU; absent if a run failed",
     )
     other_inputs: OtherInputsSection | None = Field(
         default=None,
-        description="the ratio on those other inputs that gain least; null if there are none; absent if a run failed",
+        description="the ratio on the other inputs with the smallest gain; null if there are none; absent if a run failed",
     )
-    confidence: float | None = Field(default=None, description="of the interval, 0 to 1; absent if a run failed")
+    confidence: float | None = Field(default=None, description="confidence of the interval, 0 to 1; absent if a run failed")
     cold_caches: bool | None = Field(
         default=None, description="whether caches were emptied before each run; absent if a run failed"
     )
@@ -210,36 +210,36 @@ class ApplicationEvidence(StepEvidence):
         default=None, description="measured or modelled; absent if the program was not run to its end"
     )
     timing_parameters: str | None = Field(
-        default=None, description="identifies the timing model's parameters; null if times are measured; absent as timing"
+        default=None, description="identifies the timing model's parameters; null if times are measured; absent if timing is"
     )
     runtime_ms: tuple[float, float] | None = Field(
-        default=None, description=f"time in the program's kernels, in ms: {_FIGURE}; absent as timing"
+        default=None, description=f"time in the program's kernels, in ms: {_FIGURE}; absent if timing is"
     )
     kernel_ms: tuple[float, float] | None = Field(
         default=None,
         description=f"mean time of the judged kernel's dispatches in the program, in ms: {_FIGURE}; absent if not measured",
     )
     saved_in_program: float | None = Field(
-        default=None, description="share of the kernel's time that is saved in the program; absent as kernel_ms"
+        default=None, description="share of the kernel's time that is saved in the program; absent if kernel_ms is"
     )
     saved_when_replayed: float | None = Field(
-        default=None, description="share that is saved with confidence when it is replayed; absent if not measured"
+        default=None, description="share that a replay saves, at the slow end of the interval; absent if not measured"
     )
     dram_bytes: tuple[float | None, float | None] | None = Field(
-        default=None, description=f"bytes beyond L2: {_FIGURE}, null without counters; absent as timing"
+        default=None, description=f"bytes beyond L2: {_FIGURE}, null without counters; absent if timing is"
     )
-    cage: str | None = Field(default=None, description="the cage that confined the program; absent as timing")
+    cage: str | None = Field(default=None, description="the cage that confined the program; absent if timing is")
     stdout_compared: bool | None = Field(
-        default=None, description="whether the output was compared, and not checked by --check; absent as timing"
+        default=None, description="whether the output was compared rather than checked by --check; absent if timing is"
     )
     arguments: list[list[Text]] | None = Field(
-        default=None, description="all arguments that the program was run with; absent as timing"
+        default=None, description="all argument lists that the program was run with; absent if timing is"
     )
     counters: dict[str, dict[str, tuple[float, float]]] | None = Field(
-        default=None, description=f"kernel symbol -> counter that changed -> {_FIGURE}; absent as timing"
+        default=None, description=f"kernel symbol -> counter that changed -> {_FIGURE}; absent if timing is"
     )
     unmoved_counters: dict[str, list[str]] | None = Field(
-        default=None, description="kernel symbol -> counters that did not change; absent as timing"
+        default=None, description="kernel symbol -> counters that did not change; absent if timing is"
     )
     difference: DifferenceSection | None = Field(
         default=None,

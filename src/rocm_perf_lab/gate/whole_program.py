@@ -1,7 +1,7 @@
 """Step 6: the whole program, built with the candidate, must exit as before, print the same output and show no regression.
 
 Baseline and candidate run from the same path with the same arguments, so that a program that prints its own name prints the
-same one in both runs.
+same name in both runs.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ ENDS_BADLY = (
 )  # fmt: skip
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are ignored
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take this multiple of the baseline's wall time
+# A candidate may take this multiple of the baseline's wall time, and in any case this many seconds.
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0
 _DAY_SECONDS = 86400.0
-_SAID, _SHOWN = "stderr", 200  # characters of an error
+_SAID, _SHOWN = "stderr", 200  # file for error output, and how many characters of it are shown
 _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every run takes the same time
 
 
@@ -74,7 +75,7 @@ class SourceText:
     texts: Mapping[Path, bytes]
 
     def written_to(self, folder: Path) -> list[tuple[Path, Path]]:
-        """The paths, each with a file that contains its text."""
+        """Write the texts to files in `folder`. Returns each path with the file that contains its text."""
         found = []
         for number, (path, text) in enumerate(self.texts.items()):
             file = folder / f"source-{number}"
@@ -119,7 +120,7 @@ class Application:
 
     @contextlib.contextmanager
     def _last_words(self) -> Iterator[None]:
-        """Adds the program's last error output to the error with which it fails. Not used for candidates, whose output is not
+        """Add the program's last error output to the error with which it fails. Not used for candidates, whose output is not
         trusted.
         """
         try:
@@ -131,7 +132,7 @@ class Application:
             raise
 
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
-        """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
+        """Compare later candidates with this accepted program; the expected output is still the first baseline's.
 
         Errors: those of running the program.
         """
@@ -210,7 +211,7 @@ class Application:
             return self._run(program, source=source)
 
     def wrong_output(self, stdout: bytes) -> str | None:
-        """What is wrong with a program's output; None if nothing is, or the baseline's differs from run to run."""
+        """What is wrong with a program's output; None if nothing is, or if, without --check, the baseline's output varies."""
         if self._options.check:
             return f"--check rejects its output: {complaint}" if (complaint := self._checked(stdout)) else None
         if self.reproducible and stdout != self.baseline.stdout:
@@ -248,7 +249,7 @@ class Application:
             stdout_compared=self.reproducible and not self._options.check,
             arguments=[list(words) for words in (self._arguments, *self._also)],
             counters={symbol: counters for symbol, counters in moved.items() if counters},
-            # For the kernels whose counters changed, also list those that did not: they are equally informative.
+            # For the kernels whose counters changed, also list the counters that did not: they are equally informative.
             unmoved_counters={
                 symbol: sorted(name for name, value in after.counters[symbol].items() if value and name not in counters)
                 for symbol, counters in moved.items()
@@ -279,8 +280,8 @@ class Application:
     ) -> ProgramRun:
         """Run a program in the cage and trace it.
 
-        arguments: None for the program's own. writable: folders that the program may write to besides its trace folder. source:
-        None for the file as it is.
+        arguments: None for the program's own. writable: folders that the program may write to in addition to its trace folder.
+        source: None for the file as it is.
         """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
@@ -335,7 +336,7 @@ def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str,
 
 def _first_difference(before: bytes, after: bytes) -> str:
     old, new = before.decode(errors="replace").splitlines(), after.decode(errors="replace").splitlines()
-    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):  # one may have ended
+    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):  # one may be shorter
         if one != other:
             return f"line {number} is {other[:120]!r}, the baseline's {one[:120]!r}"
     return f"{len(new)} lines, the baseline {len(old)}"

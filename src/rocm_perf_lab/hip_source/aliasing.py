@@ -23,7 +23,7 @@ _HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
 
 @once_per_unit
 def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
-    """Another way in which the kernel may reach memory; None if there is none."""
+    """How the kernel may reach memory other than through its pointer parameters; None if it cannot."""
     function = function_of(unit, kernel)
     kinds = unit.bindings.CursorKind
     for parameter in parameters_of(function):
@@ -81,8 +81,8 @@ def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
 
 
 def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
-    """Whether the variable outlives the launch and may change, or refers to memory that may; HIP's own variables (threadIdx)
-    and LDS do not count. Nothing may change constants while a kernel runs.
+    """Whether the variable outlives the launch and may change, or refers to memory that may change; HIP's own variables
+    (threadIdx) and LDS do not count. Nothing may change constants while a kernel runs.
     """
     if variable is None or variable.kind != kinds.VAR_DECL or variable.location.is_in_system_header:
         return False
@@ -96,8 +96,8 @@ def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
 
 
 def _is_const(type_: ClangType) -> bool:
-    """Whether the type is const. For an array, either its own type or that of its elements is const, depending on the
-    declaration.
+    """Whether the type is const. For an array, the const may belong to the array's type or to its element type, depending on
+    the declaration.
     """
     while type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY") and not type_.is_const_qualified():
         type_ = type_.element_type

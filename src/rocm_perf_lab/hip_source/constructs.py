@@ -1,7 +1,7 @@
-"""Finds calls and statements that forbid reordering, in a region and in the functions that it calls.
+"""Finds calls and statements that forbid reordering, in a region and in the functions called from it.
 
-The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are also searched, so that a
-wrapper hides nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
+The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are also searched, so that
+wrappers hide nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NAMED = (
 
 
 def classify(name: str) -> Construct | None:
-    """The construct that a call of `name` represents, judged by the name alone; None if its body must be searched."""
+    """The construct that a call to `name` represents, judged by the name alone; None if the called body must be searched."""
     if name.startswith("__builtin_amdgcn_") and "atomic" in name:
         return Construct.ATOMIC
     for construct, prefixes in _NAMED:
@@ -57,7 +57,7 @@ def classify(name: str) -> Construct | None:
 
 
 def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
-    """Every forbidding construct under `cursor`, in source order, once per line and name."""
+    """Every construct under `cursor` that forbids reordering, in source order, once per line and name."""
     found = _Search(bindings).inside(cursor, line=None, via=())
     return tuple(dict.fromkeys(found))
 
@@ -136,7 +136,7 @@ class _Search:
         return callee.get_definition() or self._template(callee)
 
     def _new_body(self, callee: Cursor | None) -> Cursor | None:
-        """The body of a called function that its name does not classify and that has not been visited yet; else None."""
+        """The body of a called function; None if the function's name classifies it, or if the body was already visited."""
         if callee is None or callee.kind in self._variables or classify(callee.spelling):
             return None
         body = self._body(callee)

@@ -1,4 +1,4 @@
-"""Loads of neighbouring elements in one block of statements, all executed whenever the block runs to its end."""
+"""Loads of neighbouring elements in one block of statements, all of which are executed if the block runs to its end."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 class ContiguousLoads:
     """`base[index + first]`, `base[index + first + 1]`, ... in one block.
 
-    first_element: source text of the first load; before: start of the first statement that contains one of them. type, bytes:
-    type and size of an element. places: for each element in order, its locations in the source. parameter: the pointer through
-    which they read.
+    first_element: source text of the first load; before: the first statement that contains one of the loads. type, bytes: type
+    and size of an element. places: for each element in order, its locations in the source. parameter: the pointer parameter
+    through which the loads read.
     """
 
     first_element: str
@@ -41,7 +41,7 @@ class ContiguousLoads:
 
 @dataclass(frozen=True)
 class _Group:
-    """Loads whose addresses differ only in a constant, as long as nothing changes the variables in them."""
+    """Loads whose addresses differ only in a constant, as long as nothing changes the variables in these addresses."""
 
     before: Cursor
     parameter: str
@@ -114,7 +114,7 @@ class _Block:
         return not self._unit.is_cut_by_macro(read.cursor) and not any(v.get_usr() in moving for v in read.variables)
 
     def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
-        """(base, non-constant part of the index, constant part); None if the sum may wrap around."""
+        """(base, non-constant part of the index, constant part); None if it is no subscript, or if the sum may wrap around."""
         kinds, bindings = self._unit.bindings.CursorKind, self._unit.bindings
         if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None
@@ -133,7 +133,7 @@ class _Block:
 
 
 def _runs(group: _Group) -> Iterator[ContiguousLoads]:
-    """Runs with power-of-two lengths of up to 16 bytes, from the lowest offset up."""
+    """Runs of 2, 4, 8 or 16 elements with at most 16 bytes in total, from the lowest offset up."""
     size, offsets = group.type.get_size(), sorted(group.places)
     if size <= 0 or size & (size - 1) or group.type.get_canonical().kind.name in _NO_ELEMENTS:
         return

@@ -25,7 +25,7 @@ def span_of(cursor: Cursor) -> Span:
 
 
 def walk(cursor: Cursor) -> Iterator[Cursor]:
-    """The cursor and all below it, in source order, without recursion: generated code nests deeper than Python's calls may."""
+    """The cursor and all below it, in source order, without recursion: generated code may nest deeper than Python's stack."""
     for inside, _ in walk_below(cursor):
         yield inside
 
@@ -45,7 +45,7 @@ def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
 
 
 def within(cursor: Cursor, span: Span, kind: str) -> Cursor:
-    """The cursor under `cursor` that covers exactly `span` and has this kind (FOR_STMT)."""
+    """The cursor under `cursor` that covers exactly `span` and has this kind, such as FOR_STMT."""
     place = (span.start, span.end)
     return next(c for c in walk(cursor) if c.kind.name == kind and place_of(c) == place)
 
@@ -66,7 +66,7 @@ def is_member(function: Cursor) -> bool:
 
 
 def unwrapped(expression: Cursor) -> Cursor:
-    """The expression inside parentheses and implicit conversions, which libclang does not name."""
+    """The expression inside parentheses and implicit conversions; libclang calls a conversion an unexposed expression."""
     while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
         inner = next(expression.get_children(), None)
         if inner is None:

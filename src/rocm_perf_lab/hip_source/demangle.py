@@ -1,4 +1,4 @@
-"""Names of C++ symbols as in traces, and their parts."""
+"""Demangled names of C++ symbols, as they appear in traces, and the parts of these names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """The demangled symbol, from the C++ runtime's function that the trace writer also uses; other names are unchanged."""
+    """The symbol, demangled by the same C++ runtime function that the trace writer uses; other names are left unchanged."""
     if not symbol.startswith("_Z"):
         return symbol  # __cxa_demangle treats other names as encoded types: f as float
     runtime, libc = _runtime(), ctypes.CDLL(None)
@@ -40,7 +40,7 @@ def qualified_name(demangled_name: str) -> str:
 
 
 def parameter_types(demangled: str) -> list[str]:
-    """The parameter types of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
+    """The parameter types of a demangled function: ["float const*", "int"] for "void k<float>(float const*, int)"."""
     depth = 0
     start: int | None = None
     types: list[str] = []

@@ -1,7 +1,7 @@
 """Finds preprocessor directives in text that no parser has seen.
 
 This needs no parsing of comments and strings: a directive's # (or the equivalent %:) is the first token of a line (C++
-[cpp.pre]), so only white space, or the end of a comment that began on an earlier line, precedes it. Lines of comments and raw
+[cpp.pre]), so only white space and comments, which may have begun on an earlier line, precede it. Lines of comments and raw
 strings that look like directives are treated as directives.
 """
 

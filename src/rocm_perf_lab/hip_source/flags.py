@@ -43,7 +43,7 @@ _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 
 
 def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]:
-    """Arguments with which libclang parses `source` as `command` (the compiler first) compiles it in `folder`.
+    """Arguments with which libclang parses `source` the way `command` (the compiler first) compiles it in `folder`.
 
     Options for output and linking, other sources and objects are omitted; relative include folders are made absolute.
     """

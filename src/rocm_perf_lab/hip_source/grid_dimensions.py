@@ -1,4 +1,4 @@
-"""Which of a grid's dimensions a kernel depends on, judged by its own text and that of the functions that it calls."""
+"""Which of a grid's dimensions a kernel depends on, judged by its own text and the text of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def depends_on(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> b
 
 
 def replaceable(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> list[tuple[int, int]] | None:
-    """The byte ranges of all `blockIdx.D` if the kernel depends on the dimension through these alone; None otherwise."""
+    """The byte ranges of every `blockIdx.<dimension>` if the kernel depends on it in no other way; None otherwise."""
     own, *called = _texts(unit, kernel)
     used = re.compile(_OF_ONE.format(dimension))
     if any(_WHOLE.search(text) for text in (own, *called)) or any(used.search(text) for text in called):

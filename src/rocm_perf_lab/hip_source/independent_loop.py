@@ -1,7 +1,7 @@
 """Whether the iterations of a loop can be executed by different threads, in any order.
 
 They can if each iteration stores only to elements selected by its own index, reads nothing that another iteration stores, and
-leaves no variable changed. That the pointers used for stores do not overlap with any others must be promised.
+leaves no variable changed. It must be promised separately that the pointers used for stores do not overlap with any others.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
 
 
 def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
-    """The target of an assignment expression; None if it assigns nothing."""
+    """The target of an assignment expression; None for any other expression."""
     operator = libclang.operator(unit.bindings, cursor)
     if cursor.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
         return unwrapped(next(cursor.get_children()))
@@ -119,8 +119,8 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
 
 
 def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
-    """The factors of the loop's variable in the element's index, where it occurs directly or through a variable that the loop
-    declares.
+    """The factors by which the loop's variable is multiplied in the element's index, except literals other than 0. The index
+    may use the variable directly or through const variables that the loop declares. Raises Dependent if iterations may collide.
     """
     found, part = [], unwrapped(store.index)
     while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
@@ -154,7 +154,7 @@ def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Acce
 
 
 def _parameter(base: Cursor) -> str:
-    """The parameter that a pointer is or is derived from."""
+    """The name of the pointer parameter that `base` is, or from which it is derived."""
     while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
         named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
         pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]

@@ -1,6 +1,6 @@
 """C++ integer arithmetic over the arguments of a launch: its value, and its text.
 
-An overflowing value counts as undefined here, even where C++ defines it: a launch that relies on overflow is not understood.
+Overflow counts as undefined here, even where C++ defines it: a launch that relies on overflow is not understood.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NAMED = {
 
 
 def integer_type(canonical: str) -> IntegerType | None:
-    """The type of this canonical name, const or not; None for anything but the arithmetic integers."""
+    """The integer type with this canonical name, const or not; None for any other type, including bool and char."""
     return _NAMED.get(canonical.removeprefix("const "))
 
 
@@ -67,7 +67,7 @@ class LaunchArgument:
     """A variable that is passed to the kernel by value.
 
     position: index of the kernel's parameter, from 0. type: the variable's type. stored: the parameter's type, which can hold
-    all its values or has as many bits. name: the variable's name at this launch.
+    all values of the variable's type or has as many bits. name: the variable's name at this launch.
     """
 
     position: int
@@ -89,7 +89,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Operation:
-    """operator: one of ARITHMETIC. type: the type in which C++ computes."""
+    """operator: one of ARITHMETIC. type: the type in which C++ computes the result."""
 
     operator: str
     left: Expression
@@ -115,7 +115,7 @@ def converted(inner: Expression, to: IntegerType) -> Expression:
 
 
 def value_of(expression: Expression, values: Values) -> int:
-    """The expression's value. values: those of the arguments. Raises NoValue."""
+    """The expression's value. values: returns the value of an argument. Raises NoValue."""
     if isinstance(expression, Constant):
         return _held(expression.value, expression)
     if isinstance(expression, LaunchArgument):
@@ -154,7 +154,7 @@ def arguments_in(expression: Expression) -> Iterator[LaunchArgument]:
 
 def _held(value: int, expression: Expression) -> int:
     if not expression.type.holds(value):
-        raise NoValue(f"`{in_source(expression)}` would be {value}, which {expression.type} does not hold")
+        raise NoValue(f"`{in_source(expression)}` would be {value}, which {expression.type} cannot hold")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Loads that a loop executes in every iteration from the same address."""
+"""Loads that every iteration of a loop executes from the same address."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class InvariantLoad:
 
 @dataclass(frozen=True)
 class Entry:
-    """The condition under which a loop runs at all, as evaluated before the loop: preceding statements (`int i = 0;`; empty for
-    none) and a condition, which is empty if the loop always runs.
+    """The condition under which a loop runs at all, to be evaluated before the loop. first: the statements that precede the
+    condition (`int i = 0;`), if any. condition: empty if the loop always runs.
     """
 
     first: str
@@ -60,7 +60,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
 
 
 def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry | None:
-    """The condition under which the loop runs; None if it cannot be evaluated twice."""
+    """The condition under which the loop runs; None if it has an unsupported form or cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
         return Entry("", "")
     cursor = within(function_of(unit, kernel), loop.span, _kind(loop))

@@ -49,7 +49,7 @@ def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
 
 
 def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
-    """The offset of the name in the kernel's head; None if a macro writes it."""
+    """The offset of the name in the kernel's head; None if it comes from a macro."""
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
     inside = kernel.span.start <= place.offset < kernel.body.start
@@ -82,7 +82,7 @@ def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> SourceKern
 
 @dataclass(frozen=True)
 class _Linkage:
-    """The `extern "C"` around a function, if any. start: its offset."""
+    """The `extern "C"` around a function. start: its offset. braces: whether it has braces."""
 
     start: int
     braces: bool

@@ -41,7 +41,7 @@ Extent = tuple[Expression, Expression, Expression]
 
 
 class NotUnderstood(Exception):
-    """Why the shape of a launch is not known, in words that follow the launch's line."""
+    """Why the shapes of a kernel's launches are not known. shaped_launches() puts the line of the launch in front."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Shape:
 class ShapedLaunch:
     """A launch whose shape is known: `kernel<<<...>>>(...)` or hipLaunchKernelGGL(kernel, ...).
 
-    file: its real path. start, end: byte range of the shape's text. by_macro: whether it is written with hipLaunchKernelGGL.
-    stream: tokens of the fourth operand; empty if there is none, or if it follows the range. arguments: keyed by the names of
-    the variables that are passed to the kernel by value. changing: those of them that another part of the launch may change
-    while the launch is made. constants: see constants_of().
+    file: the real path of the file with the launch. start, end: byte range of the shape's text. by_macro: whether it is written
+    with hipLaunchKernelGGL. stream: tokens of the fourth operand; empty if there is none, or if the range ends before it
+    (hipLaunchKernelGGL). arguments: keyed by the names of the variables that are passed to the kernel by value. changing: the
+    names of variables among them that another part of the launch may change during the launch. constants: see constants_of().
     """
 
     file: Path
@@ -107,8 +107,8 @@ def _of_file(site: LaunchSite, own: Path) -> str:
 
 
 def constants_of(unit: TranslationUnit, file: str) -> dict[str, Constant]:
-    """The integer constants that a file defines, also through macros, by name; without names that have several values. file:
-    Clang's name for it.
+    """The integer constants that a file defines, including macros, by name. Names with several values are left out. file:
+    Clang's name for the file.
     """
     found = dict[str, set[Constant]]()
     for cursor in unit.user_declarations:
@@ -145,7 +145,7 @@ class _Launch:
             raise NotUnderstood(f"is, or may be, of another function named {kernel.last_name}")
         file = site.call.location.file
         if file is None:
-            raise NotUnderstood("stands in no file")
+            raise NotUnderstood("is not in any file")
         self._file: str = file.name
         self._by_macro = _in_macro(unit, site.call, self._file)
         self._written = self._by_macro or self._between_chevrons()
@@ -209,7 +209,7 @@ class _Launch:
         return not self._unit.is_cut_by_macro(variable) and self._unit.text_of(variable) == variable.spelling
 
     def _acts(self) -> bool:
-        """Whether making the launch may change a variable: through a call or an assignment in its operands."""
+        """Whether the launch may change a variable: through a call or an assignment in its operands."""
         bindings = self._unit.bindings
         operands = (*self._site.arguments, *list(self._configuration.get_children())[4:])
         return any(
@@ -219,7 +219,7 @@ class _Launch:
         )
 
     def _extent(self, operand: Cursor, at: int | None) -> Extent:
-        """The three numbers of a dim3. at: the offset at which it was evaluated; None if in the launch itself."""
+        """The three numbers of a dim3. at: the offset at which the operand was evaluated; None in the launch itself."""
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
         if operand.kind.name == "CALL_EXPR" and is_construction(operand):
             if len(inside) == 1 and is_dim3(inside[0]):
@@ -277,7 +277,9 @@ class _Launch:
 
 
 def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | None:
-    """The shape of a launch written in the source with HIP's own hipLaunchKernelGGL. file: Clang's name for its file."""
+    """The shape of a launch written with HIP's own hipLaunchKernelGGL; None for any other launch. file: Clang's name for the
+    launch's file.
+    """
     start, end = place_of(call)
     if not unit.content(Path(file)).startswith(MACRO.encode(), start):
         return None
@@ -299,8 +301,8 @@ def _bare(cursor: Cursor) -> Cursor:
 
 
 def _is_settled(variable: Cursor, place: int) -> bool:
-    """Whether a local variable keeps the value that it has at this byte of the function: it is changed only before that, by
-    assignments that are not executed again.
+    """Whether a local variable keeps its value from this byte of the function on: it is changed only earlier, by assignments
+    that are not executed a second time.
     """
     scope = variable.semantic_parent
     if scope is None or scope.kind.name not in _FUNCTIONS or variable.type.get_canonical().is_volatile_qualified():

@@ -23,7 +23,7 @@ _NUMBERS = ("BOOL", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG", "FL
 
 @dataclass(frozen=True)
 class LaunchSite:
-    """`kernel<<<grid, block, ...>>>(arguments)`, also if written with hipLaunchKernelGGL.
+    """`kernel<<<grid, block, ...>>>(arguments)`, or the same launch written with hipLaunchKernelGGL.
 
     block: its size in x, y and z; None if it is not constant. origins: for each argument, the names of the variables and
     members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis. callee: the identity of the
@@ -40,7 +40,7 @@ class LaunchSite:
 
 @dataclass(frozen=True)
 class Launches:
-    """All launches of one kernel. other_uses: lines that use its name in other ways, so that launches may be missed."""
+    """All launches of one kernel. other_uses: lines that use its name in other ways, so some launches may be missed."""
 
     seen: tuple[LaunchSite, ...]
     other_uses: tuple[int, ...]
@@ -94,8 +94,8 @@ class _Search:
         return identity_of(function if template.is_null() else template)
 
     def _names(self, cursor: Cursor) -> bool:
-        """Whether the cursor refers to the kernel, by name alone: it is safe to include other functions of that name. A numeric
-        variable of that name does not count.
+        """Whether the cursor refers to the kernel, judged by name alone: including other functions with that name is safe. A
+        numeric variable with that name does not count.
         """
         refers = cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
         return refers and not self._is_number(cursor.referenced)
@@ -116,7 +116,7 @@ class _Search:
         self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments), callee))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
-        """The dimensions of a dim3 written in place, or of a local variable that nothing changes.
+        """The dimensions of a dim3 written in the launch itself, or of a local variable that nothing changes.
 
         Only wrappers around the whole value are removed: a dim3 inside anything else, such as a conditional expression, may not
         be the block.
@@ -137,7 +137,7 @@ class _Search:
         return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
-        # Default arguments have no location in the text; type traits, for example, have no operands either.
+        # Default arguments are those without a location in the text. Type traits have no operands either, but have a location.
         given = [value for value in values if value.extent.start.file is not None]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
         known = [size for size in sizes if size is not None]
@@ -147,8 +147,8 @@ class _Search:
         return x, y, z
 
     def _origins(self, argument: Cursor) -> frozenset[str]:
-        """Names in the argument that may hold addresses. Members are named in full, since two members of one object are two
-        addresses.
+        """Names in the argument that may hold addresses. Members are named in full, since two members of one object may hold
+        different addresses.
         """
         found: set[str] = set()
         kinds, left = self._kinds, [argument]
@@ -172,12 +172,12 @@ def is_dim3(cursor: Cursor) -> bool:
 
 
 def is_construction(call: Cursor) -> bool:
-    """Whether the call is to a constructor of dim3, not to a function of that name."""
+    """Whether the call is to a constructor of dim3, not to a function with that name."""
     return call.spelling == "dim3" and (call.referenced is None or call.referenced.kind.name == "CONSTRUCTOR")
 
 
 def is_unchanged(variable: Cursor) -> bool:
-    """Whether a dim3 is only ever copied as a whole: it could be changed through a reference."""
+    """Whether a dim3 is const, or local and only ever copied as a whole: a reference to it could be used to change it."""
     if variable.type.is_const_qualified():
         return True
     scope = variable.semantic_parent

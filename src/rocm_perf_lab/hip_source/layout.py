@@ -58,8 +58,8 @@ class Leaf:
     """The numbers of one kind, or the pointers, at one place in a type.
 
     path: how the source reaches them, with [] for an index (`.rows[].x`). offset: byte offset of the first one. scalar: their
-    kind (a key of BYTES); None for pointers. dims: one for each []. enumerators: the values that an enum names, since others
-    may be meaningless; None if it is not an enum. pointee: spelling of the type that pointers point to.
+    kind (a key of BYTES); None for pointers. dims: (count, stride) for each []. enumerators: the values that an enum names,
+    since others may be meaningless; None if it is not an enum. pointee: spelling of the type that pointers point to.
     """
 
     path: str
@@ -92,10 +92,10 @@ class TypeLayout:
 
 @dataclass(frozen=True)
 class Types:
-    """The layouts of a kernel's parameters and variables.
+    """The layouts of a kernel's parameters and of the source's device variables.
 
-    parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device variables
-    that the kernel uses, by symbol: (name in the source, layout).
+    parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device
+    variables, by symbol: (name in the source, layout).
     """
 
     parameters: tuple[TypeLayout, ...]
@@ -206,7 +206,7 @@ def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list
 
 
 def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
-    """The member that consists of numbers of one kind, floating-point ones preferred; it must not contain pointers."""
+    """The leaves of a member that consists only of numbers of one kind, preferably floating-point, and has no pointers."""
     whole: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():
         parts = list(_parts(member.type, _member("", member), 0, (), []))
@@ -217,7 +217,7 @@ def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> I
         if sum(leaf.count for leaf in leaves) * BYTES[scalar] == type_.get_size():
             whole.append((scalar, leaves))
     if not whole:
-        yield path, "it is a union without a member that is one number all through"
+        yield path, "it is a union without a member that consists of numbers of one kind"
         return
     _, leaves = min(whole, key=lambda member: "float" not in member[0])
     for leaf in leaves:

@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Blanks and comments, or an include with nothing else after it on its line.
+# Blanks and comments, and an include with nothing else after it on its line.
 _BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
-# With these, headers would precede the source's own text in a different order from the one that the source states.
+# With these options, headers would precede the source's own text in a different order from the one in the source.
 _INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
 
 
 @dataclass(frozen=True)
 class LeadingIncludes:
-    """names: the headers' names as written, with < or ". rest: the source with blank lines in their place."""
+    """names: the headers' names as written, with < or ". rest: the source with blank lines in place of the includes."""
 
     names: tuple[bytes, ...]
     rest: bytes
@@ -36,5 +36,5 @@ def leading_includes(text: bytes) -> LeadingIncludes:
 
 
 def can_be_precompiled(words: Sequence[str]) -> bool:
-    """Whether a compiler with these options reads nothing but these headers before the source's own text."""
+    """Whether a compiler with these options reads nothing but the leading includes before the source's own text."""
     return not any(word.startswith(_INCLUDED_FIRST) for word in words)

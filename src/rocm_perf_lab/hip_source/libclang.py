@@ -1,4 +1,4 @@
-"""Clang's library, from the ROCm installation that compiles the program, so that both parse the same language."""
+"""Clang's library, from the ROCm installation that compiles the program, so that both accept the same language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ClangType = Any
 ClangUnit = Any  # a translation unit
 Token = Any
 
-# Cursor_Evaluate and spelling locations are in libclang's C interface but not in its Python bindings.
+# From libclang's C interface: the kind of an evaluated integer. Clang's Python bindings lack the functions for evaluation.
 INTEGER = 1  # CXEval_Int
 
 
@@ -52,13 +52,13 @@ def _printed(compiler: str, *arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(
             f"{compiler} does not run: {error}",
-            "install ROCm's hipcc or name the compiler in --build; --readable shows the cage what else it needs",
+            "install ROCm's hipcc or name the compiler in --build; use --readable for other folders that it needs",
         ) from error
     text = completed.stdout.strip()
     if completed.returncode and not text:
         raise UnavailableError(
             f"{compiler} {' '.join(arguments)} failed",
-            "check the compiler with `rocm-perf doctor`; --readable shows the cage what it needs besides its own folder",
+            "check the compiler with `rocm-perf doctor`; use --readable for folders that it needs besides its own",
         )
     return text
 
@@ -118,7 +118,7 @@ def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
 
 
 def overloads(cursor: Cursor) -> list[Cursor]:
-    """The declarations that an OVERLOADED_DECL_REF may refer to, as when a template computes with its own types."""
+    """The declarations that an OVERLOADED_DECL_REF may refer to, for example where a template computes with dependent types."""
     from clang.cindex import conf
 
     found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
@@ -128,7 +128,7 @@ def overloads(cursor: Cursor) -> list[Cursor]:
 
 
 def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
-    """Like cursor.get_children(), which is slow for the tens of thousands of declarations in HIP's headers."""
+    """Like cursor.get_children(), but much faster: without the tens of thousands of declarations in HIP's headers."""
     lib, unit = bindings.conf.lib, cursor._tu
     found: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader

@@ -27,7 +27,7 @@ class Construct(str, Enum):
 
 @dataclass(frozen=True)
 class ConstructUse:
-    """One occurrence of a construct. what: its name in the source (`__syncthreads`). via: the chain of calls to it."""
+    """One occurrence of a construct. what: its name in the source (`__syncthreads`). via: the calls that lead to it."""
 
     construct: Construct
     what: str
@@ -63,11 +63,12 @@ class Stride:
 class Loop:
     """One loop of a kernel.
 
-    kind: for | while | do | range-for. body: its statement, including braces. variable, step: of a counted loop (`for (T i = a;
-    i < b; i += step)`, i unchanged in the body), else None. stride: of a counted loop that increases by a loop-invariant step,
-    else None. trip_count: number of iterations if Clang knows it, else None. hint: whether the author specified an unroll
-    pragma or attribute. in_macro: whether a macro writes at least part of it. found: the constructs in it, including those in
-    called functions. loads: array and pointer reads in the body, as source text. children: the loops directly inside it.
+    kind: for | while | do | range-for. body: its statement, including braces. variable: for a counted loop (`for (T i = a; i <
+    b; i += step)`, i unchanged in the body), else None. step: that of a counted loop if it is constant, else None. stride: for
+    a counted loop that increases by a loop-invariant step, else None. trip_count: number of iterations if Clang knows it, else
+    None. hint: whether the author specified an unroll pragma or attribute. in_macro: whether at least part of it comes from a
+    macro. found: the constructs in it, including those in called functions. loads: array and pointer reads in the body, as
+    source text. children: the loops directly inside it.
     """
 
     kind: str
@@ -117,7 +118,7 @@ class SourceKernel:
     identity: Clang's USR, which distinguishes overloads, scopes and template heads. name: qualified name. symbol: mangled name;
     None for templates (each instantiation has its own). declaration: its offset, including `extern "C"`; span begins after
     that. c_linkage: whether it is inside the braces of an `extern "C"`. in_class: whether it is a static member. template: the
-    text of `template <...>`, otherwise None. attributes: the text of each, such as `__launch_bounds__(256)`.
+    parameters in `template <...>`; None if it is no template. attributes: the text of each, such as `__launch_bounds__(256)`.
     """
 
     identity: str

@@ -19,8 +19,8 @@ _NEAREST = 16
 
 @dataclass(frozen=True)
 class NameUse:
-    """A use of a name in the program. above: its ancestors, the nearest last, limited to those that matter. scope: the nearest
-    enclosing function or lambda. function: the function around any lambdas.
+    """A use of a name in the program. above: its nearest ancestors, at most _NEAREST, the nearest one last. scope: the nearest
+    enclosing function or lambda. function: the nearest enclosing function, ignoring lambdas.
     """
 
     cursor: Cursor
@@ -36,10 +36,10 @@ class NameUse:
 class NameIndex:
     """The names that occur in one unit.
 
-    uses: uses of variables and functions, by USR. named: the same uses and those that a template leaves open, by spelling.
-    variables: declarations, by USR. functions: definitions, by USR. defined: the number of definitions, by spelling. own: names
-    of the program's own functions, though it may define them elsewhere or under another symbol. launches: by end_of(). strings:
-    literals and assembler labels.
+    uses: uses of variables and functions, by USR. named: the same uses and those that a template leaves unresolved, by
+    spelling. variables: declarations, by USR. functions: definitions, by USR. defined: the number of definitions, by spelling.
+    own: names of functions that the program defines, perhaps elsewhere or under a different symbol. launches: by end_of().
+    strings: literals and assembler labels.
     """
 
     def __init__(self, unit: TranslationUnit):
@@ -103,7 +103,7 @@ def name_index(unit: TranslationUnit) -> NameIndex:
 
 
 def end_of(cursor: Cursor) -> tuple[str, int]:
-    """File and byte offset, which identify a launch or an allocation, as no two of these end at the same place."""
+    """The file and byte offset of a cursor's end. They identify a launch or an allocation: no two of these end at one place."""
     place = cursor.extent.start
     return (place.file.name if place.file else "", cursor.extent.end.offset)
 

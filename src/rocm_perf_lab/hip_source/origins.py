@@ -37,7 +37,7 @@ _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _STATEMENTS = (
     "COMPOUND_STMT", "FOR_STMT", "IF_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT",
 )  # fmt: skip
-"""Statements that drop the value of an expression directly below them."""
+"""Statements that discard, or only read, the value of an expression directly below them."""
 
 
 class Lost(Exception):
@@ -51,7 +51,7 @@ class _OfParameter(Lost):
 @dataclass(frozen=True)
 class Site:
     """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates memory in
-    each call.
+    every call to it.
     """
 
     place: tuple[str, int]
@@ -111,7 +111,7 @@ class Origins:
     def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         """The origins of a pointer expression.
 
-        seen: variables that are already being traced, whose origins are found there.
+        seen: variables that are already being traced and need not be traced a second time.
         """
         if depth > _DEEPEST * 8:
             raise Lost("is computed in too many steps")
@@ -131,7 +131,7 @@ class Origins:
         raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
 
     def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
-        """The expressions from which this one takes its value; None if it has any other form."""
+        """The expressions from which this one takes its value; None if it does not take its value from others."""
         children = list(expression.get_children())
         operator = libclang.operator(self._bindings, expression)
         if kind in ("CXX_NULL_PTR_LITERAL_EXPR", "GNU_NULL_EXPR"):
@@ -160,7 +160,7 @@ class Origins:
         pointers = [one for one in operands if _inner(one).type.get_canonical().kind.name in kinds]
         numbers = [one for one in operands if one not in pointers]
         if len(pointers) != 1 or any(inside.type.get_canonical().kind.name in kinds for one in numbers for inside in walk(one)):
-            raise Lost(f"is made of a distance (line {expression.location.line})")
+            raise Lost(f"is computed from a distance between pointers (line {expression.location.line})")
         return pointers
 
     def _of_place(self, place: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
@@ -178,8 +178,8 @@ class Origins:
     def _is_fresh(self, made: Cursor) -> bool:
         """Whether it is a plain `new` that only the language's own library handles.
 
-        Arguments before the type, such as those of a placement new, may return existing memory, and so may an operator new that
-        the program or a class defines.
+        With arguments before the type, as in a placement new, `new` may return existing memory; so may an operator new that the
+        program or a class defines.
         """
         words = [*islice(made.get_tokens(), 3)]
         if words and words[0].spelling == "::":
@@ -232,7 +232,7 @@ class Origins:
         """The memory of a variable: one site, however often the variable is declared. Errors: Lost."""
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
-            if "va_list" in variable.type.get_canonical().spelling:  # what matters is not the object but what it lists
+            if "va_list" in variable.type.get_canonical().spelling:  # what matters is the arguments that it lists
                 raise lost
             return Site(end_of(variable), variable.spelling)
         declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
@@ -292,7 +292,7 @@ class Origins:
             except OSError:
                 found = True
             if found:
-                raise Lost(f"comes by way of {name}, which {file.name} names and which is not compiled as HIP")
+                raise Lost(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
 
     def _put(self, use: NameUse) -> Cursor | Site | None:
         """The value that this use of a variable stores in it; None if the use only reads it. Errors: Lost."""
@@ -373,7 +373,7 @@ class Origins:
         return kind not in ("", "CONSTRUCTOR", "LAMBDA_EXPR", "FIELD_DECL", "CXX_NEW_EXPR")
 
     def _allocation(self, use: NameUse, above: list[Cursor]) -> Site | None:
-        """`hipMalloc(&variable, ...)`, possibly with a cast."""
+        """The allocation in `hipMalloc(&variable, ...)`, possibly with a cast; None for any other use."""
         inner = above.pop()
         while above and (above[-1].kind.name.endswith("CAST_EXPR") or above[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR")):
             inner = above.pop()
@@ -388,7 +388,7 @@ class Origins:
     def _is_runtime(self, call: Cursor) -> bool:
         """Whether the call is to a HIP function; none of these takes a pointer by reference.
 
-        The name alone is not enough: the program may have a function, a member or a variable of that name.
+        The name alone is not enough: the program may have a function, a member or a variable with that name.
         """
         first = next(call.get_children(), None)
         callee = _inner(first) if first is not None else None
@@ -420,7 +420,7 @@ class Origins:
         if function is None or function.kind.name not in _FREE:
             raise Lost(f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})")
         if len(context.path) > _DEEPEST:
-            raise Lost(f"is what {name} returns, by too many calls")
+            raise Lost(f"is what {name} returns, through too many calls")
         inside = self._within(call, function, context)
         results = [one for one in _returns(function) for one in one.get_children()]
         return {site for one in results for site in self._points(one, inside, frozenset(), depth + 1)}
@@ -450,7 +450,7 @@ class Origins:
         held: dict[str, frozenset[Site] | Lost] = {}
         for number, parameter in enumerate(parameters_of(function)):
             if "..." in parameter.type.spelling:
-                raise Lost(f"comes from the parameters of {function.spelling}, whose number is open")
+                raise Lost(f"comes from the parameters of {function.spelling}, whose number is variable")
             if "&" in parameter.type.get_canonical().spelling:
                 held[parameter.get_usr()] = Lost(f"comes from the reference {parameter.spelling} of {function.spelling}")
             elif number < len(arguments):
@@ -543,7 +543,7 @@ def _call_of(use: NameUse) -> Cursor | None:
 
 
 def _returns(function: Cursor) -> Iterator[Cursor]:
-    """A function's return statements, without those of lambdas inside it."""
+    """A function's return statements, except those in lambdas inside it."""
     for inside, above in walk_below(function):
         if inside.kind.name == "RETURN_STMT" and not any(one.kind.name == "LAMBDA_EXPR" for one in above):
             yield inside

@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.precompiled_includes import DETAILED_RECORD, Preco
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit
 
-_MOST_KEPT = 16  # of up to 30 MB each
+_MOST_KEPT = 16  # precompiled includes, of up to 30 MB each
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class _Key:
-    """names: the headers' names. folder: the file's folder, if a name in quotes depends on it."""
+    """names: the headers' names. folder: the file's folder; None if the headers found do not depend on it."""
 
     names: tuple[bytes, ...]
     flags: tuple[str, ...]
@@ -47,7 +47,7 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     """Parse `path` with these texts in place of the files' contents. Errors: bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
     others = [name for name in texts if name != str(path)]
-    # Another file may be one of the quoted ones, and Clang loads relative names as absolute ones.
+    # Another file may be one of the quoted headers, and Clang loads relative names as absolute ones.
     names = _precompilable(text, flags, quoted=not others and path.is_absolute())
     included = _precompiled(bindings, path, names, flags) if names else None
     if included is None or included.misleads or (others and _is_replaced(included.headers, others)):
@@ -78,7 +78,7 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
     folders, other_flags = _split(flags)
     own = _Key(names, tuple(flags), str(path.parent))
-    # Most of the folders in which a program's includes are looked up contain none of the system's headers.
+    # Most folders named by -I contain none of the system's headers: files with different -I options can then share the result.
     quoted = any(name.startswith(b'"') for name in names)
     shared = own if quoted else _Key(names, tuple(other_flags))
     with _changing:

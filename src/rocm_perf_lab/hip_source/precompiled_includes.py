@@ -37,7 +37,7 @@ class PrecompiledIncludes:
 
     @property
     def path(self) -> str:
-        """The path by which Clang opens it, as long as this object exists."""
+        """The path under which Clang can open the precompiled form, as long as this object exists."""
         return f"/proc/self/fd/{self._descriptor}"
 
     @property
@@ -58,7 +58,7 @@ class PrecompiledIncludes:
 
 
 def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
-    """Precompile headers. names: with < or ". None if they have errors, or may have different contents when included again."""
+    """Precompile headers. names: with < or ". None if they have errors, may differ when included again, or cannot be stored."""
     text = b"".join(b"#include %s\n" % name for name in names).decode(errors="replace")
     options = DETAILED_RECORD | _INCOMPLETE
     unit = bindings.Index.create().parse(stand_in, [*flags], unsaved_files=[(stand_in, text)], options=options)
@@ -88,7 +88,7 @@ def _user_headers(bindings: Bindings, unit: ClangUnit) -> Iterator[object]:
 
 
 def _is_guarded(bindings: Bindings, unit: ClangUnit, header: object) -> bool:
-    """Whether Clang reads nothing of the header when it is included again."""
+    """Whether Clang skips the whole header when it is included a second time."""
     guarded = bindings.conf.lib.clang_isFileMultipleIncludeGuarded
     guarded.argtypes, guarded.restype = [bindings.TranslationUnit, bindings.File], ctypes.c_uint
     return bool(guarded(unit, header))

@@ -24,7 +24,7 @@ def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaun
             raise NotUnderstood(f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}")
         for one in shaped_launches(unit.host, kernel, source.path):
             if found.setdefault((one.file, one.start), one) != one:  # a header's text may have a different meaning in each unit
-                raise NotUnderstood(f"the launch in line {one.line} of {one.file.name} has not the same shape in all units")
+                raise NotUnderstood(f"the launch in line {one.line} of {one.file.name} has different shapes in different units")
     for file in source.foreign:
         if re.search(rb"\b%s\b|\d%s" % ((re.escape(kernel.last_name.encode()),) * 2), file.read_bytes()):
             raise NotUnderstood(f"{file.name}, which is not compiled as HIP, names {kernel.name}")

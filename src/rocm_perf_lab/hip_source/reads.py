@@ -60,7 +60,7 @@ def _goes_on(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
 
 
 def is_pure(unit: TranslationUnit, expression: Cursor) -> bool:
-    """Whether evaluating the expression has no effect, and reads no memory except variables."""
+    """Whether evaluating the expression has no side effects and reads no memory except variables."""
     kinds = unit.bindings.CursorKind
     for cursor in walk(expression):
         if cursor.kind in (kinds.CALL_EXPR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.ARRAY_SUBSCRIPT_EXPR, kinds.LAMBDA_EXPR):
@@ -114,7 +114,7 @@ class _Search:
         return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
 
     def _root(self, pointer: Cursor) -> Cursor:
-        """The const pointer parameter from which an address is derived, through local pointers that never change."""
+        """The const pointer parameter from which an address is derived, through local pointers that never change, or None."""
         found = None
         for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:

@@ -24,8 +24,9 @@ class SharedArray:
     """`__shared__ T name[..][rows][row]` in a kernel's body.
 
     span: the span of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type
-    alias). row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change; None if it
-    may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several rows.
+    alias). row_bytes, element_bytes: sizes; None if they depend on a template. obstacle: why the array's layout must not
+    change; None if it may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several
+    rows.
     """
 
     name: str
@@ -138,7 +139,7 @@ def _obstacle(unit: TranslationUnit, holder: Cursor) -> str | None:
     if holder.kind == kinds.VAR_DECL and holder.type.get_canonical().kind.name == "LVALUEREFERENCE":
         return "a reference to an element is made"
     if holder.kind == kinds.CALL_EXPR:
-        return "an element is handed to a function by reference"
+        return "an element is passed to a function by reference"
     if holder.kind == kinds.CXX_UNARY_EXPR:
         return "its size is used"
     return None

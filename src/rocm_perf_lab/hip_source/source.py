@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
 _LARGEST = 64 << 20  # bytes; larger or endless files are not sources
-_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # the code points to which Python maps such bytes
+_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # the code points to which Python maps bytes that are not UTF-8
 NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 DEFAULT_TARGET = "gfx942"  # selects the `#if __gfx..__` branches if the command names no GPU
 
@@ -36,7 +36,7 @@ def as_utf8(text: bytes) -> str:
 
 
 class TranslationUnit:
-    """One pass over one source. `cursor` is Clang's cursor; only the user's own files matter.
+    """One pass over one source. `cursor` is Clang's cursor for the whole unit, in which only the user's own files matter.
 
     own: Clang's name for the file that contains the source, which is the unit's main file or a header. text: its content.
     """
@@ -188,8 +188,8 @@ class TranslationUnit:
 @dataclass(frozen=True)
 class OtherUnit:
     """Another compiled file of the program. includes: whether it also includes the source. files: the user's files from which
-    it is built, if it is not compiled as HIP; empty if it is. linked: whether it is part of the program, not only of another
-    one that is also built from the source.
+    it is built, if it is not compiled as HIP; empty if it is. linked: whether it is part of the program, rather than only of
+    another program that is also built from the source.
     """
 
     main: Path
@@ -203,9 +203,9 @@ class OtherUnit:
 class HipSource:
     """A HIP source with the command that compiles it.
 
-    path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
-    program's other units. also: the contents of other files of the program that differ from those on disk, by real path.
-    device, host: the two passes, parsed on first use.
+    path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the other
+    units of the program, and of other programs built from the source. also: the contents of other files of the program that
+    differ from those on disk, by real path. device, host: the two passes, parsed on first use.
 
     Errors: SourceError if it does not compile, UnavailableError without libclang.
     """
@@ -232,7 +232,7 @@ class HipSource:
 
     @functools.cached_property
     def state(self) -> bytes:
-        """The texts that distinguish it from other sources with the same path and command; see source_texts.py."""
+        """The texts that distinguish this source from others with the same path and command; see source_texts.py."""
         return joined(self.text, self.also)
 
     def with_state(self, state: bytes) -> HipSource:
@@ -261,7 +261,7 @@ class HipSource:
 
     @functools.cached_property
     def others(self) -> tuple[HipSource, ...]:
-        """The file, with its text, as seen in each other HIP unit, including units that do not include it."""
+        """The source as seen in each other HIP unit, including units that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
             HipSource(
@@ -279,12 +279,12 @@ class HipSource:
 
     @functools.cached_property
     def units_of_program(self) -> tuple[HipSource, ...]:
-        """The other units that include it and are part of the program."""
+        """The other units that include the source and are part of the program."""
         return self._others_that(lambda unit: unit.includes and unit.linked)
 
     @functools.cached_property
     def units_of_other_programs(self) -> tuple[HipSource, ...]:
-        """The other units that include it and are only part of other programs."""
+        """The other units that include the source and are part only of other programs."""
         return self._others_that(lambda unit: unit.includes and not unit.linked)
 
     def _others_that(self, fits: Callable[[OtherUnit], bool]) -> tuple[HipSource, ...]:
@@ -306,8 +306,8 @@ class HipSource:
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that either pass includes, by its real path, and also by the name under which it is included if that
-        contains a link that leads elsewhere. Errors: SourceError.
+        """Every file that either pass includes: its real path and, if a link leads there, also the path by which it is
+        included. Errors: SourceError.
         """
         named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
         return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
@@ -332,7 +332,7 @@ class HipSource:
         return found
 
     def device_followed_by(self, text: str) -> TranslationUnit:
-        """The device pass of this source's unit with `text` appended; it may have errors of its own."""
+        """The device pass of this source's unit with `text` appended. Errors in it are not raised; see error_lines."""
         return self._unit("--offload-device-only", "-nogpulib", appended=text.encode())
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
@@ -362,8 +362,8 @@ def read(
 ) -> HipSource:
     """The HIP source at `path`, as compiled by `command` in `folder` (default: the current folder).
 
-    text: replaces the file's content (for a candidate that is not on disk); it may be a state. main, units: as in HipSource.
-    Errors: SourceError for a missing file.
+    text: replaces the file's content (for a candidate that is not on disk); it may be a state (source_texts.py). main, units:
+    as in HipSource. Errors: SourceError for a missing file.
     """
     if text is None:
         try:

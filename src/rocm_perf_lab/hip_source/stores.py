@@ -36,7 +36,7 @@ class Store:
 class Stores:
     """The stores through one parameter.
 
-    parameter: its name. stores: all of them. obstacle: why there are other uses of the parameter; None if there are none.
+    parameter: its name. stores: all of them. obstacle: a use that rules the parameter out, in words; None if there is none.
     """
 
     parameter: str
@@ -46,7 +46,7 @@ class Stores:
 
 
 def stores_of(unit: TranslationUnit, kernel: SourceKernel) -> list[Stores]:
-    """The stores through each pointer parameter that may be written through, in order."""
+    """The stores through each pointer parameter that may be written through, in the order of the parameters."""
     function = function_of(unit, kernel)
     search = _Search(unit, function)
     search.visit(body_of(function))
@@ -97,7 +97,7 @@ class _Search:
         return is_plain and next(cursor.get_children()) == place
 
     def _is_invariant(self, place: Cursor, ancestors: list[Cursor]) -> bool:
-        """Whether the innermost enclosing loop neither declares nor assigns any variable in the place."""
+        """Whether the innermost enclosing loop neither declares nor assigns any variable that occurs in `place`."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
             return False

@@ -1,4 +1,4 @@
-"""Loops with a constant step, in a form that allows several iterations to be executed at once."""
+"""Loops with a loop-invariant step, in a form that allows several iterations to be executed at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
 def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
-    """The stride of a counted `for` statement with all its parts; None if it has none of the required form."""
+    """The stride of a counted `for` statement with all its parts; None if the stride does not have the required form."""
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
     variable = next(c for c in walk(start) if c.kind == kinds.VAR_DECL)
@@ -29,7 +29,7 @@ def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     if libclang.operator(unit.bindings, condition) != "<":
         return None
     (target, step), (left, bound) = increment.get_children(), condition.get_children()
-    # Both sides of the comparison must have the type as written: no conversion from signed to unsigned.
+    # Both sides of the comparison must have the variable's type as written, without a conversion from signed to unsigned.
     if not is_variable(target, variable) or {_type(left), _type(bound)} != {_type(variable)}:
         return None
     if not all(_is_invariant(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
@@ -72,7 +72,7 @@ def _invariant_operands(unit: TranslationUnit, expression: Cursor, body: Cursor,
 
 
 def _is_steady(unit: TranslationUnit, named: Cursor, body: Cursor, variable: Cursor) -> bool:
-    """Whether a name's value does not change."""
+    """Whether a name keeps its value while the loop runs."""
     kinds = unit.bindings.CursorKind
     if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):
         return False

@@ -109,7 +109,7 @@ def compiled_line_of(text: bytes, offset: int) -> int:
 
 def first_difference(one: Sequence[Token], other: Sequence[Token]) -> tuple[Token | None, Token | None] | None:
     """The first tokens that differ, with None for a sequence that has ended; None if the sequences are equal."""
-    for a, b in zip(one, other, strict=False):  # one may have ended
+    for a, b in zip(one, other, strict=False):  # one may be shorter
         if (a.text, a.kind == END_OF_DIRECTIVE) != (b.text, b.kind == END_OF_DIRECTIVE):
             return a, b
     if len(one) == len(other):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class DeclarationText:
-    """A declaration. file: the file that contains it. start, end: byte range of whole lines, including its comment. name: as
-    declared.
+    """A declaration. file: the file that contains it. start, end: byte range of whole lines, including the comment and
+    attributes above it. name: as declared.
     """
 
     file: Path
@@ -127,7 +127,7 @@ class _Index:
 
 
 def _with_comment(text: bytes, start: int) -> int:
-    """The start of the comment and of the lines of attributes directly above the line at `start`."""
+    """The start of the comment and attribute lines directly above the line at `start`; `start` itself if there are none."""
     while start > 0:
         above = line_start(text, start - 1)
         line = text[above:start].strip()

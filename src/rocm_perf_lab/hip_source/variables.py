@@ -75,7 +75,7 @@ def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     if cursor.kind == kinds.UNARY_OPERATOR:
         if libclang.operator(bindings, cursor) == "&":
             yield from _may_be(next(cursor.get_children()), bindings)
-    elif cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
+    elif cursor.kind == kinds.CALL_EXPR:  # _may_be() skips an argument passed by value: a conversion wraps it
         for argument in cursor.get_children():
             yield from _may_be(argument, bindings)
     elif cursor.kind == kinds.LAMBDA_EXPR:

@@ -14,8 +14,8 @@ _OPENED, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 
 @dataclass(frozen=True)
 class WrittenShape:
-    """start, end: byte range. tokens: the tokens in it. arguments: the tokens of each of the kernel's arguments; only for a
-    macro.
+    """The shape of a launch. start, end: its byte range. tokens: the tokens in it. arguments: the tokens of each of the
+    kernel's arguments; only for MACRO.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Rows of a CSV file, with errors that name file and line."""
+"""Reads the rows of a CSV file; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ csv.field_size_limit(1 << 24)  # names of C++ kernels exceed the default of 128 
 
 
 class Row:
-    """One line. Columns can be requested by several names; the first one that the file has is used."""
+    """One row. A column can be requested by several names; the first one that the file contains is used."""
 
     def __init__(self, path: Path, line: int, index: Mapping[str, int], values: Sequence[str]):
         self._path, self._line, self._index, self._values = path, line, index, values
@@ -30,7 +30,7 @@ class Row:
         raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
 
     def integer(self, *names: str) -> int:
-        """Raises TraceError for anything else; spreadsheets turn integers into 8.1E+14, which is accepted."""
+        """An integer, also as spreadsheets write it: 8.1E+14. Raises TraceError if there is none."""
         found = self.optional_integer(*names)
         if found is None:
             raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
@@ -68,7 +68,7 @@ def header(path: Path) -> list[str]:
 
 
 def rows(path: Path) -> Iterator[Row]:
-    """The lines below the header. Raises TraceError for lines that are too short: a file that was cut off ends in one."""
+    """The rows below the header. Raises TraceError for a row that is too short, as at the end of a file that was cut off."""
     with _open(path) as file:
         reader = csv.reader(file)
         names = [name.strip() for name in next(reader, [])]

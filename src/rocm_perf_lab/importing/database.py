@@ -87,13 +87,13 @@ class RocpdDatabase:
         self._insert("info_process", 1, 1, pid, command, json.dumps({"rocm_perf_lab": self._own}))
 
     def agent(self, id: int, type: str, target: str, product: str, properties: Mapping[str, Any], model: str = "") -> None:
-        """type: GPU or CPU. properties: as rocprofv3 names them: cu_count, num_xcc, device_id and so on. model: the driver's
-        name of the device.
+        """Add an agent. type: GPU or CPU. properties: named as in rocprofv3: cu_count, num_xcc, device_id and so on. model: the
+        driver's name for the device.
         """
         self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)), model)
 
     def kernel(self, symbol: Symbol) -> int:
-        """The id of the kernel; a new one if the kernel is new."""
+        """The id of the kernel, which is added if it is new."""
         if symbol not in self._kernels:
             self._kernels[symbol] = id = len(self._kernels) + 1
             resources = (symbol.arch_vgprs, symbol.accum_vgprs, symbol.sgprs, symbol.lds_bytes, symbol.scratch_bytes)
@@ -101,14 +101,14 @@ class RocpdDatabase:
         return self._kernels[symbol]
 
     def dispatch(self, one: ImportedDispatch) -> int:
-        """The event of the dispatch, to which counters belong."""
+        """Add a dispatch and return the id of its event, to which counters are attached."""
         event = self._event(one.call)
         row = (one.agent, one.kernel, one.queue, one.stream, one.start, one.end, one.lds_bytes, one.scratch_bytes)
         self._insert("kernel_dispatch", None, *row, *one.workgroup, *one.grid, event)
         return event
 
     def counter(self, event: int, name: str, value: float) -> None:
-        """Several values with one name, from different hardware instances, are added up."""
+        """Add a counter's value to an event. Readers sum values with the same name, which are from different instances."""
         if name not in self._counters:
             self._counters[name] = id = len(self._counters) + 1
             self._insert("info_pmc", id, name)
@@ -118,12 +118,12 @@ class RocpdDatabase:
         self, name: str, start: int, end: int, agents: tuple[int | None, int | None], bytes: int | None = None,
         stream: int | None = None, call: int | None = None,
     ) -> None:  # fmt: skip
-        """name: MEMORY_COPY_HOST_TO_DEVICE and so on. agents: source and destination."""
+        """Add a copy. name: MEMORY_COPY_HOST_TO_DEVICE and so on. agents: source and destination."""
         row = (self._string(name), stream, start, end, bytes, *agents, self._event(call))
         self._insert("memory_copy", None, *row)
 
     def call(self, id: int, thread: int, name: str, start: int, end: int, arguments: Sequence[tuple[str, str]] = ()) -> None:
-        """A call of HIP or HSA. arguments: name and value."""
+        """Add a call to a HIP or HSA function. arguments: pairs of name and value."""
         event = self._event(None)
         self._insert("region", id, thread, start, end, self._string(name), event)
         for argument, value in arguments:

@@ -21,7 +21,7 @@ _OTHERS = (
     (r"\.otf2?$|\.def$", "an OTF2 archive", _PROFILE),
     (
         r"_kernel_stats\.csv$|_stats\.csv$",
-        "a table of statistics without single dispatches",
+        "a table of statistics without individual dispatches",
         "give the file *_kernel_trace.csv",
     ),
     (r"\.nsys-rep$|\.ncu-rep$|\.qdrep$", "a report of NVIDIA's profilers", "profile on an AMD GPU with rocprofv3"),
@@ -33,7 +33,7 @@ _OTHERS = (
 
 
 class Imports:
-    """Databases made from other formats, which last as long as the `with` block."""
+    """Databases converted from other formats, which exist until the end of the `with` block."""
 
     def __init__(self, note: Callable[[str], None]):
         self._note = note
@@ -46,12 +46,12 @@ class Imports:
         self._folder.cleanup()
 
     def databases(self, path: Path) -> list[Path]:
-        """The databases that a path stands for: itself, those in the folder, or those made from other profilers' files.
+        """The databases that a path stands for: the file itself, those in the folder, or those made from other formats.
 
         Raises MissingInputError if there is nothing to analyse, and TraceError for files that cannot be read.
         """
         if not path.exists():
-            hint = "give a database of rocprofv3, a folder of such, or files that it or another profiler wrote"
+            hint = "give a database of rocprofv3, a folder of databases, or files that it or another profiler wrote"
             raise MissingInputError(f"there is no trace {path}", hint)
         if path.is_dir():
             if found := sorted(path.rglob("*.db")):
@@ -69,7 +69,7 @@ class Imports:
         self._note(f"reading {source}")
         for left_out in convert(place):
             self._note(f"{source}: {left_out}")
-        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports say when the run was made
+        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports take the run's date from it
         return place
 
 
@@ -77,12 +77,12 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", name).strip("_") or "trace"
 
 
-Conversion = tuple[Path, str, Convert]  # source, name of the result, how
+Conversion = tuple[Path, str, Convert]  # source, name of the database, function that writes it
 
 
 def _of_file(path: Path) -> Iterator[Conversion]:
-    """Nothing if the file is a rocpd database, or not recognised as anything else. Raises TraceError for formats known to be
-    useless.
+    """The file's conversions; none if it is a rocpd database or not recognised. Raises TraceError for formats that are known to
+    be unusable.
     """
     name = path.name.removesuffix(".gz")
     if rpd.is_one(path):
@@ -103,7 +103,7 @@ def _of_file(path: Path) -> Iterator[Conversion]:
 
 
 def _in_folder(folder: Path) -> Iterator[Conversion]:
-    """The conversions of the most complete format there: rocprofv3 may have written the same run in several formats."""
+    """The conversions of the most complete format found: rocprofv3 may have written the same run in several formats."""
     for find in (_rpd_files, _json_files, _compute_files, _csv_files):
         if found := list(find(folder)):
             yield from found
@@ -145,7 +145,7 @@ def _json(path: Path) -> Iterator[Conversion]:
 def _csv(paths: list[Path], given: Path) -> Iterator[Conversion]:
     found = rocprofv3_csv.processes(paths)
     if not found and given.is_file():
-        raise TraceError(f"{given} has no dispatches, nor has a file of the same run beside it", "give *_kernel_trace.csv")
+        raise TraceError(f"neither {given} nor files of the same run next to it have dispatches", "give *_kernel_trace.csv")
     for files in found:
         yield given, files.name, lambda into, files=files: rocprofv3_csv.convert(files, given, into)  # type: ignore[misc]
 

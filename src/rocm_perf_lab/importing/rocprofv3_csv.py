@@ -2,7 +2,7 @@
 
 rocprofv3 writes one file per kind of record, all with the same prefix: PREFIX_kernel_trace.csv, PREFIX_counter_collection.csv,
 PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. They lack sizes of
-copies, mangled names, command line and host, and the counter file gives the number of work-items instead of the grid's shape.
+copies, mangled names, command line and host, and the counter file contains numbers of work-items instead of the grid's shape.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Files:
 
 
 def kind_of(path: Path) -> str | None:
-    """Which kind of rocprofv3's files this is; None for any other CSV file."""
+    """Which kind of rocprofv3 file this is; None for any other CSV file."""
     names = set(header(path))
     return next((kind for kind, columns in _COLUMNS.items() if columns <= names), None)
 
 
 def processes(paths: Iterable[Path]) -> list[Files]:
-    """The processes that wrote these files, identified by the prefix of the names; those without any dispatch are left out."""
+    """The processes that wrote these files, identified by the prefix of the names, except processes without dispatches."""
     found: dict[tuple[Path, str], Files] = {}
     for path in paths:
         if kind := kind_of(path):
@@ -64,7 +64,7 @@ def siblings(path: Path) -> list[Path]:
 
 
 def convert(files: Files, given: Path, database: Path) -> list[str]:
-    """given: the path that the user named. Returns what such files leave out. Raises TraceError."""
+    """Convert one process, and return what such files leave out. given: the path that the user named. Raises TraceError."""
     into = RocpdDatabase(database, SOURCE, given)
     try:
         into.process(_pid(files))
@@ -81,13 +81,13 @@ def convert(files: Files, given: Path, database: Path) -> list[str]:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    yield "CSV files give LDS rounded up to what is allocated"
+    yield "CSV files contain LDS sizes rounded up to what is allocated"
     if not files.kernels:
         yield "without *_kernel_trace.csv, grids and workgroups are known as numbers of work-items, without their shape"
     if not files.agents:
         yield "without *_agent_info.csv, the GPU is not known"
     if files.copies:
-        yield "CSV files do not give the sizes of copies"
+        yield "CSV files do not contain the sizes of copies"
 
 
 def _all(paths: Iterable[Path]) -> Iterator[Row]:
@@ -106,7 +106,7 @@ _NAMES = {"Name", "Product_Name", "Agent_Type", "Vendor_Name", "Model_Name", "No
 
 
 def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
-    """Node -> type of each agent."""
+    """Add the agents, and return the type of each: node -> type."""
     types = {}
     for path in files.agents:
         named = header(path)
@@ -130,7 +130,7 @@ def _property(row: Row, name: str) -> int | None:
 
 
 def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
-    """'Agent 1', or in older versions '1'."""
+    """The node of an agent, which is written as 'Agent 1' or, in older versions, '1'; None if it is not known."""
     number = re.search(r"\d+$", row.text(*names))
     if not agents:
         return 1
@@ -146,7 +146,7 @@ def _gpu(row: Row, agents: dict[int, str]) -> int:
 
 
 def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
-    """The dispatches in the kernel trace, or else those in the counter file; and their counters."""
+    """Add the dispatches in the kernel trace, further dispatches in the counter file, and their counters."""
     events = {}
     for row in _all(files.kernels):
         event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))

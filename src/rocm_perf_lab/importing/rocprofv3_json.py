@@ -47,7 +47,7 @@ def processes(path: Path) -> list[Record]:
 
 
 def convert(process: Record, path: Path, database: Path) -> list[str]:
-    """path: that of the JSON file, for errors. The conversion leaves nothing out. Raises TraceError."""
+    """Convert one process. path: the JSON file's, for errors. The conversion leaves nothing out. Raises TraceError."""
     into = RocpdDatabase(database, SOURCE, path)
     try:
         _Conversion(process, into).run()
@@ -112,7 +112,7 @@ class _Conversion:
         )
 
     def _counters(self, collected: Record, events: dict[int, int]) -> None:
-        """In a run with counters, these records contain the dispatches."""
+        """Add a dispatch's counters. In a run with counters, only these records contain the dispatch itself."""
         data = collected["dispatch_data"]
         id = data["dispatch_info"]["dispatch_id"]
         if id not in events:

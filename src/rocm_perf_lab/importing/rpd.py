@@ -1,8 +1,8 @@
 """The databases of rocmProfileData (.rpd): SQLite with tables of their own, whose names also begin with rocpd_.
 
 A row of rocpd_op is an operation of a GPU, a row of rocpd_api a call by a host thread; rocpd_api_ops joins them, and
-rocpd_kernelapi and rocpd_copyapi hold the arguments of calls. There are no registers, no counters and no description of the
-GPU.
+rocpd_kernelapi and rocpd_copyapi hold the arguments of calls. The files contain no registers, no counters and no description of
+the GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COPIES = {
     "FillBuffer": "FILL_BUFFER",
 }
 _KERNELS = ("KernelExecution", "Task")
-_WORK_ITEMS = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")  # take the grid in work-items, the others in blocks
+_WORK_ITEMS = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")  # these take the grid in work-items, others in blocks
 # The work of a process; work without a known call is assigned to the first process.
 _WORK = """
 SELECT o.gpuId, o.queueId, o.start, o."end", type.string, text.string, x.api_id, name.string,
@@ -66,7 +66,7 @@ def processes(path: Path) -> list[int]:
 
 
 def convert(path: Path, pid: int, database: Path) -> list[str]:
-    """One process of the file. Returns what such files leave out. Raises TraceError."""
+    """Convert one process of the file, and return what such files leave out. Raises TraceError."""
     first = processes(path)[0]
     into = RocpdDatabase(database, SOURCE, path)
     try:
@@ -81,7 +81,7 @@ def convert(path: Path, pid: int, database: Path) -> list[str]:
                 into.call(id, thread, name, start, end, [("stream", stream)] if stream else [])
     finally:
         into.close()
-    return ["it has no registers, counters or name of the GPU, so occupancy, roofline and cause are not known"]
+    return ["the file has no registers, counters or GPU name, so occupancy, roofline and cause are not known"]
 
 
 def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) -> None:
@@ -113,7 +113,7 @@ def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) 
 
 
 def _stream(handle: object, streams: dict[str, int]) -> int | None:
-    """A number for each handle; 0 for the null stream, as rocprofv3 numbers it."""
+    """A number for each handle; 0 for the null stream, as in rocprofv3."""
     if not isinstance(handle, str) or not handle:
         return None
     return 0 if handle in ("0", "0x0") else streams.setdefault(handle, len(streams) + 1)

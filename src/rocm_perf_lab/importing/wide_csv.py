@@ -1,9 +1,9 @@
 """CSV files with one line per dispatch and one column per counter: pmc_perf.csv in the workload folders of rocprof-compute, and
 the results files of rocprof, AMD's profiler before rocprofv3.
 
-pmc_perf.csv joins passes side by side: columns of launches recur, with `_1`, `_2` and so on after their names. Counters of
-single instances have an index after their names, as in TCC_HIT[5]; if the sum has no column of its own, it is computed. The
-grid is given as its number of work-items. sysinfo.csv beside it describes the machine.
+pmc_perf.csv joins passes side by side: the columns about launches recur, with `_1`, `_2` and so on after their names. Counters
+of individual instances have an index after their names, as in TCC_HIT[5]; if the sum has no column of its own, it is computed.
+The grid is given as a number of work-items. sysinfo.csv in the same folder describes the machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_one(path: Path) -> bool:
 
 
 def system_of(path: Path) -> Mapping[str, str]:
-    """What sysinfo.csv beside the file says; {} if there is none."""
+    """The content of sysinfo.csv in the file's folder; {} if there is none."""
     file = path.parent / _SYSTEM_FILE
     if not file.is_file():
         return {}
@@ -39,7 +39,7 @@ def system_of(path: Path) -> Mapping[str, str]:
 
 
 def convert(path: Path, database: Path) -> list[str]:
-    """Returns what such files leave out. Raises TraceError."""
+    """Convert the file, and return what such files leave out. Raises TraceError."""
     system = system_of(path)
     into = RocpdDatabase(database, COMPUTE if system else ROCPROF, path)
     try:
@@ -50,7 +50,7 @@ def convert(path: Path, database: Path) -> list[str]:
             _dispatch(row, counters, into)
     finally:
         into.close()
-    gpu = [] if system else [f"without {_SYSTEM_FILE} beside it, the GPU is not known"]
+    gpu = [] if system else [f"without {_SYSTEM_FILE} in the same folder, the GPU is not known"]
     return [*gpu, "grids and workgroups are known as numbers of work-items, without their shape"]
 
 
@@ -58,7 +58,7 @@ def convert(path: Path, database: Path) -> list[str]:
 
 
 def _gpu(system: Mapping[str, str]) -> tuple[str, str, dict[str, int]]:
-    """Target, name, properties."""
+    """The GPU's target, name and properties."""
     if not system:
         return *UNNAMED_GPU, {}
     target, model = system.get("gpu_arch", ""), system.get("gpu_model", "")
@@ -88,7 +88,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Counter:
-    """columns: one, or those of all instances."""
+    """columns: a single one, or one per instance."""
 
     name: str
     columns: tuple[str, ...]
@@ -131,7 +131,7 @@ def _dispatch(row: Row, counters: Sequence[_Counter], into: RocpdDatabase) -> No
 
 
 def _value(row: Row, column: str) -> float | None:
-    """None if the pass of that counter lacks this dispatch."""
+    """The counter's value; None if its pass did not record this dispatch."""
     text = row.text(column).strip()
     if text in ("", "nan", "NaN"):
         return None

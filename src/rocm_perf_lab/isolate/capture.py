@@ -1,4 +1,4 @@
-"""Access to a capture directory from Python. Only the native reader validates it, so that all users agree on validity."""
+"""Access to a capture directory from Python. Only the native reader validates it, so all users agree on what is valid."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ class Capture:
 
     @property
     def argument_allocations(self) -> frozenset[int]:
-        """Addresses of the allocations, which belong to a runtime's pools, that held arguments of this or any earlier
-        dispatch.
-        """
+        """Addresses of those allocations in a runtime's pools that held arguments of this or any earlier dispatch."""
         return frozenset(int(address, 16) for address in self.dispatch.get("argument_allocations", ()))
 
     @property
@@ -86,7 +84,7 @@ class Capture:
         return sum(block_bytes for *_, block_bytes, _ in struct.iter_unpack(_INDEX_RECORD, index))
 
     def memory(self, address: int, size: int, *, after: bool = False) -> bytes:
-        """`size` bytes at `address`, as they were before or after the kernel. Raises CaptureError."""
+        """`size` bytes at `address`, as they were before or after the kernel ran. Raises CaptureError."""
         region = next((r for r in self.regions if r.base <= address and address + size <= r.base + r.bytes), None)
         if region is None:
             raise CaptureError(

@@ -1,7 +1,7 @@
-"""Tells the isolate library, in the program's processes, which of its kernels to capture.
+"""Tells the isolate library, which is loaded into the program's processes, which of the program's kernels to capture.
 
 The library does not support Python's regular expressions, so it sends questions through files in a folder
-(native/tools/isolate/kernel_filter.h). Questions may come from untrusted code: they are answered with one byte per name, and
+(native/tools/isolate/kernel_filter.h). Questions may come from untrusted code: they are answered with one byte per kernel, and
 nothing else is read or written.
 """
 
@@ -24,7 +24,7 @@ def answering(pattern: str, folder: Path) -> Iterator[None]:
     """Creates `folder` and answers questions in it until the context is left."""
     folder.mkdir()
     os.mkfifo(folder / _BELL)
-    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also opened for writing, so that there is never an end of file
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also opened for writing, so that reads never end
     over = threading.Event()
     thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
     thread.start()

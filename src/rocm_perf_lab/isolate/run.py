@@ -83,7 +83,7 @@ def isolate(
     capture.
 
     output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError
-    if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed; WrongTargetError.
+    if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed, WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -119,7 +119,7 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 class _Run:
     """A prepared run of the program.
 
-    report, failures: files written by the isolate library and the device. program: the name by which the user calls it.
+    report, failures: files written by the isolate library and the device. program: its name as the user wrote it.
     """
 
     command: Command
@@ -154,8 +154,8 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
 
 
 def _caged(command: Command, view: View) -> Command:
-    """Run the command in the cage. The program can change what the library writes there, so the capture is validated like any
-    other.
+    """The command that runs `command` in the cage. The program can change what the library writes there, so the capture is
+    validated like any other.
     """
     words = (str(command.executable), *command.argv[1:])
     caged = cage.within(words, Path.cwd(), view, CageLimits(seconds=_DAY_SECONDS))

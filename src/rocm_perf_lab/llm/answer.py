@@ -1,5 +1,5 @@
 """Extracts from a model's answer its fenced C++ block, if there is exactly one and it is complete and harmless, and the launch
-that it specifies for the kernel.
+that the answer specifies for the kernel.
 
 A candidate must not be able to read files, which compilation can do: through #include and #embed, in every spelling, and
 through the assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
@@ -38,7 +38,7 @@ def launch_of(answer: str) -> str | Unusable | None:
     """The text of the fenced block with the language `launch`; None if the answer has none."""
     blocks = blocks_in(answer, (_LAUNCH,))
     if len(blocks) > 1:
-        return Unusable(f"the answer has {len(blocks)} fenced blocks `launch`: one launch is for all")
+        return Unusable(f"the answer has {len(blocks)} fenced blocks `launch`: give one, which is for all launches")
     if blocks and blocks[0] is None:
         return Unusable("the fenced block `launch` does not end")
     return blocks[0] if blocks else None

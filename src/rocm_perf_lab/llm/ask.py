@@ -136,12 +136,12 @@ class Asker:
         except (UnsentError, LanguageModelError):
             self._budget.release(reserved)
             raise
-        return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
+        return answer, "" if answer.whole else "the answer was cut off at the length limit: give a shorter one"
 
     def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
         """Ask the provider, with retries.
 
-        lost: receives the cost of each interrupted answer: part of it was generated and may have to be paid for.
+        lost: receives the cost of each interrupted answer: part of the answer was generated and may have to be paid for.
         """
         progress = _Progress(self._note)
 

@@ -1,4 +1,4 @@
-"""The side effects of the model's loop: those of the optimizer's loop, and the context that a model receives for a kernel."""
+"""The backend of the model's loop: the optimizer's backend, extended by the context that a model receives for a kernel."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rocm_perf_lab.optimize.targets import Target
 
 class ModelBackend(Backend, Protocol):
     def context(self, source: Any, summary: ProfileSummary, target: Target) -> str:
-        """What a proposer should know about the target: the first question."""
+        """The first question: what a model should know about the target."""
 
     def complaint(self, source: Any) -> str | None:
-        """The compiler's message for a source that it rejects; None if it accepts it."""
+        """The compiler's message if it rejects the source; None if it accepts it."""
 
 
 class HipModelBackend(HipBackend):
-    """The real backend. runs: the folder of earlier runs, whose proposals are shown. full_source: show the whole file."""
+    """The backend for HIP. runs: the folder of earlier runs, whose proposals are shown. full_source: show the whole file."""
 
     def __init__(self, *arguments: Any, runs: Path, full_source: bool = False):
         super().__init__(*arguments)

@@ -1,4 +1,4 @@
-"""The cost of questions, and whether the next one would exceed the user's limit, which is checked before it is sent."""
+"""Tracks the cost of questions and, before a question is sent, checks whether it could exceed the user's limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Number = TypeVar("Number", int, float)
 Price = Callable[[int, int], float]
 """(input tokens, output tokens) -> US dollars."""
 
-_SAFETY = 1.25  # tokenisers differ from the estimate by about this factor
+_SAFETY = 1.25  # tokenisers' counts differ from the estimate by about this factor
 
 
 class UnsentError(Exception):
@@ -75,7 +75,7 @@ class Budget:
     def __post_init__(self) -> None:
         if self.most is not None and self.price is None:
             raise UsageError(
-                "the model's price is not known, so --max-cost cannot be kept", "give it with --price INPUT,OUTPUT"
+                "the model's price is not known, so --max-cost cannot be enforced", "give it with --price INPUT,OUTPUT"
             )
 
     def reserve(self, messages: Sequence[Message]) -> float:

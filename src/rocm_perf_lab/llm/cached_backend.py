@@ -34,7 +34,7 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 class CachedBackend:
     """Answers from the cache first.
 
-    backend: answers requests that are not in the cache; None if everything must be in it. read: reads a text as the source.
+    backend: answers requests that are not in the cache; None if everything must be in it. read: parses a source's text.
     redactor: applied to everything that enters the cache.
     """
 
@@ -91,7 +91,7 @@ class CachedBackend:
 
     @property
     def _asked(self) -> ModelBackend:
-        """The backend; a replay has none, which is an error."""
+        """The backend. Raises JournalDiffersError in a replay, which has none."""
         if self._backend is None:
             raise JournalDiffersError(
                 "the journal does not contain everything that was asked", "the run or the version of rocm-perf was different"

@@ -1,4 +1,4 @@
-"""One candidate: ask, turn the answer into a source change, compile it, have it judged; up to two repairs with feedback."""
+"""One candidate: ask, turn the answer into a source change, compile it, have it judged; allow two repairs with feedback."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Attempt:
 
 
 class CandidateChain:
-    """The state that all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the
-    gate's tolerance.
+    """What all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the gate's
+    tolerance.
     """
 
     def __init__(

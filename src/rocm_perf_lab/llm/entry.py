@@ -67,8 +67,8 @@ def llm_optimize(
 
     keys: the providers' keys. environment: without the keys; its values are kept out of the questions and the journal.
 
-    Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError if the model
-    cannot be asked.
+    Errors: those of finding, building and profiling the program; UsageError; LanguageModelError and UnavailableError if the
+    model cannot be asked.
     """
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
 
@@ -128,7 +128,7 @@ def loop_on(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelLoop:
-    """The loop for a run with an open journal, with everything that it needs."""
+    """The loop, with everything that it needs, for a run with an open journal."""
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent

@@ -10,7 +10,7 @@ from rocm_perf_lab.prompt.markdown import fenced
 _LONGEST_REASON = 1500  # characters
 _TOLERANT = (
     "Floating-point results may be off by {ulps} units in the last place, and no more, on every input; all other results must "
-    "stay the same bit for bit. A different order of a long sum can lie further off where terms cancel."
+    "stay the same bit for bit. A different order of a long sum can deviate further where terms cancel."
 )
 _ADVICE = {
     "measurement": "The results are right, but this does not save enough time. Change what the kernel waits for.",

@@ -30,7 +30,7 @@ class HipAnswers:
     )
     exact = (
         "The results must stay the same bit for bit. A different order of operations, or a multiplication and an addition that "
-        "are no longer (or are now) contracted to one fused operation, changes them: __builtin_fmaf says which."
+        "are no longer (or are now) contracted to one fused operation, changes them: __builtin_fmaf makes that explicit."
     )
 
     def change(self, source: HipSource, name: str, answer: str) -> AnsweredChange | Unusable:

@@ -14,13 +14,13 @@ Answer = TypeVar("Answer")
 
 
 class OfSource(JsonModel):
-    """source: digest."""
+    """source: its digest."""
 
     source: str
 
 
 class OfKernel(JsonModel):
-    """source: digest. kernel: demangled."""
+    """source: its digest. kernel: its demangled name."""
 
     source: str
     kernel: Text
@@ -55,7 +55,7 @@ class SettingsLine(Line):
 
     event: Literal["settings"] = "settings"
     source: Text
-    language: str = "hip"  # journals of versions that knew no other do not say
+    language: str = "hip"  # missing in journals of versions that supported no other language
     found_by: str
     build: list[Text]
     folder: Text
@@ -65,7 +65,7 @@ class SettingsLine(Line):
     provider: str
     model: Text
     in_place: bool
-    accept_modelled: bool = True  # journals of versions that accepted every gain do not say
+    accept_modelled: bool = True  # missing in journals of versions that accepted every gain
     loop: LoopSettings
 
 

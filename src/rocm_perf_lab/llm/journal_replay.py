@@ -108,7 +108,7 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
 
 def _unknown(_judged: Judged) -> bool:
     raise JournalDiffersError(
-        "the journal has no answer of the user's on a change", "the run or the version of rocm-perf was different"
+        "the journal has no answer from the user about a change", "the run or the version of rocm-perf was different"
     )
 
 

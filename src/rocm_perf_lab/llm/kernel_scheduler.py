@@ -9,7 +9,7 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # rounds per kernel in which no change is kept
+MOST_FAILURES = 2  # maximum number of rounds per kernel in which no change is kept
 _MOST_KERNELS = 3  # taken in turn if none dominates
 
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 @dataclass(frozen=True)
 class AnsweredChange:
-    """The edits to the source, and those to other files, by real path."""
+    """The edits to the source, and the edits to other files, by real path."""
 
     edits: tuple[Edit, ...]
     elsewhere: tuple[tuple[Path, Edit], ...] = ()
@@ -23,7 +23,7 @@ class AnsweredChange:
 
 class Language(Protocol):
     """name: as written in journals. system: the system prompt. again: the request in a question after a rejection. exact: what
-    to keep in mind where results must not change at all.
+    to keep in mind if results must stay bit-identical.
     """
 
     @property

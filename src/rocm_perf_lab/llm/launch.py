@@ -60,7 +60,7 @@ def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: 
     for word in words:
         if word in positions and positions[word] not in passed:
             raise NotUnderstood(
-                f"the launch in line {site.line} of {site.file.name} passes {word} not as a plain integer variable"
+                f"the launch in line {site.line} of {site.file.name} does not pass {word} as a plain integer variable"
             )
         named.append(passed[positions[word]] if word in positions else word)
     grid, block, *lds = (" ".join(named[i] for i in operand) for operand in operands)

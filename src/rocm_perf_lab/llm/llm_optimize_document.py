@@ -13,7 +13,7 @@ from rocm_perf_lab.optimize.optimize_document import OptimizeDocument
 class StopSection(JsonModel):
     """Why the loop ended."""
 
-    reason: str = Field(description="one word")
+    reason: str = Field(description="one or two words")
     detail: Text = Field(description="one sentence")
 
 
@@ -44,6 +44,6 @@ class LlmOptimizeDocument(OptimizeDocument):
     stopped: StopSection | None = Field(description="why the loop ended; null if nothing was sent")
     requests: int = Field(description="number of questions that were sent")
     tokens: TokensSection = Field(description="input and output tokens")
-    cost_usd: float | None = Field(description="cost by the model's price, in US dollars; null if not known")
+    cost_usd: float | None = Field(description="cost at the model's price, in US dollars; null if not known")
     reasons: dict[str, str] = Field(description="field -> why it is null")
     answers: list[AnswerSection] = Field(description="one object per answer")

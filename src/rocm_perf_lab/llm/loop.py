@@ -1,4 +1,4 @@
-"""The loop: choose a kernel, ask for candidates, have the gate judge each, keep the fastest, profile again."""
+"""The loop: choose a kernel, ask for candidates, have the gate judge each, keep the fastest, and profile again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _End = tuple[list[Attempt], Exception | None]
 class LlmLoopOptions:
     """Settings of the loop.
 
-    max_iterations: rounds of candidates for one kernel. candidates: number per round. workers: number of candidates at a time.
+    max_iterations: number of rounds, each for one kernel. candidates: number per round. workers: candidates in parallel.
     chosen: whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
     """
 
@@ -43,8 +43,8 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """The loop of one run. Errors: those of the backend, ModelError, JournalDiffersError; changes accepted before an error have
-    been written.
+    """The loop of one run. Errors: those of the backend, LanguageModelError, JournalDiffersError; changes accepted before an
+    error have been written.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class ModelLoop:
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
     def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
-        """With one worker, an error ends the round; with several, the others still finish, so that their answers are
-        not lost.
+        """How the candidates ended. With one worker, an error ends the round; with several, the others still finish, so that
+        their answers are not lost.
         """
         for end in mapped(self._options.workers, candidate, range(1, self._options.candidates + 1)):
             yield end

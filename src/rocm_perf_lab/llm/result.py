@@ -34,9 +34,9 @@ class ModelOutcome:
         budget = self.budget
         reasons = {}
         if budget.spent is None:
-            reasons["cost_usd"] = "the model's price is not known (--price gives it)"
+            reasons["cost_usd"] = "the model's price is not known (give it with --price)"
         if budget.input_tokens is None or budget.output_tokens is None:
-            reasons["tokens"] = "an answer came without its number of tokens, or none came"
+            reasons["tokens"] = "an answer did not report its number of tokens, or did not arrive"
         return LlmOptimizeDocument(
             **dict(self.optimized.document()),
             provider=self.provider,

@@ -1,4 +1,4 @@
-"""Puts a model's code in place of one kernel. The gate decides what it may contain."""
+"""Replaces one kernel with a model's code. The gate decides what the code may contain."""
 
 from __future__ import annotations
 

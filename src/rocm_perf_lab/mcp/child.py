@@ -85,7 +85,7 @@ async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progr
 
 
 async def _stop(process: Process) -> None:
-    """Stop the command: on a signal it stops its program; the rest of its session is then killed."""
+    """Stop the command with a signal, which makes it stop its program; then kill the rest of its session."""
     if process.returncode is not None:
         return
     process.terminate()

@@ -1,4 +1,4 @@
-"""The part of a command's document that its tool returns at once; the rest can be read by its JSON pointer."""
+"""The part of a command's document that its tool returns directly; the rest can be read by JSON pointers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json = Any
 
 
 def highlights(tool: str, document: Json) -> Json:
-    """The document itself for tools whose documents are short enough to be shortened without selecting from them."""
+    """The most important parts of the document; for tools with short documents, the document itself."""
     return _OF[tool](document) if tool in _OF else document
 
 
@@ -140,7 +140,7 @@ def _prompt(document: Json) -> Json:
 
 
 def _gate(document: Json) -> Json:
-    """The steps, with the evidence of the deciding one."""
+    """The verdict and its steps, with the evidence of the step that rejected."""
     steps = []
     for number, step in enumerate(document["steps"]):
         found = {name: step[name] for name in ("step", "outcome", "reason")}

@@ -1,4 +1,4 @@
-"""Shortens JSON values for an agent's context: each omission says where the rest can be read."""
+"""Shortens JSON values for an agent's context. Each omission says where the rest can be read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 ROOM = 6000
 """Characters of compact JSON that a result may take: about 2,000 tokens."""
 ROOM_FOR_TEXT = 24_000
-"""The same for a text that is of no use in part."""
+"""The same for a text that is useless unless it is complete."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def compact(value: Any) -> str:
 def outline(value: Any, pointer: str = "", room: int = ROOM) -> Any:
     """The value itself if it fits, else its beginning, with JSON pointers to what is left out.
 
-    pointer: that of the value in its document (RFC 6901).
+    pointer: the JSON pointer of the value in its document (RFC 6901).
     """
     for limits in _STEPS:
         found = _cut(value, pointer, limits, limits.depth)
@@ -70,7 +70,7 @@ def child(pointer: str, name: str | int) -> str:
 
 
 def value_at(document: Any, pointer: str) -> Any:
-    """Raises LookupError that says how far the pointer leads."""
+    """The value at a JSON pointer. Raises LookupError, which says how far the pointer leads."""
     found, passed = document, ""
     for part in pointer.split("/")[1:] if pointer not in ("", "/") else []:
         name = part.replace("~1", "/").replace("~0", "~")

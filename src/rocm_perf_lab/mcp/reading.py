@@ -34,7 +34,7 @@ class CallDocuments:
         self._kept: OrderedDict[str, Any] = OrderedDict()
 
     def keep(self, document: Any) -> str:
-        """The document's number. The oldest documents are forgotten."""
+        """Store the document and return its number. The oldest documents are forgotten."""
         number = str(next(self._numbers))
         self._kept[number] = document
         if len(self._kept) > _MOST:
@@ -42,7 +42,7 @@ class CallDocuments:
         return number
 
     def read(self, folder: Path, document: str, pointer: str = "", save_as: str | None = None) -> Any:
-        """Raises LookupError if the document or the part does not exist, OSError if it cannot be written."""
+        """Return part of a document, or save it. Raises LookupError if it does not exist, OSError if it cannot be written."""
         if document not in self._kept:
             raise LookupError(f"there is no document {document}; there are {', '.join(self._kept) or 'none yet'}")
         value = value_at(self._kept[document], pointer)

@@ -23,10 +23,10 @@ from rocm_perf_lab.mcp.highlights import highlights
 from rocm_perf_lab.mcp.outline import ROOM, ROOM_FOR_TEXT, compact, outline
 from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, McpTool, tools
 
-_INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, and look at
-dominant_symbol, fraction and the kernel's bottleneck; prompt collects all that is known about the kernel; change its
-body only; gate says whether the change is right and faster. timing "modelled" means that no GPU ran it: compare such times
-with each other only. null means unknown, with the reason beside it. Results are shortened; read gives the rest."""
+_INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes to it. Call profile first, and
+look at dominant_symbol, fraction and the kernel's bottleneck; prompt collects everything that is known about the kernel; change
+only its body; gate says whether the change is right and faster. timing "modelled" means that no GPU ran the program: compare
+such times only with each other. null means unknown; the reason is next to it. Results are shortened; read returns the rest."""
 
 
 class Commands:
@@ -131,7 +131,7 @@ _RESULT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "document": {"type": "string", "description": "Number of the whole document, for the tool read."},
-        "result": {"description": "What matters most of it."},
+        "result": {"description": "The most important parts of the document."},
     },
     "required": ["document", "result"],
 }
@@ -172,7 +172,7 @@ def _complaint(schema: dict[str, Any], arguments: dict[str, Any]) -> str | None:
 
 
 def _nul_in(arguments: dict[str, Any]) -> str | None:
-    """The operating system does not allow NUL in an argument."""
+    """A complaint about NUL, which the operating system does not allow in an argument; None if there is none."""
     for name, value in arguments.items():
         for number, one in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(one, str) and "\0" in one:

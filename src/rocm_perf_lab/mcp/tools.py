@@ -1,4 +1,4 @@
-"""The commands that are tools, their parameters as a JSON Schema, and the command line for a call."""
+"""The commands that are offered as tools, their parameters as a JSON Schema, and the command line for a call."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _NOT_FOR_TOOLS = {
     "history",
 }  # set by the server itself, or only for terminals
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
-_CHANGES_FILES = {"optimize"}  # files that existed before
+_CHANGES_FILES = {"optimize"}  # changes files that already existed
 _TEXT = {"type": "string"}
-# Options that an agent does not need to find and improve a slow kernel; people have them on the command line.
+# Options that an agent does not need to find and improve a slow kernel; people can give them on the command line.
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
          "att_simd_select", "focus_critical"}  # fmt: skip
 _ONLY_READ = {"doctor", "compare", "explain", "source"}
@@ -51,7 +51,7 @@ _RUN_NOTHING = {"doctor", "compare", "source", "analyze"}
 class McpTool:
     """A command offered as a tool.
 
-    name: that of the tool. words: those of the command. properties: JSON name -> the command's parameter.
+    name: the tool's name. words: the command's words. properties: JSON name -> the command's parameter.
     """
 
     name: str
@@ -65,7 +65,7 @@ class McpTool:
 
     @property
     def description(self) -> str:
-        """For an agent: when to use it, what it returns, what comes next."""
+        """Tells an agent when to use the tool, what it returns, and what comes next."""
         return DESCRIPTIONS[self.name]
 
     @property
@@ -78,7 +78,7 @@ class McpTool:
 
     @property
     def runs_programs(self) -> bool:
-        """Whether it runs programs, which can do anything."""
+        """Whether the tool runs programs, which can do anything."""
         return self.name not in _RUN_NOTHING
 
     @property
@@ -130,7 +130,7 @@ def _tool(cli: click.Command, name: str, words: Sequence[str]) -> McpTool:
 
 
 def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
-    """Options by their long name, `max_iters` for --max-iters; arguments by their own name."""
+    """Options by their long names, such as `max_iters` for --max-iters; arguments by their own names."""
     for parameter in parameters:
         if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS | _RARE:
             name = _long(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
@@ -149,8 +149,8 @@ def _option_words(option: click.Option, value: Any) -> list[str]:
 
 
 def _is_required(parameter: click.Parameter) -> bool:
-    """Whether the parameter is required. click does not count a program as required; the command asks for it, as its usage
-    shows.
+    """Whether the parameter is required. click does not mark a program as required; the command itself requires it, as its
+    usage shows.
     """
     if isinstance(parameter, click.Argument) and parameter.nargs == -1:
         return not (parameter.metavar or "").startswith("[")

@@ -1,4 +1,6 @@
-"""The side effects of the optimization loop: profiling a source's program, and opening the gate for one of its kernels."""
+"""The side effects of the optimization loop: profiling a source's program, and opening the gate for one of the source's
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
 Log = Callable[[Line], None]
-"""Writes one line of the journal."""
+"""Writes one line to the journal."""
 
 CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 """Errors in capturing or replaying the baseline: the kernel is skipped, and the run continues."""
@@ -30,9 +32,11 @@ CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 
 @dataclass(frozen=True)
 class ProfileSummary:
-    """The parts of a profile that the loop needs. runtime_ms: time in the program's own kernels. documents: the whole profile.
+    """The parts of a profile that the loop needs. runtime_ms: total time of the program's own kernels. documents: the whole
+    profile.
 
-    dominant: the kernel with the most time on the critical path (demangled); fraction: its share of that path; None if unknown.
+    dominant: the kernel that accounts for most of the critical path (demangled); fraction: its share of that path; None if
+    unknown.
     """
 
     runtime_ms: float | None
@@ -49,7 +53,7 @@ class ProfileSummary:
     def reports(self) -> Reports:
         """The documents of a summary made by this process; a summary restored from a journal has none."""
         if self.documents is None:
-            raise ValueError("the documents of a remembered summary are gone")
+            raise ValueError("a summary restored from a journal has no documents")
         return self.documents
 
 
@@ -58,8 +62,8 @@ class Gate(Protocol):
         """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """A lower bound of the ratio that a verdict can report: candidate / baseline of the kernel's time. None if only a
-        judgement can show it.
+        """A lower bound on the ratio that a verdict can report: candidate / baseline, of the kernel's time. None if only a full
+        judgement can tell.
         """
 
 
@@ -74,10 +78,10 @@ class Backend(Protocol):
 
 
 class RememberingBackend(Backend, Protocol):
-    """For a loop that remembers rejections across runs."""
+    """The backend for a loop that remembers rejections across runs."""
 
     def fingerprint(self, source: Any, target: Target) -> str:
-        """A hash of everything that the gate's rejections of changes to this kernel depend on; see optimize.rejections."""
+        """A hash of everything on which the gate's rejections of changes to this kernel depend; see optimize.rejections."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,9 @@ class BackendOptions:
     """Settings of a backend and of its gate.
 
     pattern: selects kernels; None for all. equivalence: the gate's level. check: see gate.whole_program. ulps: allowed
-    difference of floating-point results, in units in the last place. regression: None for the defaults. view: what candidates
-    may see in addition to what they need. seed: determines all random choices of the gate; None to draw a new seed. also:
-    further argument lists that candidates are judged with. suggest: whether to suggest such arguments. time_first: see
+    difference between floating-point results, in units in the last place. regression: None for the defaults. view: what
+    candidates may see in addition to what they need. seed: determines all random choices of the gate; None to draw a new seed.
+    also: further argument lists with which candidates are judged. suggest: whether to suggest such arguments. time_first: see
     gate.judge.GateOptions.
     """
 

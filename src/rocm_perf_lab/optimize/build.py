@@ -1,7 +1,7 @@
-"""How a program is built from its sources: its units, each compiled separately, and the commands that link them.
+"""Describes how a program is built from its sources: its units, each compiled separately, and the commands that link them.
 
-The rest of the user's build is not kept. For a candidate, only the units that include the changed file are recompiled, and
-other actions of the build are not performed.
+Nothing else of the user's build is kept: for a candidate, only the units that include the changed file are recompiled, and the
+build's other actions are not performed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rocm_perf_lab.optimize.dependencies import files_of
 class Build:
     """The commands that build a program from its sources.
 
-    commands: the commands that build the program, each after those whose results it needs; the last one makes the program
-    itself. libraries: builds of the shared libraries that are built along with it; the program uses these where they are.
-    others: builds of other products that nothing here uses: programs, archives, objects. code_objects: the commands that make
-    device code for a program to load. left_out: the user's commands that contribute nothing to the program, as they were
-    written.
+    commands: the commands that build the program, each after those whose output it needs; the last one makes the program
+    itself. libraries: builds of the shared libraries that are built along with it; the program uses them at their present
+    paths. others: builds of programs, archives and objects that neither the program nor another product uses. code_objects: the
+    commands that make device code for a program to load. left_out: the user's commands that contribute nothing to the program,
+    as written.
     """
 
     commands: tuple[OutputCommand, ...]
@@ -42,21 +42,21 @@ class Build:
 
     @functools.cached_property
     def files(self) -> dict[Path, frozenset[Path]]:
-        """Output of each unit -> the real paths of the files that it is built from. Errors: SourceError."""
+        """Output of each unit -> the real paths of the files from which it is built. Raises SourceError."""
         return {command.output: files_of(command) for command in self.units}
 
     def including(self, source: Path) -> tuple[OutputCommand, ...]:
-        """The units that include `source`. Errors: SourceError."""
+        """The units that include `source`. Raises SourceError."""
         if len(self.units) == 1 and self.units[0].sources[0].resolve() == source.resolve():
             return self.units  # no need to ask the compiler
         return tuple(command for command in self.units if source.resolve() in self.files[command.output])
 
     def code_objects_of(self, source: Path) -> list[Path]:
-        """The code objects for loading that are built from `source`. Errors: SourceError."""
+        """The loadable code objects that are built from `source`. Raises SourceError."""
         return [command.output for command in self.code_objects if source.resolve() in files_of(command)]
 
     def remade(self, source: Path) -> frozenset[Path]:
-        """The outputs that change with the contents of `source`."""
+        """The outputs that depend on the contents of `source`."""
         found = {command.output for command in self.including(source)}
         for command in self.commands:
             if found & set(command.linked):
@@ -64,7 +64,7 @@ class Build:
         return frozenset(found)
 
     def sources_with_kernels(self) -> list[Path]:
-        """The main files with kernels, or if there are none, the user's files with kernels that they include."""
+        """The units' main files that contain kernels or, if none does, the user's files with kernels that they include."""
         mains = [command.sources[0] for command in self.units if command.is_hip]
         if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
             return found
@@ -76,7 +76,7 @@ class Build:
 def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     """The build that consists of these commands.
 
-    Errors: UsageError if the commands do not make the program, or make several that could be the program.
+    Raises UsageError if the commands do not make the program, or make several that could be the program.
     """
     makers = output_commands(commands)
     made = list(dict.fromkeys(command.output for command in makers))
@@ -85,7 +85,7 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     needed = tuple(_in_order(last, by_output))
     if not any(command.sources for command in needed):
         raise UsageError(
-            f"the build links {last.output.name} and does not say how its objects are compiled",
+            f"the build links {last.output.name} but does not say how its objects are compiled",
             "give the whole build with --build",
         )
     if missing := next((command.folder for command in needed if not command.folder.is_dir()), None):
@@ -101,7 +101,9 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
 
 
 def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputCommand:
-    """The command that makes the program: the match by path, else by name, else the only command that makes a program."""
+    """The command that makes the program: the one that matches by path, or else by name, or else the only one that makes any
+    program.
+    """
     linking = [
         command
         for command in commands.values()
@@ -136,9 +138,9 @@ def _in_order(command: OutputCommand, commands: dict[Path, OutputCommand]) -> It
 
 
 def units_around(build: Build, source: Path) -> tuple[OutputCommand, tuple[OtherUnit, ...]]:
-    """The unit in which to read `source`, and the other units.
+    """The unit in which `source` is read, and the program's other units.
 
-    Errors: NoSourceError if no unit includes it, SourceError if a unit that includes it cannot be judged.
+    Raises NoSourceError if no unit includes it, SourceError if a unit that includes it cannot be judged.
     """
     including = build.including(source)
     if not including:
@@ -168,7 +170,7 @@ def _not_part(build: Build, source: Path) -> tuple[str, str]:
         )
     names = ", ".join(dict.fromkeys(command.sources[0].name for command in build.units[:5]))
     more = ", ..." if len(build.units) > 5 else ""
-    return f"{source} is not part of what the build compiles ({names}{more})", "name one of these, or another --build"
+    return f"{source} is not part of what the build compiles ({names}{more})", "name one of these, or a different --build"
 
 
 def _has_kernels(path: Path) -> bool:

@@ -1,5 +1,5 @@
 """The commands of a build that contribute to a program (compilers, linkers, archivers), with the files that each one reads and
-makes.
+writes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 @dataclass(frozen=True)
 class BuildCommand:
-    """A command of a build. words: its command line. folder: its working directory."""
+    """One command of a build. words: its command line. folder: its working directory."""
 
     words: tuple[str, ...]
     folder: Path
@@ -39,10 +39,10 @@ class BuildCommand:
 
 @dataclass(frozen=True)
 class OutputCommand:
-    """A command that makes one file. sources: files that it compiles. linked: objects and archives that it uses. All absolute
-    paths.
+    """A command that makes one file. sources: files that it compiles. linked: objects and archives that it uses. All paths are
+    absolute.
 
-    compiles: whether it stops before linking.
+    compiles: whether the command stops before linking.
     """
 
     words: tuple[str, ...]
@@ -71,11 +71,13 @@ class OutputCommand:
 
     @property
     def is_code_object(self) -> bool:
-        """Whether it makes device code alone, which a program loads (hipModuleLoad)."""
+        """Whether the command makes only device code, which a program loads (hipModuleLoad)."""
         return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.words)
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
-        """The words with inputs and outputs at other paths. places: original (absolute) -> path to use instead."""
+        """The command's words, with inputs and outputs at other paths. places: original (absolute) path -> path to use
+        instead.
+        """
         found, before = [], ""
         for word in self.words:
             path = None if word.startswith("-") else _absolute(word, self.folder)
@@ -86,7 +88,7 @@ class OutputCommand:
 
 
 def output_commands(commands: Sequence[BuildCommand]) -> list[OutputCommand]:
-    """The commands that make an object, an archive or a program, in order, split so that each makes one file."""
+    """The commands that make an object, an archive or a program, in order and split so that each makes one file."""
     return [one for command in commands for one in _of_one_file(command)]
 
 
@@ -109,7 +111,7 @@ def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _with_responses(command: BuildCommand) -> tuple[str, ...]:
-    """Expand response files, which CMake writes if there are many objects."""
+    """Expand response files, which CMake writes when there are many objects."""
     words: list[str] = []
     for word in command.words:
         path = command.folder / word[1:]
@@ -148,7 +150,7 @@ def _command(words: tuple[str, ...], folder: Path, output: str, compiles: bool) 
 
 
 def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
-    """The command for one of the sources in a command that compiles several."""
+    """The command for one source, made from a command that compiles several."""
     kept, files, rest = [], set(_files(words)), iter(words)
     for word in rest:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
@@ -161,7 +163,9 @@ def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
 
 
 def _object_of(source: str) -> str:
-    """The object's name if several sources are compiled: derived from the path, since two sources may have the same name."""
+    """The object's name if several sources are compiled; it is derived from the path, since two sources may have the same
+    name.
+    """
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 
@@ -191,7 +195,9 @@ def _without_dependencies(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without_language(words: tuple[str, ...]) -> list[str]:
-    """Options for linking: `-x hip` would treat objects as sources; its equivalent for linking is --hip-link."""
+    """The words for linking: `-x hip` would treat objects as sources, so --hip-link, its equivalent for linking, replaces
+    it.
+    """
     kept, rest = [], iter(words)
     for word in rest:
         if word == "-x" or re.fullmatch(r"-x\w+", word):
@@ -202,7 +208,7 @@ def _without_language(words: tuple[str, ...]) -> list[str]:
 
 
 def _absolute(word: str, folder: Path) -> Path:
-    """An absolute path without resolving links: an object is identified by the name that the build uses."""
+    """The absolute path, without resolving links: an object is identified by the name that the build uses."""
     return Path(os.path.normpath(folder / word))
 
 

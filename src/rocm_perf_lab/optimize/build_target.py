@@ -23,7 +23,7 @@ from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, NINJA_FILE, command
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 
-SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
+SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for the source and the program in --build
 _PYTHON = ".py"
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 
@@ -41,10 +41,9 @@ class SeveralSourcesError(NoSourceError):
 class BuildTarget:
     """A program with the source to change.
 
-    source: the file to change. build: makes the whole program from it. unit: the command of the build as part of which the
-    source is read. units: the program's other units, and those of other programs. other_products: other products built from the
-    source. name: the program's file name. arguments: the arguments that the program is started with. found_by: how the source
-    was found, in words.
+    source: the file to change. build: makes the whole program from it. unit: the command that compiles the unit in which the
+    source is read. units: the program's other units, and units of other programs. other_products: other products built from the
+    source. name: the program's file name. arguments: the program's arguments. found_by: how the source was found, in words.
     """
 
     source: Path
@@ -57,7 +56,7 @@ class BuildTarget:
     other_products: OtherProducts = OtherProducts()
 
     def read(self, text: bytes | None = None) -> HipSource:
-        """Read the source. text: replaces the file's contents. Errors: SourceError."""
+        """Read the source. text: used instead of the file's contents. Raises SourceError."""
         main = self.unit.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
@@ -73,9 +72,7 @@ def _build_target(source: Path, build: Build, program: Path, arguments: Sequence
 
 
 def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
-    """For a source without a kernel, switch to the file with kernels that it includes. Errors: NoSourceError if there are
-    several.
-    """
+    """If the source has no kernel, switch to the included file that has kernels. Raises NoSourceError if there are several."""
     try:
         source = build_target.read()
         if source.kernels:
@@ -92,7 +89,7 @@ def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
 
 
 def settings_of(build_target: BuildTarget) -> SourceSettings:
-    """The settings needed to read the source again."""
+    """The settings needed to read the source a second time."""
     units = [
         UnitSettings(
             main=str(one.main),
@@ -109,7 +106,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
-    """Returns a function that reads texts as a build target with these settings would."""
+    """Returns a function that reads texts in the same way as a build target with these settings."""
     folder, main = Path(settings.folder), Path(settings.main)
     units = [
         OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)), one.linked)
@@ -123,17 +120,18 @@ def find_build_target(
 ) -> BuildTarget:
     """Find the program, its source and its build.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given. choose: picks
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user; None if not given. choose: picks
     one of several sources.
 
-    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be meant; those of choose.
+    Raises UsageError, MissingInputError, NoSourceError if no source, or more than one, could be meant, and whatever `choose`
+    raises.
     """
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
     program, arguments = program_of(words, source)
     if source.suffix == _PYTHON if source is not None else build is None and is_python(program):
         raise UsageError(
-            f"{source or program} is Python, and this changes kernels in HIP sources",
+            f"{source or program} is Python, but this command changes kernels in HIP sources",
             "for a Triton function, name it with --triton SCRIPT::KERNEL; "
             "for kernels of a library that Python loads, name their --source and --build",
         )
@@ -144,7 +142,7 @@ def find_build_target(
         if chosen is None:
             raise
         main = source or (Path(words[0]) if _is_source(words[0]) else None)
-        if build is not None and main is not None:  # the main file includes the chosen one
+        if build is not None and main is not None:  # SOURCE stands for the main file, which includes the chosen one
             build = " ".join(shlex.quote(str(main)) if word == SOURCE else word for word in build.split())
         target = _only_target((str(program), *arguments), program, arguments, chosen, build)
         return replace(target, found_by="its kernel's share of the time")
@@ -172,7 +170,9 @@ def _only_target(
 
 
 def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
-    """The program and its arguments; for SOURCE alone, the program named after its stem. Raises UsageError."""
+    """The program and its arguments; if only SOURCE is given, the program with its name, without the suffix. Raises
+    UsageError.
+    """
     if source is None and _is_source(words[0]):
         words = words[1:] or (f"./{Path(words[0]).stem}",)
     program, *arguments = _split(words)
@@ -222,7 +222,7 @@ def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
 
 
 def _by_debug_information(program: Path) -> Iterator[Path]:
-    """The existing files that the program's compile units name (DWARF 5, section 3.1.1)."""
+    """The existing files named by the program's compile units (DWARF 5, section 3.1.1)."""
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -239,7 +239,7 @@ def _by_debug_information(program: Path) -> Iterator[Path]:
                 if name and (Path(folder) / name).is_file():
                     yield (Path(folder) / name).resolve()
     except (ELFError, DWARFError, OSError, UnicodeDecodeError):
-        return  # a script, or damaged: other ways to find the source remain
+        return  # a script or a damaged file: there are other ways to find the source
 
 
 def _by_stem(program: Path) -> Iterator[Path]:
@@ -250,7 +250,7 @@ def _by_stem(program: Path) -> Iterator[Path]:
 
 
 def _plan_near(path: Path) -> Path | None:
-    """The file in a nearby build folder that lists its commands; None if there is none."""
+    """The file in a nearby build folder that lists the build's commands; None if there is none."""
     folders = [path.resolve().parent, *path.resolve().parent.parents[:2], Path.cwd()]
     return next((folder / name for folder in folders for name in (DATABASE, NINJA_FILE) if (folder / name).is_file()), None)
 
@@ -260,8 +260,7 @@ def _has_kernels(path: Path) -> bool:
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
-    """The build, given by the user or found in a CMake folder, a Makefile or debug information, and which of these it came
-    from.
+    """The build, given by the user or found in a CMake folder, a Makefile or debug information, and its origin in words.
 
     None if there is no build.
     """
@@ -283,7 +282,7 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
 
 
 def _of_units(source: Path | None, program: Path) -> Build | None:
-    """The default command for all files that the program's debug information names."""
+    """The default command, applied to all files that the program's debug information names."""
     paths = [path for path in dict.fromkeys(_by_debug_information(program)) if is_source(path.name)]
     if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
         return None
@@ -292,7 +291,7 @@ def _of_units(source: Path | None, program: Path) -> Build | None:
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:
-    """The Makefile's build if it makes exactly this program, else None."""
+    """The Makefile's build if it makes exactly this program; otherwise None."""
     folder = program.resolve().parent
     if not any((folder / name).is_file() for name in MAKEFILES):
         return None
@@ -301,8 +300,8 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
-    """The folder's build; None if it does not make the program, since the user did not say that the folder belongs to the
-    program.
+    """The folder's build; None if it does not make the program. That is no error, since the user did not say that the folder
+    belongs to the program.
     """
     try:
         commands = of_folder(folder)
@@ -315,7 +314,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
-    """One command that compiles and links, for a database that states how the source is compiled but not how it is linked."""
+    """One command that compiles and links, for a database that shows how the source is compiled but not how it is linked."""
     makers = output_commands(commands)
     if any(not command.compiles for command in makers):
         return []
@@ -332,13 +331,13 @@ def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path)
 def _default(source: Path, program: Path) -> Build:
     if is_header(source.name):
         raise NoSourceError(
-            f"{source} is a header, and nothing says which file includes it",
+            f"{source} is a header, and it is not known which file includes it",
             "say how the program is built: --build COMMAND, `--build make`, or --build BUILD_FOLDER",
         )
     return build_of([_marked(one, source, program) for one in commands_of(_DEFAULT, Path.cwd())], program)
 
 
 def _marked(command: BuildCommand, source: Path | None, program: Path) -> BuildCommand:
-    """Replace SOURCE and BINARY by the names of the two files."""
+    """Replace SOURCE and BINARY with the names of the two files."""
     names = {BINARY: str(Path.cwd() / program)} | ({SOURCE: str(source.absolute())} if source is not None else {})
     return BuildCommand(tuple(names.get(word, word) for word in command.words), command.folder)

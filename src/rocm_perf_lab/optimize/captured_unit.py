@@ -1,6 +1,6 @@
 """Finds the unit of a program in which the captured code was compiled.
 
-A header's kernel may be compiled in several units, and two files may have kernels of the same name, of which only one is to be
+A header's kernel may be compiled in several units, and two files may have kernels of the same name, only one of which is to be
 changed.
 """
 
@@ -21,7 +21,8 @@ from rocm_perf_lab.isolate import Capture
 def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) -> HipSource:
     """The source as read in the unit whose code object was captured.
 
-    Errors: those of building; NoCaptureError if the captures come from several units, or the unit cannot be determined.
+    Raises whatever building raises, and NoCaptureError if the captures come from several units, or the unit cannot be
+    determined.
     """
     if not source.others:
         return source
@@ -34,13 +35,13 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
         return alike[0]
     names = " and ".join(unit.main.name for unit in units) or source.path.name
     raise NoCaptureError(
-        f"the kernel launched as {captures[0].kernel} does not come, or not alone, from {names}",
-        "give the kernel a unique name, or compile it in one file only",
+        f"the kernel launched as {captures[0].kernel} does not come only from {names}",
+        "give the kernel a unique name, or compile it in only one file",
     )
 
 
 def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
-    """Whether a captured code object comes from the same build as an image that was linked with its relocations. Errors:
+    """Whether a captured code object comes from the same build as an image that was linked with its relocations kept. Raises
     SourceError.
     """
     before, after = pieces_of(image), pieces_of(captured)
@@ -49,7 +50,7 @@ def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
 
 
 def _same_code(piece: SymbolContent, captured: SymbolContent) -> bool:
-    """Compare the code without the bytes that a relocation patches; only in `piece` are these zero."""
+    """Compare the code without the bytes that a relocation patches; only in `piece` are those bytes zero."""
     content = bytearray(captured.content or b"")
     for place, reference in piece.references:
         width = width_of(reference)

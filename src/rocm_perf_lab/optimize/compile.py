@@ -1,4 +1,4 @@
-"""Builds a source's code object or its program with the user's own command, within limits."""
+"""Builds a source's code object or its program with the user's own command, under resource limits."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
 
-_REMEMBERED = 8  # images and objects remembered per unit
+_REMEMBERED = 8  # images and objects cached per unit
 _LAST_WORDS = 400  # length of a compiler's message in an error
 
-# The most informative patterns first. A linker's message about debug information, or one that says only that it failed, is not
-# a reason.
+# The most informative patterns first. A linker's message about debug information, or one that only says that linking failed,
+# explains nothing.
 _ERRORS = (
     re.compile(r"undefined reference to|undefined symbol|multiple definition of|duplicate symbol|cannot find -l"),
     re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
 )
 
 _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(')
-# These options do not change what is loaded; see code_object.pieces.
+# These options do not change the loaded code; see code_object.pieces.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]
-"""Called for every build with its command and how it ended."""
+"""Called after every build, with its command and how it ended."""
 
-_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source, and how
+_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # the part that is built, from which source, and how
 
 
 class SourceBuilder:
-    """Implements gate.judge.Builder with the sources' own commands, for one target. log: receives every build. view: what the
+    """Implements gate.judge.Builder with the sources' own commands, for one target. log: called for every build. view: what the
     cage shows.
 
-    Recent results are remembered: every judge of a baseline requests that baseline, and the judges of all instantiations
-    request the same candidate.
+    Recent results are cached: every judge of a baseline requests that baseline, and the judges of all instantiations request
+    the same candidate.
     """
 
     def __init__(self, target: str, limits: CageLimits = CageLimits(), log: Log | None = None, view: View = View()):
@@ -73,10 +73,9 @@ class SourceBuilder:
         return self._remember("host", source, self._host)
 
     def device_named(self, source: HipSource, name: str) -> bytes:
-        """Like device(), except that the compiler is given the unit's main file under this name, relative to the source's
-        folder.
+        """Like device(), but the compiler receives the unit's main file under this name, relative to the source's folder.
 
-        Candidates that are trusted are compiled as a copy, whose name is always the same.
+        Trusted candidates are compiled as a copy, whose name is always the same.
         """
         return self.device(source) if name == str(source.main.resolve()) else self.device_again(source, name)
 
@@ -84,7 +83,7 @@ class SourceBuilder:
         """Like device(), but always rebuilt. name: see device_named()."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
-            raise SourceError(f"{what}, and which part of it depends on a kernel alone is not known", "build without -fgpu-rdc")
+            raise SourceError(f"{what}, and which part of it depends on only one kernel is unknown", "build without -fgpu-rdc")
         made = self._made(source, ["--offload-device-only", *_COMPARABLE], name)
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         target = self._target
@@ -92,7 +91,7 @@ class SourceBuilder:
             raise SourceError(f"{source.main} was built without code for {target}", f"add --offload-arch={target} to --build")
         if len(made) > 1:  # a kernel's behaviour on the other targets would not be judged
             names = ", ".join(sorted(name for name, _ in made))
-            what = f"{source.main} is built for {names}: a change could be judged for {target} alone"
+            what = f"{source.main} is built for {names}: a change could be judged only for {target}"
             raise SourceError(what, f"build it for one: --offload-arch={target}")
         return images[0]
 
@@ -101,8 +100,8 @@ class SourceBuilder:
             return output.read_bytes()
 
     def names(self, source: HipSource) -> frozenset[str]:
-        """Names that are called, or appear to be, in other files of the units that include the source. Raises SourceError,
-        UnavailableError.
+        """Names that are called, or appear to be called, in other files of the units that include the source. Raises
+        SourceError, UnavailableError.
         """
         if source.state not in self._names:
             found: set[str] = set()
@@ -114,7 +113,7 @@ class SourceBuilder:
         return self._names[source.state]
 
     def preprocessed(self, source: HipSource) -> list[str]:
-        """The preprocessed device pass of all units that contain the source, its own first. Raises SourceError,
+        """The preprocessed text, for the device, of all units that contain the source, its own unit first. Raises SourceError,
         UnavailableError.
         """
         found = []
@@ -137,12 +136,14 @@ class SourceBuilder:
 
     @contextlib.contextmanager
     def _output(self, source: HipSource, options: Sequence[str], name: str | None = None) -> Iterator[Path]:
-        """The output of the source's command with these options, which select one pass. name: see device_named()."""
+        """The output of the source's command with these options, which select one compilation pass. name: see
+        device_named().
+        """
         includes = None if name else self._includes(source, options)
         with contextlib.ExitStack() as stack:
             output = None
             if includes is not None:
-                # A source that fails to compile with them is compiled without, so that the message concerns the source alone.
+                # If compilation with them fails, it is repeated without them, so that the message concerns the source alone.
                 with contextlib.suppress(SourceError):
                     output = stack.enter_context(self._built(source, options, includes=includes))
             yield output or stack.enter_context(self._built(source, options, name))
@@ -160,7 +161,9 @@ class SourceBuilder:
             yield output
 
     def _includes(self, source: HipSource, options: Sequence[str]) -> Precompiled | None:
-        """For a pass that generates code from a source file; see Preambles.of()."""
+        """The precompiled includes for a pass that generates code; see Preambles.of(). None for other passes and for
+        headers.
+        """
         compiled = {"--offload-device-only": "device", "--offload-host-only": "host"}.get(options[0])
         if compiled is None or "-E" in options or source.also or source.path.resolve() != source.main.resolve():
             return None
@@ -169,24 +172,24 @@ class SourceBuilder:
 
 
 def _check_made(output: Path, command: str) -> None:
-    """Check that the output exists and can be read: a successful build may still have left anything or nothing there, and the
-    cage removes everything but files and folders.
+    """Check that the output is a file of acceptable size: even a successful build may leave something else or nothing there,
+    and the cage removes everything but files and folders.
 
-    Errors: SourceError.
+    Raises SourceError.
     """
     if not os.path.lexists(output):
-        what = "made no file where -o says (a link, pipe, socket or device file is removed)"
+        what = "made no file at the path given by -o (links, pipes, sockets and device files are removed)"
     elif not output.is_file():
-        what = "made a folder where -o says"
+        what = "made a folder at the path given by -o"
     elif (size := output.stat().st_size) > LARGEST:
-        what = f"made a file of {size / (1 << 30):.1f} GiB, and {LARGEST >> 30} GiB is the most that is read"
+        what = f"made a file of {size / (1 << 30):.1f} GiB, but at most {LARGEST >> 30} GiB can be read"
     else:
         return
     raise SourceError(f"the build ended with status 0, but {what}", f"correct the compiler; it was run as `{command}`")
 
 
 def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
-    """Names called in all files except the source's own. Line markers: GCC manual, "Preprocessor Output"."""
+    """Names called in any file except the source itself. Line markers: GCC manual, "Preprocessor Output"."""
     found: set[str] = set()
     own = source.path.resolve()
     for part in re.split(r"^(?=# \d+ \")", preprocessed, flags=re.MULTILINE):
@@ -198,10 +201,10 @@ def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
 
 
 def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(), view: View = View()) -> str | None:
-    """The compiler's whole message if it rejects the device code of a source; None if it accepts it.
+    """The compiler's whole message if it rejects a source's device code; None if it accepts that code.
 
-    If the message contains no error, the result states how the compiler ended (timeout, killed). Only syntax and semantics are
-    checked; no code is generated. Raises UnavailableError.
+    If the message contains no error, returns how the compiler ended (timeout, killed). Only syntax and semantics are checked;
+    no code is generated. Raises UnavailableError.
     """
     with _placed(source, view) as placed:
         only = ["--offload-device-only", "-fsyntax-only", str(placed.main)]
@@ -219,7 +222,7 @@ def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(),
 def build(
     command: Sequence[str], folder: Path, failure: str, limits: CageLimits, log: Log | None = None, view: View = View()
 ) -> Ended:
-    """Run a build command in the cage. failure: the wording for a failure ("a.hip does not compile").
+    """Run a build command in the cage. failure: what to report if it fails ("a.hip does not compile").
 
     Raises SourceError with the compiler's first error, UnavailableError if there is no compiler, NoCageError.
     """
@@ -237,7 +240,7 @@ def build(
 
 
 def _remedy(command: Sequence[str], folder: Path) -> str:
-    """How to fix the build. No HIP source that compiles uses CUDA's own headers and functions."""
+    """How to fix the build. A source that uses CUDA's own headers and functions cannot compile as HIP."""
     sources = [folder / word for word in command if is_source(word) and (folder / word).is_file()]
     translated = [path.name for path in sources if _CUDA.search(path.read_bytes())]
     if not translated:
@@ -246,17 +249,17 @@ def _remedy(command: Sequence[str], folder: Path) -> str:
 
 
 def first_error(ended: Ended) -> str:
-    """The first line with an error from the compiler or the linker that it calls, else how the build ended."""
+    """The first line with an error from the compiler or the linker that it calls; otherwise, how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
     found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
     return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
 
 
 class ProgramBuilder:
-    """Builds whole programs with the user's build, for one target. folder: holds outputs that do not depend on the changed
+    """Builds whole programs with the user's build, for one target. folder: for outputs that do not depend on the changed
     source.
 
-    log: receives every command. view: what the cage shows.
+    log: called for every command. view: what the cage shows.
     """
 
     def __init__(
@@ -268,7 +271,9 @@ class ProgramBuilder:
         self._preambles = Preambles(limits, view)
 
     def make(self, source: HipSource, output: Path) -> None:
-        """Build the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
+        """Build the program from `source` and write it to `output`, completely or not at all. Raises SourceError,
+        UnavailableError.
+        """
         remade = self._build.remade(source.path).union(*map(self._build.remade, source.also))
         self._keep(command for command in self._build.commands if command.output not in remade)
         with _placed(source, self._view) as placed:
@@ -278,14 +283,14 @@ class ProgramBuilder:
                 self._run_fast(command, places, placed, source)
             made = places[self._build.commands[-1].output]
             if not made.is_file():
-                what = "a folder" if made.is_dir() else "no program (a link, pipe, socket or device file is removed)"
+                what = "a folder" if made.is_dir() else "no program (links, pipes, sockets and device files are removed)"
                 raise SourceError(f"building {source.path} made {what} at {made}", "let --build write to BINARY")
             output.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(output) as partial:
                 shutil.copy2(made, partial)
 
     def _keep(self, commands: Iterable[OutputCommand]) -> None:
-        """Make the outputs that do not exist yet. Builds of candidates can read them but not write them."""
+        """Make the outputs that do not exist yet. Builds of candidates can read them but not write to them."""
         for command in commands:
             if command.output in self._kept:
                 continue
@@ -299,7 +304,7 @@ class ProgramBuilder:
         return self._view.showing(readable=tuple(command.folder for command in self._build.commands), writable=writable)
 
     def _run_fast(self, command: OutputCommand, places: dict[Path, Path], placed: _Placed, source: HipSource) -> None:
-        """Like _run(), with precompiled includes if that is possible, otherwise without."""
+        """Like _run(), but with precompiled includes if possible."""
         if (includes := self._includes(command, source)) is not None:
             with contextlib.suppress(SourceError), _placed(source, self._view, includes) as fast:
                 return self._run(command, places, replace(fast, view=fast.view.showing(writable=(placed.made,))))
@@ -313,7 +318,7 @@ class ProgramBuilder:
         build(words, command.folder, what, self._limits, self._log, view)
 
     def _options(self, command: OutputCommand) -> list[str]:
-        """The options in addition to those in the user's build."""
+        """Options added to those of the user's build."""
         if not command.is_hip:
             return []
         arch = [] if target_of(command.words) else [f"--offload-arch={self._target}"]
@@ -321,8 +326,8 @@ class ProgramBuilder:
         return [*arch, *lines, *_unit(command.words, command.sources[0], command.folder)]
 
     def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
-        """The precompiled includes, for the changed source only, as the other sources are compiled just once. None if other
-        files changed, which the precompiled includes may contain.
+        """The precompiled includes, only for the changed source, as the other sources are compiled just once. None if other
+        files changed as well, since the includes may contain them.
         """
         if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
@@ -338,8 +343,8 @@ class ProgramBuilder:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A source text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options:
-    compiler options that this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
+    """A source text placed where the compiler finds it. main: the unit's main file, as passed to the compiler. options:
+    compiler options that this requires. made: folder for outputs. copies: original path -> path passed to the compiler instead.
     """
 
     main: Path
@@ -351,11 +356,11 @@ class _Placed:
 
 @contextlib.contextmanager
 def _placed(source: HipSource, view: View, includes: Precompiled | None = None) -> Iterator[_Placed]:
-    """Place the text for the compiler. In the cage it replaces the file at the source's own path, so what is compiled is what
-    was parsed. includes: the precompiled includes; used only in the cage.
+    """Place the text for the compiler. In the cage, the text replaces the file at the source's own path, so exactly what was
+    parsed is compiled. includes: the precompiled includes; used only in the cage.
 
     Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
-    numbers; copies of headers and of other files are shown by the compiler's virtual file system.
+    numbers; copies of headers and of other files are provided through the compiler's virtual file system.
     """
     real, main = source.path.resolve(), source.main.resolve()
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
@@ -382,7 +387,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
 
 
 def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
-    """The file for Clang's -ivfsoverlay, which shows each copy under every name by which its original is compiled."""
+    """The file for Clang's -ivfsoverlay, which makes each copy appear under every name by which its original is compiled."""
     names = {str(file): file for file in copies} | {os.path.abspath(source.path): source.path.resolve()}
     for unit in (source, *(source.others if source.also else source.units_of_program)):
         for name in (unit.main, *(unit.folder / one for one in unit.device.included)):
@@ -393,10 +398,10 @@ def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
 
 
 def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
-    """The option that distinguishes this unit from the others in names that Clang generates, unless the user's command already
-    has it.
+    """The option that makes the names that Clang generates in this unit differ from those in others, unless the user's command
+    already has it.
 
-    Without it, these names would contain a hash of all options, which differ from build to build.
+    Without the option, these names would contain a hash of all options, which differ from build to build.
     """
     if any(word.startswith(("-cuid=", "-fuse-cuid=")) for word in command):
         return []
@@ -406,7 +411,7 @@ def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
 
 
 def _compile_only(source: HipSource, target: str) -> list[str]:
-    """The source's own command for one pass of its compilation, without files."""
+    """The source's own command for one compilation pass, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
     return [*_without_files(source.command), *arch, *_unit(source.command, source.main, source.folder)]
 

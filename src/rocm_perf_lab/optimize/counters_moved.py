@@ -1,4 +1,4 @@
-"""Explains why the time changed, using the counters of loads, waits and instructions that changed most."""
+"""Explains why the time changed, using those counters for loads, waits and instructions that changed most."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LESS_TO_WAIT_FOR = {
     "SQ_INSTS_LDS": "LDS instructions",
 }
 _NOTICED = 0.01  # smaller changes are ignored
-_MOST_OF_IT = 0.5  # fraction of the saved cycles; if waits make up less, they are not the reason
+_MOST_OF_IT = 0.5  # fraction of the saved cycles; if waits account for less, they are not the reason
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,14 @@ def _order(one: Moved) -> tuple[int, float, str]:
 
 
 def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:
-    """Explains the change in time: first where the waves' cycles went, then the counters behind that.
+    """Explain the change in time: first where the waves' cycles went, then which counters account for that.
 
-    counters: name -> (before, after) of those that changed. unmoved: names of those that were collected and did not change.
+    counters: name -> (before, after), for counters that changed. unmoved: names of counters that were collected and did not
+    change.
     """
     account = _Account.of(counters)
     if account is None:
-        return "no counter tells where the time went: the cycles of waves did not change by 1 %, or were not collected"
+        return "no counter shows where the time went: the waves' cycles changed by less than 1 % or were not collected"
     parts = [account.in_words]
     if account.waits < 0 and -account.waits >= _MOST_OF_IT * -account.cycles:
         parts.append(_why_less_waiting(_Changes(counters, unmoved)))
@@ -98,7 +99,9 @@ class _Account:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Relative change by name: 0 if the counter was collected and did not change, None if it was not collected."""
+    """Counter name -> relative change: 0 if the counter was collected and did not change, None if it was not collected or was 0
+    before.
+    """
 
     counters: Mapping[str, Sequence[float]]
     unmoved: Collection[str]
@@ -124,7 +127,7 @@ def _why_less_waiting(changes: _Changes) -> str:
             causes.append(f"{fall:.0%} fewer {what} ({name})")
     if not causes and loads is not None and abs(loads) < _NOTICED:
         causes.append(_overlap(changes))
-    return "; ".join(causes) or "the counters do not show what they waited for"
+    return "; ".join(causes) or "the counters do not show what the waves waited for"
 
 
 def _of_what_data(changes: _Changes) -> str:
@@ -135,7 +138,7 @@ def _of_what_data(changes: _Changes) -> str:
 
 
 def _overlap(changes: _Changes) -> str:
-    """The same loads cause less waiting: more of them are in flight at once, unless each takes less time."""
+    """Why the same loads cause less waiting: more of them are in flight at once, unless each takes less time."""
     level, reads = changes["TCC_EA0_RDREQ_LEVEL_sum"], changes["TCC_EA0_RDREQ_sum"]
     same = "the vector loads are the same (SQ_INSTS_VMEM_RD)"
     if level is None or reads is None:
@@ -150,7 +153,7 @@ def _overlap(changes: _Changes) -> str:
 
 
 def _longer(change: float) -> str:
-    return f"{abs(change):.1%} {'longer' if change > 0 else 'less long'}"
+    return f"{abs(change):.1%} {'longer' if change > 0 else 'less time'}"
 
 
 def _more_or_fewer(change: float) -> str:

@@ -1,4 +1,6 @@
-"""The files that make up a unit, as reported by its own compiler for both passes, which may include different files."""
+"""The files that make up a unit, as reported by its own compiler for the device and host passes, which may include different
+files.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
 
 
 def files_of(command: OutputCommand) -> frozenset[Path]:
-    """The real paths of the command's source and of all files that it includes, without system files. Errors: SourceError."""
+    """The real paths of the command's source and of all files that it includes, except system files. Raises SourceError."""
     found: set[Path] = set()
     for only in _PASSES if command.is_hip else ("",):
         found |= {(command.folder / name).resolve() for name in _named(command, only)}
@@ -47,7 +49,7 @@ def _without_output(words: Sequence[str]) -> list[str]:
 
 
 def _prerequisites(rules: str) -> list[str]:
-    """The names after the colons of make's rules; blanks in names are escaped with a backslash."""
+    """The names after the colons in make's rules; spaces in names are escaped with a backslash."""
     found: list[str] = []
     for rule in rules.replace("\\\n", " ").splitlines():
         _, _, names = rule.partition(": ")

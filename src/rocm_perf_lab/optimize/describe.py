@@ -1,4 +1,4 @@
-"""The report of a run, as lines of text."""
+"""Reports a run as lines of text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
         say(f"Improvement           {outcome.improvement:.1%}")
         say(
             "Accepted"
-            + (" (modelled: of the software device's timing model, not of a GPU)" if outcome.timing == "modelled" else "")
+            + (" (modelled: times of the software device's timing model, not of a GPU)" if outcome.timing == "modelled" else "")
         )
     else:
         say("Nothing accepted: the source is unchanged")

@@ -1,4 +1,6 @@
-"""From the user's request to a result: find the source, clean up after killed runs, start or resume a run, and loop."""
+"""Turns the user's request into a result: finds the source, cleans up after killed runs, starts or resumes a run, and runs the
+loop.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class OptimizeRequest:
     """The user's request.
 
     words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept; None for
-    ./<program>.rocm-perf-optimize. resume: continue the newest run, which must not have ended.
+    ./<program>.rocm-perf-optimize. resume: whether to continue the newest run, which must not have ended.
     """
 
     words: tuple[str, ...]
@@ -41,7 +43,7 @@ class OptimizeRequest:
 def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
     """Start or resume a run and carry it out.
 
-    Errors: those of finding, building and profiling the program; a candidate's failures become verdicts.
+    Raises whatever finding, building or profiling the program raises. A candidate's failures become verdicts instead.
     """
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
     if not request.loop.dry_run:

@@ -35,8 +35,8 @@ class GateRequest:
 
     baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
     backend_options.pattern: selects the kernel to judge; None for the one whose body differs. description: describes the change
-    and is kept with the verdict, where prompts find it; None to keep nothing. runs: the folder for that; None for the program's
-    own. output: where to write the judged source if it is accepted; None to write nothing.
+    and is kept with the verdict for later prompts; None to keep nothing. runs: the folder in which they are kept; None for the
+    program's own. output: where to write the judged source if it is accepted; None to write nothing.
     """
 
     baseline: Path
@@ -82,7 +82,7 @@ class Judgement:
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Judge the candidate of a request.
 
-    Errors: those caused by the baseline or the machine; a fault of the candidate results in a verdict.
+    Raises errors that the baseline or the machine causes; a fault in the candidate leads to a rejection instead.
     """
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
@@ -110,7 +110,7 @@ def _expect_no_source(request: GateRequest) -> None:
 
 
 def _expect_writable(folder: Path) -> None:
-    """Check in advance that the folder is writable, since a verdict takes a while."""
+    """Check in advance that the folder is writable, since judging takes a while."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(there, os.W_OK):
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
@@ -122,7 +122,7 @@ def _judged(
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = build_target.read(texts[0])
         kernel, change = _by_source(baseline, texts[1], request.backend_options)
-        # A pattern also prevents the kernel from being skipped for its small potential gain.
+        # With a pattern, the kernel is not skipped even if its potential gain is small.
         pattern = request.backend_options.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
         backend = HipBackend(
             build_target, Path(scratch), replace(request.backend_options, pattern=pattern), lambda _line: None, note
@@ -162,25 +162,27 @@ def _content(path: Path) -> bytes:
 def _by_source(
     baseline: HipSource, candidate: bytes, backend_options: BackendOptions
 ) -> tuple[SourceKernel, KernelChange | str]:
-    """The kernel that the candidate changes, among those that match the pattern, and the change, or why it is refused."""
+    """The kernel that the candidate changes, among the kernels that match the pattern, and the change or the reason for
+    refusing it.
+    """
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
-            raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
+            raise SourceError(f"{baseline.path} has no kernel", "name the source that contains the program's kernels")
         raise UsageError(f"--kernel {pattern} matches no kernel of {baseline.path}", f"it has {there or 'none'}")
     with Reader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
         return kernels[0], change
     kernel = baseline.kernel(change.kernel)
-    return kernel, change if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
+    return kernel, change if kernel in kernels else f"it changes {kernel.name}, which --kernel does not match"
 
 
 def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
-    """Whether the pattern may match. Instantiations have names only after the program has run, so a template passes if the
-    pattern contains its name.
+    """Whether the pattern may match. The names of instantiations are known only after the program has run, so a template passes
+    if the pattern contains its name.
     """
     if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):
         return True

@@ -1,4 +1,6 @@
-"""The real backend: builds with the user's compiler, profiles on a device, captures, and has the gate judge."""
+"""The backend for HIP sources: builds with the user's compiler, profiles on a device, captures dispatches, and has the gate
+judge candidates.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,9 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
-_MOST_INSTANCES = 16  # instantiations not launched with the program's own arguments, to be found with others
+_MOST_INSTANCES = 16  # limit on the instantiations that the program does not launch, but that may be launched with --also
 _MOST_NAMED = 4
-_LOG_BYTES = 4000  # bytes of a compiler's output that the journal keeps
+_LOG_BYTES = 4000  # the journal keeps this much of a compiler's output
 
 
 def _names(symbols: Sequence[str]) -> str:
@@ -57,7 +59,7 @@ def _names(symbols: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _called(program: str, name: str) -> Iterator[None]:
-    """Make errors use the program's name that the user knows: the built copy is gone by the time that the user reads them."""
+    """Make errors use the program's name that the user knows: by the time the user reads them, the built copy is gone."""
     try:
         yield
     except RocmPerfError as error:
@@ -66,7 +68,7 @@ def _called(program: str, name: str) -> Iterator[None]:
 
 
 def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
-    """The arguments in one --also. Errors: UsageError if it names another program."""
+    """The arguments given by one --also. Raises UsageError if it names a different program."""
     if not words or Path(words[0]).name != build_target.name:
         what = f"--also {shlex.join(words)!r} does not begin with the program"
         raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
@@ -84,7 +86,7 @@ class HipBackend:
         self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured
         self._confined: tuple[str, ...] = ()  # device options for profiles
         self._application: Application | None = None
-        self._compared: bytes | None = None  # the source of the program that candidates' programs are compared with
+        self._compared: bytes | None = None  # the source of the program with which candidates' programs are compared
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
         self._suggests = options.suggest
@@ -97,7 +99,9 @@ class HipBackend:
 
     @functools.cached_property
     def view(self) -> View:
-        """View of the cage: all files that the program's own sources include are visible, wherever they are."""
+        """What the cage shows: in addition to the user's view, all files that the program's own sources include, wherever they
+        are.
+        """
         build = self._build_target.build
         try:
             headers = self.read(self._build_target.source.read_bytes()).included
@@ -118,7 +122,9 @@ class HipBackend:
         return builds.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
-        """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
+        """Print a note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been
+        done.
+        """
         if self._options.view.trusted:
             self._note(
                 "--trust-candidates: candidates are not confined by a cage; only time, memory and file sizes are limited"
@@ -127,14 +133,14 @@ class HipBackend:
             cage.expect()
 
     def read(self, text: bytes) -> HipSource:
-        """Read a source; the same text returns the same object, since reading takes a while."""
+        """Read a source. The same text yields the same object, since reading takes a while."""
         if text not in self._sources:
             self._sources[text] = self._build_target.read(text)
         return self._sources[text]
 
     def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
-        """The verdict of the gate's first step, which does not run anything. change: see gate.source_check. Errors: those of
-        preprocessing the baseline.
+        """The verdict of the gate's first step, which does not run anything. change: see gate.source_check. Raises whatever
+        preprocessing the baseline raises.
         """
         from rocm_perf_lab.gate.expanded_text_check import Expanded
         from rocm_perf_lab.gate.source_check import check_source
@@ -143,7 +149,7 @@ class HipBackend:
         return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
 
     def profile(self, source: HipSource) -> ProfileSummary:
-        """Build and profile. Errors: those of building and of profiling.session.profile()."""
+        """Build and profile. Raises whatever building or profiling.session.profile() raises."""
         from rocm_perf_lab.profiling.request import ProfileRequest
         from rocm_perf_lab.profiling.session import profile
 
@@ -165,7 +171,7 @@ class HipBackend:
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
         self._timing = found.timing_parameters
-        if found.timing == "modelled":  # the next profile is of accepted code, and outside the cage
+        if found.timing == "modelled":  # the next profile runs accepted code, outside the cage
             self._confined = (devices.MEMORY_CHECK,)
         return ProfileSummary(
             found.runtime_ms,
@@ -181,9 +187,9 @@ class HipBackend:
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
-        """The judge for candidates, with captures of some of the kernel's dispatches.
+        """The judge of candidates, with captures of some of the kernel's dispatches.
 
-        Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
+        Raises whatever isolate.capture(), the Judge or the baseline's own runs raise.
         """
         from rocm_perf_lab.gate.judge import Judge
         from rocm_perf_lab.gate.reader_client import Reader
@@ -205,7 +211,7 @@ class HipBackend:
                 place = folder / str(len(judges))
                 captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
                 also = self._also_captured(program, one, place)
-                # For other instantiations, only the results count; any gain appears in the program's time.
+                # For other instantiations, only the results count; any gain shows in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
                 again = None if judges else functools.partial(self._recapture, one)
                 unit = unit_of(source, captures, self._builder)
@@ -221,14 +227,14 @@ class HipBackend:
                     judge = Judge(unit, one.kernel, captures, self._builder, reader, this, None, more)
                     judges[one.demangled] = stack.enter_context(judge)
                     left.remove(symbol)
-            unjudged = [f"{_names(left)} (changed as well, and not launched)"] if left else []
+            unjudged = [f"{_names(left)} (changed as well but not launched)"] if left else []
             loaded = self._build_target.build.code_objects_of(source.path)
             apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
-            unjudged += [f"{name} (made with {source.path.name} as well, and not built with the change)" for name in apart]
+            unjudged += [f"{name} (made with {source.path.name} as well but not built with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
     def fingerprint(self, source: HipSource, target: Target) -> str:
-        """See Backend. The modelled time represents the program's sizes and data."""
+        """See Backend. A modelled time is part of the hash, because it depends on the program's sizes and data."""
         options = self._options
         image = self._builder.device(source)
         symbol = source.kernel(target.kernel).symbol
@@ -276,7 +282,7 @@ class HipBackend:
         return gate
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
-        """The program that whole candidates are compared with: first the original, later the last accepted one."""
+        """The program with which a candidate's whole program is compared: first the original, later the last accepted one."""
         from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
 
         options = self._options
@@ -304,8 +310,8 @@ class HipBackend:
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
-        """Captures of the first dispatch with each of the other argument lists: finding the number of dispatches would take
-        another profile.
+        """For each of the other argument lists that launch the kernel, a capture of the first dispatch: counting the dispatches
+        would take another profile.
         """
         found: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
@@ -346,7 +352,9 @@ class HipBackend:
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
-        """Capture the dispatch in a candidate's program, in the cage; the capture is kept until the run's folder is cleared."""
+        """Capture the dispatch from a candidate's program, in the cage; the capture is kept until the run's folder is
+        cleared.
+        """
         from rocm_perf_lab.isolate import capture
 
         number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
@@ -381,7 +389,7 @@ class HipBackend:
             return self._programs[source.state]
 
     def _built_twice(self, source: HipSource) -> Path:
-        """The program; also checks whether compiling the same text twice gives the same code object."""
+        """The program. Also checks whether compiling the same text twice gives the same code object."""
         builder = self._builder
         _, first, again = side_by_side(
             [lambda: self.program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
@@ -402,8 +410,9 @@ class HipBackend:
 
 
 class _AllInstances:
-    """The gate for all instantiations of a kernel, by name, the target first: returns the target's verdict, or the first
-    rejection of another instantiation. unjudged: what else a change affects, in words.
+    """The gate for all instantiations of a kernel: returns the target's verdict, or the first rejection by another
+    instantiation's judge. judges: by the instantiation's name, the target first. unjudged: what else a change affects, in
+    words.
     """
 
     def __init__(self, judges: Mapping[str, Gate], unjudged: Sequence[str]):

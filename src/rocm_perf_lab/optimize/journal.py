@@ -1,6 +1,6 @@
 """The run's journal: one JSON line per step, appended and on disk before the step takes effect.
 
-A line truncated by a kill can only be the last one; readers ignore it, and it is cut off before the next line is appended.
+Only the last line can be truncated by a kill; readers ignore such a line, and it is cut off before the next one is appended.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Kind = TypeVar("Kind", bound=Line)
 
 
 def event_of(kind: type[Line]) -> str:
-    """The event's name, as written in the lines of the journal."""
+    """The event's name, as written in the journal's lines."""
     event: str = kind.model_fields["event"].default
     return event
 
 
 class Entries:
-    """The journal of one run directory, for reading. entries: all complete lines in order, as parsed JSON."""
+    """The journal of one run directory, for reading only. entries: all complete lines in order, as parsed JSON."""
 
     def __init__(self, directory: Path):
         self.path = directory / FILE
         self.entries, self._whole = read(self.path)
 
     def last(self, kind: type[Kind]) -> Kind | None:
-        """The last line of this kind; None if there is none. Errors: OutputError if it is damaged."""
+        """The last line of this kind; None if there is none. Raises OutputError if it is damaged."""
         event = event_of(kind)
         return next((self._as(kind, entry) for entry in reversed(self.entries) if entry["event"] == event), None)
 
     def of(self, kind: type[Kind]) -> list[Kind]:
-        """All lines of this kind. Errors: OutputError if one is damaged."""
+        """All lines of this kind. Raises OutputError if one is damaged."""
         event = event_of(kind)
         return [self._as(kind, entry) for entry in self.entries if entry["event"] == event]
 
     def of_any(self, *kinds: type[Line]) -> list[Line]:
-        """The lines of several kinds, in order. Errors: OutputError if one is damaged."""
+        """The lines of several kinds, in order. Raises OutputError if one is damaged."""
         known = {event_of(kind): kind for kind in kinds}
         return [self._as(known[entry["event"]], entry) for entry in self.entries if entry["event"] in known]
 
@@ -51,8 +51,8 @@ class Entries:
         try:
             return kind.model_validate(entry)
         except ValueError as error:
-            what = f"{self.path} is damaged in its line {self.entries.index(entry) + 1}, {entry['event']}"
-            raise OutputError(what, "move it away and start again") from error
+            what = f"{self.path} is damaged in line {self.entries.index(entry) + 1}, {entry['event']}"
+            raise OutputError(what, "move it away and start over") from error
 
 
 class Journal(Entries):
@@ -63,14 +63,14 @@ class Journal(Entries):
         self._lock = threading.Lock()
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            # Unbuffered: a failed write must not be retried at exit, where nobody would notice a failure.
+            # Unbuffered: a failed write must not be retried at exit, when nobody would notice a failure.
             self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - open as long as the run
             self._file.truncate(self._whole)
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
 
     def append(self, told: Line) -> None:
-        """Write one line and wait until it is on disk. Errors: OutputError."""
+        """Write one line and wait until it is on disk. Raises OutputError."""
         with self._lock:
             entry = {"number": len(self.entries)} | told.as_json()
             line = utf8(json.dumps(entry, ensure_ascii=False, allow_nan=False)) + b"\n"
@@ -84,16 +84,16 @@ class Journal(Entries):
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The entries and the number of bytes that they occupy; the journal may be in use by another process.
+    """The entries and their total size in bytes; another process may be writing the journal.
 
-    Errors: OutputError if a line other than the last is damaged.
+    Raises OutputError if a line other than the last is damaged.
     """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return [], 0
     except OSError as error:
-        raise OutputError(f"cannot read {path} ({error.strerror})", "move it away and start again") from error
+        raise OutputError(f"cannot read {path} ({error.strerror})", "move it away and start over") from error
     entries, position = [], 0
     while (end := data.find(b"\n", position)) >= 0:
         try:
@@ -102,6 +102,6 @@ def read(path: Path) -> tuple[list[dict[str, Any]], int]:
                 raise ValueError("no event")
             entries.append(entry)
         except (ValueError, RecursionError) as error:
-            raise OutputError(f"{path} is damaged at byte {position}", "move it away and start again") from error
+            raise OutputError(f"{path} is damaged at byte {position}", "move it away and start over") from error
         position = end + 1
     return entries, position

@@ -1,4 +1,6 @@
-"""The lines of a run's journal, one model each; llm.journal_lines has those that a language model adds."""
+"""The kinds of lines in a run's journal, one model for each; llm.journal_lines has those that runs with a language model
+add.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from rocm_perf_lab.optimize.remeasure_document import RemeasuredSection
 
 
 class Line(JsonModel):
-    """event: what happened. Texts may be any bytes; digests are those of source_file.digest()."""
+    """event: what happened. Texts may contain arbitrary bytes; digests are made by source_file.digest()."""
 
     model_config = TOLERANT
 
@@ -36,7 +38,7 @@ class BeginLine(Line):
 
 
 class TargetLine(Line):
-    """What is needed to build and start the program again. folder: where the run was started. program: as on the command line.
+    """The settings needed to rebuild and rerun the program. folder: where the run was started. program: as on the command line.
     source: the file to change. build: as given, null if it was found.
     """
 
@@ -92,7 +94,7 @@ class ProfileLine(Line):
 
 
 class GateLine(Line):
-    """The settings of the gate."""
+    """The gate's settings."""
 
     event: Literal["gate"] = "gate"
     kernel: Text
@@ -105,7 +107,7 @@ class GateLine(Line):
 
 
 class ApplicationBaselineLine(Line):
-    """source: digest of the source that candidates are compared with. runtimes_ms: the times of its runs."""
+    """source: digest of the source with which candidates are compared. runtimes_ms: the times of its runs."""
 
     event: Literal["application baseline"] = "application baseline"
     source: str
@@ -132,8 +134,9 @@ class ProposalLine(Line):
 
 
 class OutcomeLine(Line):
-    """What experiments predicted of a proposal beside what the gate measured, as shares of the kernel's time and of the GPU's
-    span. Null without experiments; at_most_kernel: what it can save at most; measured: null if no time was measured.
+    """The savings that experiments predicted for a proposal, and those that the gate measured, as shares of the kernel's time
+    and of the GPU's span. The predictions are null without experiments. at_most_kernel: an upper bound. measured: null if no
+    time was measured.
     """
 
     event: Literal["outcome"] = "outcome"
@@ -189,7 +192,7 @@ class AcceptedLine(Line):
 
 
 class UndecidedLine(Line):
-    """A candidate that the timing model cannot decide. file: path of the source with the change."""
+    """A candidate on which the timing model cannot decide. file: path of the source with the change."""
 
     event: Literal["undecided"] = "undecided"
     kernel: Text
@@ -199,7 +202,7 @@ class UndecidedLine(Line):
 
 
 class RemeasuredLine(Line):
-    """An accepted change, measured again. candidate: its digest. device: product name."""
+    """An accepted change, remeasured. candidate: its digest. device: product name."""
 
     event: Literal["remeasured"] = "remeasured"
     candidate: str
@@ -217,8 +220,8 @@ class SkippedLine(Line):
 
 
 class PutLine(Line):
-    """The content of one of the user's sources is replaced. before: if others are replaced after it, a file with the content
-    so far.
+    """The contents of one of the user's sources are replaced. before: a file with the previous contents, if other sources are
+    replaced after this one.
     """
 
     event: Literal["put"] = "put"

@@ -1,4 +1,4 @@
-"""A gate that several threads share."""
+"""A gate shared by several threads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Answer = TypeVar("Answer")
 
 
 class LockedGate:
-    """A gate for several threads, opened by the first one. alone: only one thread may judge at a time.
+    """A gate for several threads, opened by the first one that needs it. alone: whether only one thread may judge at a time.
 
-    Measurements on a GPU must not overlap; times on the software device do not depend on how busy the machine is.
+    Measurements on a GPU must not overlap; times from the software device do not depend on how busy the machine is.
     """
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Gate]], alone: bool):

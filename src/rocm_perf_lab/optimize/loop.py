@@ -1,4 +1,6 @@
-"""The loop: profile, choose a kernel, propose, have the gate judge, keep the best; journal before every effect."""
+"""The loop: profile, choose a kernel, propose changes, have the gate judge them, keep the best. Every effect is journaled
+first.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,17 @@ from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Ref
 from rocm_perf_lab.optimize.transforms.combined import combined
 
 COMMAND = "optimize"
-_MOST_KERNELS = 3  # kernels tried in one iteration
+_MOST_KERNELS = 3  # how many kernels are tried in one iteration
 
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
     """Settings of the loop.
 
-    factors: used by transformations that take a factor. transforms: names of transformations, in the order in which they are
-    tried. workers: number of proposals judged at a time. accept_modelled: also accept gains that are within the timing model's
-    error. min_improvement: the least gain that the gate accepts. budget_seconds: no new work is begun after this much time;
-    None for no limit. judge_again: whether to judge proposals that earlier runs rejected.
+    factors: for transformations that take a factor. transforms: names of transformations, in the order in which they are tried.
+    workers: number of proposals judged at a time. accept_modelled: whether to also accept gains that are within the timing
+    model's error. min_improvement: the smallest gain that the gate accepts. budget_seconds: no new work is begun after this
+    much time; None for no limit. judge_again: whether to judge proposals that earlier runs rejected.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -49,8 +51,8 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: the run's directory. transformations: those for its language, by name. clock:
-    returns the time in seconds. Errors: those of the backend, SourceError, OutputError.
+    """One run. source: the user's file. run: the run's directory. transformations: by name, for the source's language. clock:
+    returns the time in seconds. Raises SourceError, OutputError, and whatever the backend raises.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class Session:
         return "no proposal for a kernel that could gain is kept"
 
     def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, Judged, Source] | None:
-        """The best accepted change of the first kernel that has one; kernels without one are skipped from then on."""
+        """The best accepted change for the first kernel that has one; kernels without one are skipped from then on."""
         wanted = [target for target in summary.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
             if self._budget.used:
@@ -123,7 +125,7 @@ class Session:
         return None
 
     def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
-        """The proposals, those with the most to gain first, and the refusals."""
+        """The proposals, sorted by predicted gain, largest first, and the refusals."""
         kernel = source.kernel(target.kernel)
         used = {name: self._transformations[name] for name in self._options.transforms}
         answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
@@ -137,7 +139,7 @@ class Session:
         )
 
     def _searched(self, source: Source, target: Target, options: Sequence[Option]) -> tuple[Judged | None, list[Judged], str]:
-        """The proposal to keep, all verdicts, and the reason why the rest were not judged."""
+        """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
             self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in options]
             return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
@@ -162,7 +164,7 @@ class Session:
         return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
     def _rejections_of(self, source: Source, target: Target) -> KernelRejections:
-        """The rejections of proposals for this kernel in earlier runs."""
+        """Earlier runs' rejections of proposals for this kernel."""
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
         return KernelRejections(self._rejections, kernel, fingerprint)
 

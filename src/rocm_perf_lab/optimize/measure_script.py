@@ -1,4 +1,4 @@
-"""Writes a script that measures on a GPU the changes that a run left undecided."""
+"""Writes a script for measuring, on a GPU, the changes that a run left undecided."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocm_perf_lab.optimize.source_file import write_whole
 FILE = "measure-undecided.sh"
 _HEAD = """\
 #!/bin/sh
-# Measures on a GPU the changes that the timing model could not decide, each against the source as it is. A change that rests on
-# accepted ones of another kernel is refused as long as these are not in the source.
+# Measures, on a GPU, the changes on which the timing model could not decide, each against the source as it is. A change that
+# builds on accepted changes to a different kernel is refused until those are in the source.
 """
 
 
@@ -26,8 +26,8 @@ def write_script(
     options: BackendOptions,
     undecided: Sequence[Undecided],
 ) -> Path | None:
-    """Write the script into the run's folder; None if nothing is left to decide. program: with its arguments. Errors:
-    OutputError.
+    """Write the script into the run's folder and return its path; None if nothing is left to decide. program: with its
+    arguments. Raises OutputError.
     """
     if not undecided:
         return None

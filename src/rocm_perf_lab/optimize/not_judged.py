@@ -1,4 +1,4 @@
-"""Lines about the proposals that were not judged: one per reason, however many proposals there are."""
+"""Lines about the proposals that were not judged: one line per reason, however many proposals it applies to."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _TIMED = re.compile(r"(?P<share>[\d.]+% (?:saved|slower)) on the captured inputs
 
 
 def grouped(passed_over: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Pairs (reason, the proposals it applies to), in order of first occurrence. passed_over: description and reason of each
-    proposal.
+    """Pairs of a reason and the proposals to which it applies, in order of first occurrence. passed_over: (description, reason)
+    of each proposal.
     """
     groups: dict[str, list[str]] = {}
     for description, reason in passed_over:

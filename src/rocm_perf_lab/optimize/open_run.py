@@ -1,4 +1,4 @@
-"""Opens a run, new or resumed, until its end: its directory, locked, and its journal."""
+"""Opens a new or resumed run: locks its directory and opens its journal until the run ends."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rocm_perf_lab.optimize.journal import Journal
 
 
 def folder_of(folder: Path | None, name: str) -> Path:
-    """The folder in which the runs of the program `name` are kept: the user's choice, else the default."""
+    """The folder in which the runs on the program `name` are kept: the user's choice, or else the default."""
     return folder or Path(name + run_folder.SUFFIX)
 
 
 @contextmanager
 def open_run(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
-    """Begin a run in the folder, or continue the newest one, after cleaning up after killed runs.
+    """Begin a run in the folder, or continue the newest one, once the remains of killed runs have been cleaned up.
 
-    Errors: OutputError, MissingInputError if there is nothing to resume.
+    Raises OutputError, MissingInputError if there is nothing to resume.
     """
     folder = folder.absolute()
     if restored := run_folder.sweep_after_kills(folder):

@@ -1,4 +1,4 @@
-"""What `rocm-perf optimize --json` prints, and with --history."""
+"""The documents that `rocm-perf optimize --json` prints, without and with --history."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rocm_perf_lab.json_model import JsonModel, Scalar, Text
 
 
 class MovedCounter(JsonModel):
-    """A counter of the changed kernel over the whole program, before and after."""
+    """A counter of the changed kernel, summed over the whole program, before and after the change."""
 
     counter: str = Field(description="hardware name")
     meaning: str = Field(description="what it counts")
-    before: float = Field(description="sum with the changes accepted earlier")
-    after: float = Field(description="sum with this change, too")
-    change: float | None = Field(description="after / before - 1; null if it was 0")
+    before: float = Field(description="sum with only the changes accepted earlier")
+    after: float = Field(description="sum with this change as well")
+    change: float | None = Field(description="after / before - 1; null if before is 0")
 
 
 class IterationSection(JsonModel):
@@ -26,8 +26,8 @@ class IterationSection(JsonModel):
     number: int = Field(description="number of the iteration, from 1")
     kernel: Text = Field(description="demangled name")
     description: Text = Field(description="what was changed")
-    runtime_ms: float = Field(description="time in the program's kernels with it, in ms")
-    kernel_time_ratio: float = Field(description="candidate / baseline of the kernel's time")
+    runtime_ms: float = Field(description="time in the program's kernels with the change, in ms")
+    kernel_time_ratio: float = Field(description="candidate / baseline ratio of the kernel's time")
     counters: list[MovedCounter] = Field(description="counters whose change explains the gain, most significant first")
     why: str = Field(description="why the time changed, according to the counters")
 
@@ -42,7 +42,7 @@ class ProposalSection(JsonModel):
     parameters: dict[str, Scalar] = Field(description="parameters of the transformation, such as its factor")
     diff: Text = Field(description="unified diff of the source")
     predicted_gain: float | None = Field(
-        description="share of the kernel's time that it saves at most, by experiments; null without them"
+        description="upper bound on the share of the kernel's time that it saves, by experiments; null without them"
     )
     verdict: VerdictDocument | None = Field(description="verdict of the gate; null in a dry run")
 
@@ -56,11 +56,13 @@ class PassedOverSection(JsonModel):
 
 
 class UndecidedSection(JsonModel):
-    """A change with the same results that is faster by the timing model, but within its error for differences."""
+    """A change with the same results that is faster according to the timing model, but by less than the model's error for
+    differences.
+    """
 
     kernel: Text = Field(description="demangled name")
     description: Text = Field(description="what it changes")
-    kernel_time_ratio: float = Field(description="candidate / baseline of the kernel's time, by the model")
+    kernel_time_ratio: float = Field(description="candidate / baseline ratio of the kernel's time, by the model")
     reason: str = Field(description="why the model cannot decide")
     file: Text = Field(description="the changed source, to be measured on a GPU")
 
@@ -82,7 +84,7 @@ class SkippedKernelSection(JsonModel):
 
 
 class OptimizeDocument(JsonModel):
-    """What was changed, and what it gained."""
+    """What was changed, and what the changes gained."""
 
     source: Text = Field(description="the source file")
     source_found_by: str = Field(description="how the source was found")
@@ -94,12 +96,12 @@ class OptimizeDocument(JsonModel):
     accepted: bool = Field(description="whether a change was kept")
     baseline_ms: float | None = Field(description="time in the program's kernels before, in ms; null if not known")
     final_ms: float | None = Field(description="time in the program's kernels after, in ms; null if not known")
-    improvement: float | None = Field(description="1 - final_ms / baseline_ms; null if these are not known")
+    improvement: float | None = Field(description="1 - final_ms / baseline_ms; null if either is not known")
     iterations: list[IterationSection] = Field(description="one object per accepted change, in order")
     undecided: list[UndecidedSection] = Field(description="changes for a GPU to decide; none with --accept modelled")
     proposals: list[ProposalSection] = Field(description="one object per proposal, in order")
     passed_over: list[PassedOverSection] = Field(
-        description="proposals that were not judged: experiments or other verdicts say that they gain too little"
+        description="proposals that were not judged: experiments or other verdicts show that they gain too little"
     )
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
     left_alone: list[SkippedKernelSection] = Field(description="kernels that were skipped")
@@ -109,11 +111,11 @@ class OptimizeDocument(JsonModel):
 
 
 class EarlierRun(JsonModel):
-    """A run on the program."""
+    """An earlier run on the program."""
 
     run: Text = Field(description="folder of the run, with its journal")
-    began: str | None = Field(description="when it began, ISO 8601, UTC; null if it ended before")
-    source: Text | None = Field(description="the source file; null if it ended before")
+    began: str | None = Field(description="when it began, ISO 8601, UTC; null if it ended before recording that")
+    source: Text | None = Field(description="the source file; null if the run ended before recording it")
     judged: int = Field(description="number of verdicts")
     accepted: list[Text] = Field(description="descriptions of the accepted changes")
     baseline_ms: float | None = Field(

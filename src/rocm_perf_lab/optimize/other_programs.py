@@ -1,7 +1,7 @@
-"""The units of a build's other programs, libraries and objects that concern a source because they are also built from it.
+"""The units of a build's other programs, libraries and objects that are also built from a source to be changed.
 
-A candidate is not built into them. But a source that changes for one program changes for the others too, and their launches of
-its kernels have to change with it.
+Candidates are not built into these products. But a source that changes for one program changes for the others as well, and
+their launches of its kernels have to change with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 
 @dataclass(frozen=True)
 class OtherProducts:
-    """units: HIP units that are not the program's own, each with its files. names: those of the products built from them."""
+    """units: HIP units that are not the program's own, each with its files. names: the names of the products built from
+    them.
+    """
 
     units: Mapping[OutputCommand, frozenset[Path]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
@@ -35,9 +37,9 @@ class OtherProducts:
 
 
 def other_products(build: Build, source: Path) -> OtherProducts:
-    """The products other than the program that are built from `source`; without units that do not compile.
+    """The products, other than the program, that are built from `source`; units that do not compile are omitted.
 
-    Errors: SourceError in the program's own units.
+    Raises SourceError if one of the program's own units does not compile.
     """
     own = frozenset(build.units)
     concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
@@ -55,7 +57,7 @@ def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[OutputCo
 
 
 def _files(commands: Sequence[OutputCommand]) -> list[frozenset[Path]]:
-    """The files of each unit; empty for a unit that does not compile."""
+    """The files of each unit; an empty set for a unit that does not compile."""
     if not commands:
         return []
     with ThreadPoolExecutor(available_cores()) as pool:
@@ -70,7 +72,7 @@ def _files_of(command: OutputCommand) -> frozenset[Path]:
 
 
 def may_include(command: OutputCommand, source: Path) -> bool:
-    """False if no text that the unit may include names a file like `source`, so that the compiler need not be asked."""
+    """Whether the unit may include `source`, by its include directives; if not, the compiler need not be asked."""
     folders = [command.folder / name for name in _folders(command.words)]
     left, seen = [path.resolve() for path in command.sources], set[Path]()
     while left:
@@ -82,7 +84,7 @@ def may_include(command: OutputCommand, source: Path) -> bool:
         seen.add(file)
         for name in _included(file):
             if name is None:
-                return True  # named by a macro
+                return True  # a macro names the file
             left += [found.resolve() for folder in (file.parent, *folders) if (found := folder / name).is_file()]
     return False
 

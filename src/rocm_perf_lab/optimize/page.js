@@ -52,7 +52,7 @@ function filter() {
 byId("outcome").addEventListener("change", filter);
 filter();
 
-// ---- answers, and what was left alone ----
+// ---- answers, and what was skipped ----
 
 byId("answers-section").hidden = !data.answers.length;
 sortable(byId("answers"), [

@@ -1,4 +1,6 @@
-"""report.html of a run, also one with a language model: what was proposed, how it was judged, what was accepted and gained."""
+"""report.html of a run, with or without a language model: what was proposed, how it was judged, what was accepted and
+gained.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ FILE = "report.html"
 _HERE = "rocm_perf_lab.optimize"
 _MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
 _KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
-_MOST_LISTED = 20  # items shown of a list in the evidence
+_MOST_LISTED = 20  # number of items shown of a list in the evidence
 
 
 def page(
@@ -27,7 +29,7 @@ def page(
     more: Sequence[tuple[str, str]] = (),
     answers: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """The text of the page. more: further (label, text) pairs for its head. answers: a model's answers, as in
+    """The text of the page. more: further (label, text) pairs for the page's head. answers: a model's answers, as in
     LlmOptimizeDocument.
     """
     source = Path(document.source)
@@ -113,7 +115,9 @@ def _proposals(document: OptimizeDocument) -> list[dict[str, Any]]:
 
 
 def _kept(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
-    """The proposals that became accepted changes: for each change, the next accepted proposal with its description."""
+    """Indices of the proposals that became accepted changes: for each change, the next accepted proposal with its
+    description.
+    """
     found: set[int] = set()
     for change in iterations:
         candidates = (
@@ -158,7 +162,7 @@ def _step(one: StepSection) -> list[Any]:
 
 
 def _figures(evidence: dict[str, Any], before: str = "") -> Iterator[str]:
-    """The evidence as lines: pairs of baseline and candidate with an arrow, lists joined."""
+    """The evidence as lines: an arrow joins the values of baseline and candidate, commas join other lists."""
     for name, value in evidence.items():
         label = f"{before}{name.replace('_', ' ')}"
         if isinstance(value, dict):

@@ -24,11 +24,11 @@ _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
 def commands_of(text: str, folder: Path) -> list[BuildCommand]:
-    """The commands that the value of --build stands for.
+    """The commands for which the value of --build stands.
 
-    text: the value of --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
+    text: the value of --build: a command, several joined by &&, a call to make, ninja or `cmake --build`, or a folder.
 
-    Errors: UsageError that describes the mistake.
+    Raises UsageError, which describes the mistake.
     """
     if (folder / text).is_dir():
         return of_folder(folder / text)
@@ -44,15 +44,15 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
 
 
 def is_script(text: str) -> bool:
-    """Whether --build contains the commands themselves, rather than a tool or folder that lists them."""
+    """Whether --build contains the commands themselves, rather than naming a tool or folder that lists them."""
     words = _words(text)
     return not Path(text).is_dir() and (not words or Path(words[0]).name not in {*_MAKE, *_NINJA, "cmake"})
 
 
 def of_folder(folder: Path) -> list[BuildCommand]:
-    """The commands of a build folder.
+    """The commands that a build folder lists.
 
-    folder: a CMake build folder, or a folder with a Makefile. Errors: UsageError if it is neither.
+    folder: a CMake build folder, or a folder with a Makefile. Raises UsageError if it is neither.
     """
     folder = folder.resolve()
     if (folder / NINJA_FILE).is_file():
@@ -68,7 +68,7 @@ def of_folder(folder: Path) -> list[BuildCommand]:
 
 
 def of_database(database: Path) -> list[BuildCommand]:
-    """The commands in a compile_commands.json. Errors: UsageError."""
+    """The commands in a compile_commands.json. Raises UsageError."""
     try:
         entries = json.loads(database.read_text())
         return [
@@ -88,7 +88,7 @@ def _links(folder: Path) -> list[BuildCommand]:
 
 
 def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
-    """All commands of a make build, including those whose results are up to date."""
+    """All commands of a make build, including those whose outputs are up to date."""
     said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
     found: list[BuildCommand] = []
     folders = [folder]
@@ -107,7 +107,7 @@ def _of_ninja(words: Sequence[str], folder: Path) -> list[BuildCommand]:
 
 
 def of_shell(text: str, folder: Path) -> list[BuildCommand]:
-    """The simple commands of a script without loops and conditions, in order."""
+    """The simple commands of a script that has no loops or conditions, in order."""
     return [command for line in _whole_lines(text) for command in _shell_line(line, folder)]
 
 
@@ -127,7 +127,7 @@ def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
 
 
 def _tokens(line: str) -> list[str]:
-    """Words and operators of a line without redirections; empty if it is not a shell line."""
+    """The words and operators of a line, without redirections; empty if the line is not shell syntax."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
@@ -163,7 +163,7 @@ def _words(text: str) -> list[str]:
 
 
 def _output(command: Sequence[str], folder: Path) -> str:
-    """The command's output. It is the user's own build, and is trusted as such."""
+    """The command's output. The build is the user's own, and therefore trusted."""
     environment = {**os.environ, "LC_ALL": "C"}
     shown = shlex.join(command)
     try:

@@ -1,7 +1,7 @@
 """Precompiles the includes at the head of a HIP source, which take two thirds of the time needed to compile a small source.
 
 Candidates change a kernel's body, so all of them begin with the same includes. Clang reads a precompiled header before the
-file's own text, from which the includes are removed, and the compilation produces the same code.
+file's own text, from which the includes are removed; the compilation produces the same code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Precompiled:
 
 
 class Preambles:
-    """The precompiled includes of one builder; they are removed with it. view: what the cage shows to the compiler."""
+    """The precompiled includes of one builder; they are deleted along with it. view: what the cage shows to the compiler."""
 
     def __init__(self, limits: CageLimits, view: View):
         self._limits, self._view = limits, view
@@ -47,10 +47,11 @@ class Preambles:
     def of(
         self, path: Path, text: bytes, command: Sequence[str], folder: Path, passes: Sequence[str] = tuple(_PASSES)
     ) -> Precompiled | None:
-        """The includes for a source with this text, given to this command by this path, in this folder. command: without files
-        and output.
+        """The precompiled includes for a source with this path and text, which the command compiles in this folder. command:
+        without files and output.
 
-        None if precompiling saves nothing or might change the result. passes: one or both of "device" and "host".
+        None without a cage, or if precompiling fails, saves no time or might change the result. passes: "device", "host" or
+        both.
         """
         if self._view.trusted:  # without a cage, each build has its own options
             return None
@@ -65,7 +66,7 @@ class Preambles:
         return Precompiled(options, Path(self._scratch.name), head.rest) if all(header for _, header in made) else None
 
     def _made(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
-        """The header next to which Clang finds the precompiled one; None if it cannot be made."""
+        """The header next to which Clang finds the precompiled one; None if the latter cannot be made."""
         words = [name, str(folder), *command]
         key = hashlib.sha256(b"\0".join([*map(os.fsencode, words), *includes])).digest()
         with self._making:
@@ -85,8 +86,8 @@ class Preambles:
 
 
 def _from_elsewhere(include: bytes, folder: Path) -> bytes:
-    """The directive that includes the same file from a file in another folder. If the source is given by an absolute path,
-    __FILE__ has this form in the included file as well.
+    """The name, with its delimiters, by which a file in another folder includes the same file. The name is absolute if the
+    source's path is, so __FILE__ stays the same in the included file.
     """
     beside = folder / os.fsdecode(include[1:-1])
     return b'"%s"' % os.fsencode(beside) if include.startswith(b'"') and beside.is_file() else include

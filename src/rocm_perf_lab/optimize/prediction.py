@@ -1,9 +1,9 @@
-"""Predicts what a proposal may gain, from experiments with the profiled dispatch: proposals are ranked, and hopeless ones are
-not judged.
+"""Predicts what a proposal may gain, from experiments with the profiled dispatch: proposals are ranked by it, and hopeless ones
+are not judged.
 
-A transformation removes certain causes of time, usually only in part. So the experiment that removes all of them entirely gives
-an upper bound on its gain. The bound applies to the whole kernel; its gain is estimated by the part of the bound that belongs
-to the lines that the proposal changes.
+A transformation removes certain causes of time, usually only in part. So the experiment that removes all of these causes
+entirely yields an upper bound on its gain. The bound applies to the whole kernel; the gain is estimated as the part of the
+bound that falls on the lines that the proposal changes.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ CAUSES: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Stack:
-    """A time stack as the optimizer needs it. causes: its parts. without_ns: the time without each subset of the causes; bit i
-    of the index stands for the i-th cause. alone_ns: the time without a single cause, including causes outside the stack.
-    lines: line of the source -> cause -> time saved, in ns, without that cause on that line alone.
+    """A time stack in the form that the optimizer needs. causes: its parts. without_ns: the time without each subset of the
+    causes; bit i of the index stands for the i-th cause. alone_ns: cause -> the time without that cause alone, also for causes
+    outside the stack. lines: line of the source -> cause -> time saved, in ns, without that cause on that line alone.
     """
 
     duration_ns: int
@@ -47,8 +47,8 @@ class Stack:
     alone_ns: Mapping[str, int] = field(default_factory=dict)
 
     def gain(self, causes: Sequence[str]) -> float:
-        """The share of the time that is saved without all of these causes. Causes outside the stack each add what they save
-        alone.
+        """The share of the time that removing all of these causes saves. Each cause outside the stack adds what its removal
+        alone saves.
         """
         taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
         others = sum(self.duration_ns - ns for name, ns in self.alone_ns.items() if name in causes and name not in self.causes)
@@ -57,11 +57,12 @@ class Stack:
 
 @dataclass(frozen=True)
 class Prediction:
-    """kernel: the share of the kernel's time that the proposal saves at most. program: the same as a share of the GPU's span,
-    from the kernel's share of the critical path; None if that is not known. lines: the part of the causes' gains, by line, that
-    falls on its lines, 0 to 1; 1 if lines are not known. causes: the causes in the kernel that the proposal may remove.
+    """kernel: upper bound on the share of the kernel's time that the proposal saves. program: the same bound as a share of the
+    GPU's span, from the kernel's share of the critical path; None if the latter is not known. lines: the fraction of the
+    causes' gains that falls on the proposal's lines, 0 to 1; 1 if lines are not known. causes: the causes in the kernel that
+    the proposal may remove.
 
-    estimate: what it saves if its lines reach their share of the bound and nothing else changes.
+    estimate: the share of the kernel's time saved if its lines reach their part of the bound and nothing else changes.
     """
 
     causes: tuple[str, ...]
@@ -80,7 +81,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Option:
-    """A proposal with its prediction; None without experiments."""
+    """A proposal with its prediction, which is None without experiments."""
 
     proposal: Proposal
     prediction: Prediction | None
@@ -92,8 +93,8 @@ class Option:
 
 
 def predicted(proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes) -> Prediction | None:
-    """The prediction; None without experiments, or for a transformation with an unknown effect. share: the kernel's part of the
-    critical path.
+    """The prediction; None without experiments, or for a transformation whose effect is unknown. share: the kernel's share of
+    the critical path.
     """
     causes = CAUSES.get(proposal.transformation)
     if stack is None or causes is None:

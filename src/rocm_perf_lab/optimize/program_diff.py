@@ -1,4 +1,4 @@
-"""The change to a program's sources, as one patch."""
+"""A change to a program's sources, as one patch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rocm_perf_lab.hip_source.source_texts import parted
 
 
 def program_diff(source: Path, before: bytes, after: bytes) -> str:
-    """The change as a patch for `patch -p1` in the source's folder, or in the folder above all changed files if other files
-    change as well.
+    """The change as a patch for `patch -p1` in the source's folder or, if other files change as well, in the folder that
+    contains all changed files.
 
-    before, after: states, as in hip_source.source_texts. source: the file with the kernel. Errors: OSError if another file
-    cannot be read.
+    before, after: states, as in hip_source.source_texts. source: the file with the kernel. Raises OSError if one of the other
+    files cannot be read.
     """
     (own, others), (new, new_others) = parted(before), parted(after)
     texts = {source: (own, new)}

@@ -1,8 +1,8 @@
-"""Rejections by earlier runs on a program, with the reasons: the same change to the same kernel is not judged again.
+"""Remembers earlier runs' rejections, with their reasons, so that the same change to the same kernel is not judged again.
 
-A rejection holds as long as nothing that it depends on changes: the tool's version, the device with its timing parameters, the
-gate's options, the program's arguments and the kernel's machine code. These are hashed into a fingerprint. Only the fingerprint
-is compared, so a damaged or foreign file costs at most one judgement.
+A rejection holds as long as nothing on which it depends changes: the tool's version, the device with its timing parameters, the
+gate's options, the program's arguments and the kernel's machine code. All of these are hashed into a fingerprint. Lines that
+cannot be read or have a different fingerprint are ignored, so the proposal is simply judged again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Rejection(JsonModel):
 
 @dataclass(frozen=True)
 class Rejections:
-    """The recorded rejections for a program. folder: the folder of its runs. run: the current run, whose own rejections are in
-    its journal. ignored: whether to ignore earlier rejections; new ones are still kept.
+    """The recorded rejections for a program. folder: the folder with its runs. run: the current run, whose own rejections are
+    in its journal. ignored: whether to ignore earlier rejections; new ones are recorded in any case.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ class Rejections:
         return found[-1] if found else None
 
     def keep(self, fingerprint: str, kernel: Kernel, proposal: Proposal, rejection: StepVerdict) -> None:
-        """Errors: OutputError."""
+        """Raises OutputError."""
         told = Rejection(
             fingerprint=fingerprint,
             change=change_of(kernel, proposal),
@@ -74,7 +74,7 @@ class Rejections:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
             try:
-                os.write(descriptor, line)  # in one write, so that the lines of two runs do not mix
+                os.write(descriptor, line)  # in one write, so that the lines of two runs are not interleaved
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -96,7 +96,7 @@ class Rejections:
 
 @dataclass(frozen=True)
 class KernelRejections:
-    """The rejections of one kernel as it is."""
+    """The rejections of changes to one kernel in its present state."""
 
     rejections: Rejections
     kernel: Kernel
@@ -106,12 +106,12 @@ class KernelRejections:
         return self.rejections.of(self.fingerprint, self.kernel, proposal)
 
     def keep(self, proposal: Proposal, rejection: StepVerdict) -> None:
-        """Errors: OutputError."""
+        """Raises OutputError."""
         self.rejections.keep(self.fingerprint, self.kernel, proposal, rejection)
 
 
 def fingerprint_of(*parts: str | bytes) -> str:
-    """A hash of everything that a rejection depends on."""
+    """A hash of everything on which a rejection depends."""
     hashed = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -120,7 +120,7 @@ def fingerprint_of(*parts: str | bytes) -> str:
 
 
 def change_of(kernel: Kernel, proposal: Proposal) -> str:
-    """The features that identify a change: its transformation and parameters, and its edits by position in the kernel."""
+    """A hash that identifies a change: of its transformation and parameters, and its edits by position in the kernel."""
     start = kernel.span.start
     edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
     outside = sorted(edit.text for edit in proposal.edits if not _inside(kernel, edit))

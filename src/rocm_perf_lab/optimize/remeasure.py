@@ -1,7 +1,7 @@
 """Remeasures the changes that a run accepted: the programs before and after each change, rebuilt and run alternately.
 
-A run on the software device only makes predictions. On a GPU, this module records their outcomes, in the run's journal and in
-the user's table of the model's error.
+The gains found on the software device are only predictions. On a GPU, this module records how they turned out, in the run's
+journal and in the user's table of the model's errors.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Change:
 
 
 def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -> RemeasureDocument:
-    """Measure the run's changes on the device given in the options, and record the results. Only the options device, timeout
-    and view are used.
+    """Measure the run's changes on the device given in the options, and record the results. Of the options, only device,
+    timeout and view are used.
 
-    Errors: MissingInputError if the run has nothing to measure, UnavailableError without a GPU unless a software device is
-    named; those of finding and building the program, and of running the original program.
+    Raises MissingInputError if the run has nothing to measure, UnavailableError without a GPU (unless a software device is
+    named), and whatever finding or building the program, or running the original one, raises.
     """
     with held(_existing(run)):
         journal = Journal(run)
@@ -68,7 +68,7 @@ def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -
 def _existing(run: Path) -> Path:
     if not Entries(run).entries:
         raise MissingInputError(
-            f"{run} is not a run of `rocm-perf optimize`", "name one that `rocm-perf optimize --history` lists"
+            f"{run} is not a run of `rocm-perf optimize`", "name one of those that `rocm-perf optimize --history` lists"
         )
     return run
 
@@ -77,12 +77,14 @@ def _target_of(journal: Journal) -> TargetLine:
     target = journal.last(TargetLine)
     if target is None:
         what = f"{journal.path} does not say how the program is built and started"
-        raise MissingInputError(what, "make a new run of `rocm-perf optimize` on the HIP program")
+        raise MissingInputError(what, "run `rocm-perf optimize` on the HIP program again")
     return target
 
 
 def changes_of(journal: Entries) -> list[Change]:
-    """The run's accepted changes, in order. Errors: MissingInputError if there is none, or a backup is gone."""
+    """The run's accepted changes, in the order of acceptance. Raises MissingInputError if there are none, or a backup is
+    missing.
+    """
     if not (accepted := journal.of(AcceptedLine)):
         raise MissingInputError(f"{journal.path.parent} accepted no change", "name a run that did")
     state, found = _original(journal), []
@@ -118,19 +120,19 @@ def _expect_gpu(device: str) -> None:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         if not devices.select(device, Path(scratch)).is_hardware and device == devices.AUTO:
             raise UnavailableError(
-                "no usable AMD GPU is here, and modelled times tell nothing that the run did not know",
+                "there is no usable AMD GPU here, and modelled times add nothing to what the run knew",
                 f"copy the folder to a machine with one; `--device {devices.SOFTWARE_TARGET}` repeats the modelled times",
             )
 
 
 @contextlib.contextmanager
 def _within(folder: Path) -> Iterator[None]:
-    """Work in the folder from which the run was started, to which its build refers."""
+    """Work in the folder from which the run was started, since its build refers to that folder."""
     before = Path.cwd()
     try:
         os.chdir(folder)
     except OSError as error:
-        what = f"the run was started in {folder}, which cannot be entered ({error.strerror})"
+        what = f"the run was started in {folder}, which is not accessible ({error.strerror})"
         raise MissingInputError(what, "restore it there") from error
     try:
         yield
@@ -141,8 +143,8 @@ def _within(folder: Path) -> Iterator[None]:
 def _measured(
     target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
-    """For each state, the interleaved runs of its program; and, for the states for which there is one, what is wrong with the
-    runs or their output.
+    """For each state, the interleaved runs of its program, and, where there is one, a complaint about the runs or their
+    output.
     """
     build_target = find_build_target(target.program, Path(target.source), target.build)
     backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
@@ -160,7 +162,7 @@ def _in_turns(
     runs: dict[bytes, list[ProgramRun]] = {source.state: [] for source in states}
     complaints: dict[bytes, str] = {}
     rounds = _ROUNDS if application.baseline.timing == "measured" else 1
-    note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times repeat")
+    note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times do not vary")
     for _ in range(rounds):
         for source in (one for one in states if one.state not in complaints):
             texts = SourceText({source.path: source.text, **source.also})
@@ -191,7 +193,7 @@ def _section(change: Change, runs: Mapping[bytes, Runs], complaints: Mapping[byt
         interval=(ratio.low, ratio.high) if ratio else None,
         predicted_program=program[1] / program[0] if program and program[0] else None,
         recorded_program=_of_program(before, after) if ratio else None,
-        complaint=complaint or (None if ratio else "the program has no times of the kernel's dispatches"),
+        complaint=complaint or (None if ratio else "the program's run has no times for the kernel's dispatches"),
     )
 
 
@@ -241,7 +243,7 @@ def _recorded(
 def differences(
     changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
 ) -> list[recorded_differences.RecordedDifference]:
-    """The rows for the user's table, for changes whose gain the model predicted and that were measured."""
+    """The rows for the user's table, one for each measured change whose gain the model had predicted."""
     rows = []
     for change, section in zip(changes, sections, strict=True):
         timing = change.verdict.program_timing

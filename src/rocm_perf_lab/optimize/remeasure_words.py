@@ -1,4 +1,4 @@
-"""The result of remeasuring a run, as lines of text."""
+"""Formats the result of remeasuring a run as lines of text."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A proposal that was not judged, and why. kernel: demangled."""
+    """A proposal that was not judged, and the reason. kernel: demangled."""
 
     kernel: str
     description: str
@@ -59,7 +59,7 @@ class Judged(Candidate):
 
     @property
     def rejection(self) -> str:
-        """'step: reason' of the step that rejected; empty if none did."""
+        """'step: reason' of the step that rejected the candidate; empty if none did."""
         step = self.verdict.rejection
         return f"{step.step}: {step.reason}" if step else ""
 
@@ -77,17 +77,17 @@ class Judged(Candidate):
 
     @property
     def ratio(self) -> float:
-        """candidate / baseline of the kernel's time, as measured by the gate; only for accepted candidates."""
+        """The candidate / baseline ratio of the kernel's time, as measured by the gate; only for accepted candidates."""
         return _measured(self.verdict.ratio)
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
-        """(baseline, candidate) of the whole program's time on the GPU; only for accepted candidates."""
+        """The whole program's time on the GPU, for the baseline and the candidate; only for accepted candidates."""
         return _measured(self.verdict.runtime_ms)
 
 
 def _measured(figure: Figure | None) -> Figure:
-    """A figure that the gate has measured for every accepted candidate."""
+    """The figure, which the gate has measured for every accepted candidate."""
     if figure is None:
         raise ValueError("the verdict is not an acceptance by measured times")
     return figure
@@ -95,7 +95,7 @@ def _measured(figure: Figure | None) -> Figure:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A candidate that only a GPU can decide. file: the changed source."""
+    """A candidate on which only a GPU can decide. file: the changed source."""
 
     kernel: str
     judged: Judged
@@ -104,8 +104,9 @@ class Undecided:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after] for the kernel's
-    counters that changed, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
+    """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after], over the whole
+    program, for those of the kernel's counters that changed; before includes the changes accepted earlier. unmoved: names of
+    the counters that did not change.
     """
 
     number: int
@@ -156,7 +157,7 @@ class OptimizeResult:
 
     @property
     def improvement(self) -> float | None:
-        """The fraction of the baseline's GPU time that is saved; None if there are no times."""
+        """The saved fraction of the baseline's GPU time; None if there are no times."""
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
     def document(self) -> OptimizeDocument:

@@ -16,11 +16,11 @@ from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import restore, sweep
 
 SUFFIX = ".rocm-perf-optimize"
-BY_HAND = "gate"  # folder for what `rocm-perf gate --describe` keeps, next to the runs
+BY_HAND = "gate"  # folder, next to the runs, for what `rocm-perf gate --describe` keeps
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The runs in the folder, oldest first; empty if it does not exist."""
+    """The runs in the folder, oldest first; empty if the folder does not exist."""
     return sorted(path for path in folder.glob("run-*") if re.fullmatch(r"run-\d{4,}", path.name) and (path / FILE).is_file())
 
 
@@ -31,7 +31,7 @@ def journals_in(folder: Path) -> list[Path]:
 
 
 def new_run(folder: Path) -> Path:
-    """Make the next run's directory. Errors: OutputError."""
+    """Create the next run's directory. Raises OutputError."""
     while True:
         taken = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
         run = folder / f"run-{max(taken, default=0) + 1:04}"
@@ -39,7 +39,7 @@ def new_run(folder: Path) -> Path:
             run.mkdir(parents=True)
             return run
         except FileExistsError:
-            if not run.exists():  # `folder` is not a folder; otherwise another process was faster
+            if not run.exists():  # `folder` is a file; otherwise, another process was faster
                 raise OutputError(f"cannot make {run} ({folder} is a file)", "choose another folder with --output") from None
         except OSError as error:
             raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
@@ -47,7 +47,7 @@ def new_run(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def held(run: Path) -> Iterator[None]:
-    """Lock the run against other processes; the lock ends with the process. Errors: OutputError."""
+    """Lock the run against other processes; the lock is released at the latest when the process ends. Raises OutputError."""
     descriptor = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -60,9 +60,9 @@ def held(run: Path) -> Iterator[None]:
 
 
 def unfinished(folder: Path, command: str) -> Path:
-    """The newest run, which the rocm-perf command that began it is to resume.
+    """The newest run, which may only be resumed by the rocm-perf command that began it.
 
-    Errors: MissingInputError if there is none, it has ended, or it belongs to another command.
+    Raises MissingInputError if there is no run, or the run has ended or belongs to a different command.
     """
     runs = runs_in(folder)
     if not runs:
@@ -79,7 +79,7 @@ def unfinished(folder: Path, command: str) -> Path:
 
 def sweep_after_kills(folder: Path) -> list[Path]:
     """Remove the temporary files that killed runs left next to sources and results (which themselves are never incomplete).
-    Where sources change together, restore those that were replaced without the others, and return these.
+    Restore sources that were replaced without the others that change with them, and return the restored ones.
     """
     restored = []
     for run in runs_in(folder):
@@ -109,12 +109,12 @@ def results_of(source: Path) -> tuple[Path, Path]:
 
 
 def expect_place_for_results(source: Path) -> None:
-    """Check that files can be created next to the source, which --in-place also needs, before hours of work. Errors:
+    """Check, before hours of work, that files can be created next to the source, which --in-place also requires. Raises
     OutputError.
     """
     folder = source.resolve().parent
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours, where the result will be")
+        raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours for the result")
 
 
 def history(folder: Path) -> HistoryDocument:

@@ -12,9 +12,9 @@ from rocm_perf_lab.optimize.journal_lines import GateLine
 
 
 def with_seed(backend_options: BackendOptions, journal: Journal) -> BackendOptions:
-    """The options with the run's seed.
+    """The options, with the run's seed.
 
-    Errors: UsageError if the user asks for a seed other than the one that the run began with.
+    Raises UsageError if the user asks for a seed other than the one with which the run began.
     """
     begun = journal.last(GateLine)
     if begun is None:

@@ -1,6 +1,6 @@
 """The persistent state of a run, shared by every loop that changes a kernel: source, journal, verdicts, accepted changes.
 
-A killed run is resumed by running it again: candidates with a verdict in the journal are not judged again, and everything else
+A killed run is resumed by repeating it: candidates with a verdict in the journal are not judged again, and everything else
 follows from the verdicts.
 """
 
@@ -52,7 +52,7 @@ class RunState:
     next to it. command: the rocm-perf command that began the run. accept_modelled: whether to accept gains that are within the
     timing model's error.
 
-    Errors: those of the backend, SourceError, OutputError.
+    Raises SourceError, OutputError, and whatever the backend raises.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RunState:
         self._answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
 
     def original(self) -> bytes:
-        """The source as the run found it; in a resumed run, from the backup."""
+        """The source as the run found it; in a resumed run, it comes from the backup."""
         begun = self._journal.last(BeginLine)
         if begun is None:
             text = self._file.save()
@@ -93,7 +93,7 @@ class RunState:
         return text
 
     def profile(self, source: Source) -> ProfileSummary:
-        """Profile the source. The first profile sets the initial figures of the outcome."""
+        """Profile the source. The first profile provides the outcome's initial figures."""
         summary, outcome = self._backend.profile(source), self.outcome
         self._check_parameters(summary.timing, summary.timing_parameters)
         if not outcome.device:
@@ -112,7 +112,7 @@ class RunState:
         return summary
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
-        """Check that the timing parameters are those that the run began with, as times cannot be compared otherwise. Errors:
+        """Check that the timing parameters are those with which the run began, since times cannot be compared otherwise. Raises
         TraceError.
         """
         first = next(iter(self._journal.of(ProfileLine)), None)
@@ -136,8 +136,8 @@ class RunState:
         gate: Callable[[], Gate],
         prediction: Prediction | None = None,
     ) -> Judged:
-        """The proposal with its verdict from the journal, or from the gate if there is none. gate: opens the gate when it is
-        needed.
+        """The proposal with its verdict from the journal, or from the gate if the journal has none. gate: opens the gate when
+        it is needed.
         """
         one = self.candidate(source, proposal, prediction)
         description, kernel = proposal.description, target.demangled
@@ -164,18 +164,18 @@ class RunState:
         self._journal.append(_outcome(target, one, measured, None, accepted=False))
 
     def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
-        """See Gate.first_ratio(); from the verdict if the journal has one."""
+        """See Gate.first_ratio(). The ratio is taken from the verdict if the journal has one."""
         one = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), one.digest))
         return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
 
     def may_keep(self, one: Judged) -> bool:
-        """Whether a candidate is accepted and its gain certain, and the user has not declined it."""
+        """Whether a candidate is accepted, its gain is certain, and the user has not declined it."""
         decided = self._accept_modelled or one.undecided is None
         return one.accepted and decided and self._answers.get(one.digest, True)
 
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest candidate that the gate accepts and the user keeps. Candidates that only a GPU can decide are kept as
+        """The fastest candidate that the gate accepts and the user keeps. Candidates on which only a GPU can decide are kept as
         files.
         """
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
@@ -228,12 +228,12 @@ class RunState:
 
     def skip(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
-            return  # it gained earlier, so no lack of further gains is reported
+            return  # it gained before, so a lack of further gains is not reported
         self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:
-        """Write the result to its destination, with a patch from the original. Both are as in hip_source.source_texts."""
+        """Write the result to its destination, with a patch against the original. Both are as in hip_source.source_texts."""
         path, written = self._file.path, self.outcome.written
         patch = program_diff(path, original, state).encode()
         own, also = parted(state)
@@ -258,7 +258,7 @@ class RunState:
         return SourceFile(path, self._directory / "others" / digest(bytes(path))[:12], self._journal)
 
     def end(self, stop: str) -> OptimizeResult:
-        """End the run and return its result. stop: why it ends, in words."""
+        """End the run and return its result. stop: why the run ends, in words."""
         outcome = self.outcome
         outcome.stop = stop
         self._journal.append(
@@ -275,7 +275,7 @@ class RunState:
 
 
 def _outcome(target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool) -> OutcomeLine:
-    """kernel, program: the shares of their times that were saved."""
+    """kernel, program: the saved shares of the kernel's and the program's time."""
     found = one.prediction
     return OutcomeLine(
         candidate=one.digest,

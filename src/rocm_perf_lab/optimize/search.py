@@ -1,10 +1,11 @@
 """Judges the proposals for one kernel, the most promising first, until none of the rest can be the fastest.
 
-Two bounds decide that. Experiments with the profiled dispatch show what a proposal would save if everything that it can change
-took no time: if that is less than the gate accepts, it is not even built. The other bound is one run of a candidate on the
-captured inputs, which takes a small part of the time of a judgement: a verdict reports the least favourable inputs, which
-include the captured ones. A candidate that saves less there than the gate accepts, or less than an accepted candidate, is not
-judged. So the result is the same as if all proposals were judged, as far as the experiments can be relied on.
+Two bounds rule proposals out. Experiments with the profiled dispatch show what a proposal would save if everything that it can
+change took no time: if that is less than the gate accepts, the proposal is not even built. The other bound comes from one run
+of a candidate on the captured inputs, which takes a small fraction of the time of a judgement: a verdict reports the least
+favourable inputs, which include the captured ones. A candidate that saves less on them than the gate accepts, or less than an
+accepted candidate saves, is not judged. So the result is the same as if all proposals were judged, as far as the experiments
+are reliable.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
 
-_UNKNOWN = 0.0  # faster than any candidate, so that those with unknown times are judged first
+_UNKNOWN = 0.0  # faster than any candidate, so that candidates with unknown times are judged first
 
 
 class SearchLimits(Protocol):
-    """workers: number of candidates that are timed or judged at a time. min_improvement: the least gain that counts."""
+    """workers: number of candidates that are timed or judged at a time. min_improvement: the smallest gain that counts."""
 
     @property
     def workers(self) -> int: ...
@@ -97,7 +98,7 @@ class Search:
         return True
 
     def _timed(self, options: Sequence[Option]) -> list[tuple[float, Option]]:
-        """The proposals with their bounds, most promising first."""
+        """The proposals and their bounds, most promising first."""
         bounds = []
         for bound in mapped(self._workers, self._bound, options):
             if isinstance(bound, str):
@@ -119,8 +120,8 @@ class Search:
     def _judge_until_decided(self) -> None:
         """Judge until the fastest candidate is known or none is left.
 
-        A candidate judged at the same time as the fastest one stays in the queue, its verdict already in the journal: so the
-        result is the same for any number of workers.
+        A candidate judged at the same time as the fastest one stays in the queue, although its verdict is already in the
+        journal: so the result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
             taken = [option for _, option in self._waiting[: self._workers]]
@@ -161,7 +162,7 @@ class Search:
 
     def _leave(self, option: Option, why: str, measured: float | None) -> None:
         """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured
-        inputs; None if unmeasured.
+        inputs; None if not measured.
         """
         candidate = self._run.candidate(self._source, option.proposal, option.prediction)
         self.passed_over.append(candidate)

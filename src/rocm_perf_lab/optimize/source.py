@@ -1,4 +1,4 @@
-"""The interface that the loops need from a source and a kernel in it, whatever their language."""
+"""The interface that the loops need from a source and a kernel in it, independent of the language."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Kernel(Protocol):
 
 
 class Source(Protocol):
-    """path: the file with the kernel. text: its bytes. also: changed contents of other files, by real path. state:
-    distinguishes it from other sources with the same path.
+    """path: the file with the kernel. text: the file's bytes. also: changed contents of other files, by real path. state:
+    distinguishes the source from others with the same path.
     """
 
     @property
@@ -45,6 +45,6 @@ class Source(Protocol):
     def state(self) -> bytes: ...
 
     def kernel(self, name: str) -> Any:
-        """The kernel with this name, in its language's terms. Errors: SourceError."""
+        """The kernel with this name, in the form that its language uses. Raises SourceError."""
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> Source: ...

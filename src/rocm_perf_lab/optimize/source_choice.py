@@ -1,4 +1,4 @@
-"""Chooses among several sources with kernels: the one that defines the kernel that takes most of the program's time."""
+"""Chooses among several sources with kernels: picks the one whose kernel takes most of the program's time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
 Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
-"""choose(program, its arguments, the sources): one of the sources, or None if nothing distinguishes them."""
+"""choose(program, its arguments, the sources) returns one of the sources, or None if nothing distinguishes them."""
 
 
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
-    """Chooses by running the program as it was built. options: the pattern in them limits the kernels that count.
+    """Chooses by running the program as it was built. options: their pattern limits the kernels that count.
 
-    Errors: UsageError if the pattern matches none of the program's kernels; those of profiling.session.profile().
+    Raises UsageError if the pattern matches none of the program's kernels, and whatever profiling.session.profile() raises.
     """
 
     def choose(program: Path, arguments: Sequence[str], sources: Sequence[Path]) -> Path | None:
@@ -38,12 +38,12 @@ def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
 
 
 def by_reports(reports: Callable[[], Reports], pattern: str | None, note: Callable[[str], None]) -> Choose:
-    """Like by_time(), from an earlier profile of the program. Errors: those of reports."""
+    """Like by_time(), but uses an earlier profile of the program. Raises the same UsageError, and whatever reports() raises."""
     return lambda _program, _arguments, sources: _dominant(reports(), pattern, sources, note)
 
 
 def _dominant(reports: Reports, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]) -> Path | None:
-    """Errors: UsageError if the pattern fits none of the program's kernels."""
+    """Raises UsageError if the pattern matches none of the program's kernels."""
     kernels = dict(_by_share(reports))
     symbols = {one.kernel: one.symbol for one in reports.analysis.kernels}
     wanted = [kernel for kernel in kernels if fits(pattern, kernel, symbols[kernel])]

@@ -1,6 +1,7 @@
-"""The user's source while it is changed: at any moment, the file holds either the old or the new content, and both are known.
+"""The user's source while it is being changed: at any moment, the file holds either the old or the new contents, and both are
+known.
 
-`put` replaces the file atomically, after the original has been saved and both contents have been recorded in the journal. A
+put() replaces the file atomically, after the original has been saved and both versions have been recorded in the journal. A
 source that somebody else has changed in the meantime is never overwritten.
 """
 
@@ -26,7 +27,7 @@ def digest(text: bytes) -> str:
 class SourceFile:
     """The user's source file during a run.
 
-    path: the user's file. backup: the copy of its original content in the run directory.
+    path: the user's file. backup: the copy of its original contents in the run directory.
     """
 
     def __init__(self, path: Path, directory: Path, journal: Journal):
@@ -35,7 +36,7 @@ class SourceFile:
         self._journal = journal
 
     def save(self) -> bytes:
-        """Save the original content, once per run, and return it. Errors: OutputError, SourceError."""
+        """Save the original contents, once per run, and return them. Raises OutputError, SourceError."""
         text = self._content()
         if not any(line.source == str(self.path) for line in self._journal.of(BackupLine)):
             write_whole(self.backup, text)
@@ -43,8 +44,8 @@ class SourceFile:
         return text
 
     def put(self, text: bytes, why: str, before: Path | None = None) -> None:
-        """Replace the content permanently. before: if several files change together and this is not the last of them, a file
-        with the content so far. Errors: OutputError; SourceError if somebody else changed it in the meantime.
+        """Replace the contents permanently. before: a file with the previous contents, if several files change together and
+        this is not the last of them. Raises OutputError, or SourceError if somebody else changed the file in the meantime.
         """
         self._expect_known()
         told = PutLine(digest=digest(text), why=why, source=str(self.path), before=None if before is None else str(before))
@@ -52,14 +53,14 @@ class SourceFile:
         write_whole(self.path, text)
 
     def keep(self) -> Path:
-        """A copy of the content so far in the run directory. Errors: OutputError, SourceError."""
+        """A copy of the present contents, in the run directory. Raises OutputError, SourceError."""
         self._expect_known()
         kept = self.backup.with_name(f"before-{self.backup.name}")
         write_whole(kept, self._content())
         return kept
 
     def _expect_known(self) -> None:
-        """Check that the content is the original, or was written by this run."""
+        """Check that the contents are the original ones or were written by this run."""
         known = {line.digest for line in self._journal.of(BackupLine)} | {line.digest for line in self._journal.of(PutLine)}
         if digest(self._content()) not in known:
             raise self._foreign()
@@ -77,10 +78,10 @@ class SourceFile:
 
 
 def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
-    """Replace several files, or none: if one cannot be replaced, those before it are restored. If the process is killed in
+    """Replace several files or none: if one cannot be replaced, the files before it are restored. If the process is killed in
     between, restore() does that later.
 
-    Errors: those of SourceFile.put().
+    Raises whatever SourceFile.put() raises.
     """
     copies = {file: file.keep() for file in texts} if len(texts) > 1 else {}
     done: list[SourceFile] = []
@@ -96,8 +97,8 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
 
 
 def restore(journal: Entries) -> list[Path]:
-    """Restore the files that a killed process replaced without the others that change with them, and return these. A file that
-    somebody changed in the meantime is left as it is. Errors: OutputError, OSError.
+    """Restore the files that a killed process replaced without the others that change with them, and return the restored ones.
+    A file that somebody changed in the meantime is left as it is. Raises OutputError, OSError.
     """
     puts = journal.of(PutLine)
     restored = []
@@ -106,14 +107,14 @@ def restore(journal: Entries) -> list[Path]:
         path, before = Path(last.source or ""), Path(last.before or "")
         if before.is_file() and path.is_file() and digest(path.read_bytes()) == last.digest:
             write_whole(path, before.read_bytes())
-            before.unlink()  # restore only once: the same change made later is intended
+            before.unlink()  # restore only once: if the same change is made later, it is intended
             restored.append(path)
     return restored
 
 
 def write_whole(path: Path, text: bytes) -> None:
     """Write all of `text`, or leave the file as it was; its permissions are kept. A symbolic link is kept, and its target
-    replaced; a pipe or a device is written in place. Errors: OutputError.
+    replaced; a pipe or a device is written in place. Raises OutputError.
     """
     try:
         stream = stream_of(path)
@@ -127,7 +128,7 @@ def write_whole(path: Path, text: bytes) -> None:
 
 
 def _replace(path: Path, text: bytes) -> None:
-    """Errors: OSError."""
+    """Raises OSError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +145,7 @@ def _replace(path: Path, text: bytes) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Remove the temporary files that write_whole() left next to `path` in killed processes."""
+    """Remove the temporary files that write_whole() left next to `path` when its process was killed."""
     path = path.resolve()
     for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         process = temporary.name.split(".")[-2]

@@ -1,4 +1,4 @@
-"""The settings needed to read a source again, as kept in a journal."""
+"""The settings needed to read a source a second time, as kept in a journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds other sizes that a program can be run with, from its own help text."""
+"""Finds other sizes with which a program can be run, from its own help text."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NO_SIZES = re.compile("seed|iter|repeat|warm|verb|device|gpu|thread|block|strea
 
 
 def other_arguments(program: Path, arguments: Sequence[str], view: View = View()) -> tuple[str, ...] | None:
-    """The arguments with one size doubled, using an option that takes a number according to `PROGRAM --help`; None if there is
-    none.
+    """The arguments with one size doubled, through an option that takes a size according to `PROGRAM --help`; None if there is
+    no such option.
 
     view: what the cage shows to the program.
     """
@@ -33,7 +33,7 @@ def other_arguments(program: Path, arguments: Sequence[str], view: View = View()
 
 
 def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    """Double the first size that is given, or else add the first option that takes a size."""
+    """The arguments with the first given size doubled or, if none is given, with the first option that takes a size added."""
     sizes = dict(_sizes(help_text))
     for place, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -49,7 +49,7 @@ def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _sizes(help_text: str) -> Iterator[tuple[str, tuple[int | None, bool]]]:
-    """(option, (its default or None, whether its value is joined by =)) for options that take a size."""
+    """For each option that takes a size: the option, and a pair of its default (or None) and whether `=` joins its value."""
     for line in help_text.splitlines():
         for option in _OPTION.finditer(line):
             value = option[2].strip("<>[]").lower()

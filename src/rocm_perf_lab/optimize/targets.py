@@ -1,4 +1,4 @@
-"""Selects the kernels worth trying, by critical-path share times headroom, and those to skip, with the reason."""
+"""Selects the kernels worth trying, by their critical-path share times their headroom, and those to skip, with the reason."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 class Target:
     """A profiled kernel. kernel: its name in the source; demangled: its name in the trace.
 
-    share: fraction of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product,
-    which is the largest gain for the program; None if times or counters are missing. waited_cycles: source line -> cycles that
-    waves waited for its accesses, from the thread trace; empty without one. siblings: other instantiations of the same template
-    that the program launches; a change affects them all. stack: the time stack of one of its dispatches; None without
-    experiments.
+    share: fraction of the critical path, 0 to 1. headroom: fraction of the kernel's time that could be saved. priority: their
+    product, which is the largest possible gain for the program; None if times or counters are missing. waited_cycles: source
+    line -> cycles that waves waited for its accesses, from the thread trace; empty without one. siblings: other instantiations
+    of the same template that the program launches; a change affects them all. stack: the time stack of one of its dispatches;
+    None without experiments.
     """
 
     kernel: str
@@ -44,7 +44,7 @@ class Target:
 
     @property
     def reason(self) -> str:
-        """Why the kernel has its rank, in words."""
+        """The reason for the kernel's rank, in words."""
         if self.share is None:
             return "its share of the critical path is not known"
         headroom = "unknown" if self.headroom is None else f"{self.headroom:.0%}"
@@ -68,7 +68,7 @@ def targets_of(
 ) -> tuple[list[Target], list[SkippedTarget]]:
     """The kernels to try, largest potential gain first, and those to skip. pattern: selects names; None for all.
 
-    Errors: UsageError if the pattern matches no kernel of the program.
+    Raises UsageError if the pattern matches no kernel of the program.
     """
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind == RUNTIME}
     kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
@@ -124,22 +124,22 @@ def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
     if whole is not None:
         return whole
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
-    return templates[0] if len(templates) == 1 else None  # unknown which of several templates it comes from
+    return templates[0] if len(templates) == 1 else None  # it is unknown which of several templates it comes from
 
 
 def _not_here(demangled: str, source: HipSource) -> str:
-    """Why the kernel is not one of the source's, and where it is if another unit of the program contains it."""
+    """Why the kernel does not count as one of the source's, and where it is if another file contains it."""
     name = qualified_name(demangled)
     if any(qualified_name(kernel.name) == name for kernel in source.kernels):
-        return f"it is one of several templates of its name in {source.path.name}"
+        return f"it is one of several templates with its name in {source.path.name}"
     files = dict.fromkeys(file for unit in (source, *source.others) for file in files_with_kernels(unit.device, name))
     places = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
-    how = f"; it is in {places}: name that with --source" if places else ""
+    how = f"; it is in {places}: name that file with --source" if places else ""
     return f"it is not defined in {source.path.name}{how}"
 
 
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:
-    """The template's other instantiations, without times: their potential gain is not needed."""
+    """The template's other instantiations, without times, since their potential gain is not needed."""
     base = qualified_name(target.demangled)
     return tuple(
         Target(target.kernel, other.kernel, other.dispatches, None, None, None, None, "")
@@ -153,11 +153,11 @@ def _most(target: Target) -> float | None:
 
 
 def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
-    """Line -> cycles that waves waited for its accesses. file: the name of the source."""
+    """Line -> cycles for which waves waited for its accesses. file: the name of the source."""
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():
-        for place in line.source.split(" -> "):  # inlined code also counts for each place from which it was called
+        for place in line.source.split(" -> "):  # inlined code also counts towards each place from which it was called
             name, _, number = place.rpartition(":")
             if number.isdigit() and name.rsplit("/", 1)[-1] == file:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
@@ -165,7 +165,7 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
 
 
 def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
-    """The time stack with the lines of the file with this name; None without experiments."""
+    """The time stack, with the lines of the file of this name; None without experiments."""
     found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
     if found is None or not found.without_ns:
         return None

@@ -1,1 +1,1 @@
-"""Starting, waiting for and stopping child processes."""
+"""Starts child processes, waits for them and stops them."""

@@ -1,4 +1,4 @@
-"""Handles a child process so that no signal is missed while it is being started or waited for."""
+"""Handles a child process in such a way that no signal is missed while it is being started or waited for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Handler = Callable[[int, FrameType | None], object] | int | None  # as signal.s
 class DeferredInterrupts:
     """While entered, SIGINT, SIGTERM and SIGHUP are held back; deliver() lets them act.
 
-    A child that is being started must be known before it can be stopped, so deliver() belongs inside the `try` that stops it.
+    A child must be known before it can be stopped, so deliver() belongs inside the `try` block that stops it.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class DeferredInterrupts:
     def __enter__(self) -> DeferredInterrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                if callable(signal.getsignal(number)):  # ignored signals stay ignored, for the child too
+                if callable(signal.getsignal(number)):  # ignored signals stay ignored, also in the child
                     self._previous[number] = signal.signal(number, self._note)
         return self
 
@@ -39,7 +39,7 @@ class DeferredInterrupts:
         self._restore()
 
     def deliver(self) -> None:
-        """Let signals act again from here on, starting with those received in the meantime."""
+        """Let signals act from here on, starting with those received in the meantime."""
         self._restore()
         received, self._received = self._received, []
         for number in received:
@@ -61,7 +61,9 @@ class DeferredInterrupts:
 
 @contextlib.contextmanager
 def stoppable(stopped: threading.Event) -> Iterator[None]:
-    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C; needed because signals reach only the main thread."""
+    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C. This is needed because signals reach only the main
+    thread.
+    """
     _of_thread.stopped = stopped
     try:
         yield
@@ -83,8 +85,8 @@ def wait(process: subprocess.Popen[bytes], timeout: float | None = None, look: C
 
     look: called twice a second while the process runs; an exception that it raises ends the wait.
 
-    Popen.wait() sleeps on if a signal arrives just before it does, because Python runs the handler after the system call. This
-    function wakes up twice a second, and still notices the end of the process at once.
+    If a signal arrives just before Popen.wait() sleeps, Popen.wait() sleeps on, because Python runs the handler only after the
+    system call. This function wakes up twice a second, but still notices the end of the process at once.
     """
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     descriptor = os.pidfd_open(process.pid)

@@ -8,7 +8,7 @@ Stream = TypeVar("Stream")
 
 
 def piped(stream: Stream | None) -> Stream:
-    """Return `process.stdin`, `.stdout` or `.stderr`. Raises ValueError for a process without a pipe there."""
+    """Return `process.stdin`, `.stdout` or `.stderr`. Raises ValueError if the process was started without a pipe for it."""
     if stream is None:
         raise ValueError("the process was started without a pipe for this stream")
     return stream

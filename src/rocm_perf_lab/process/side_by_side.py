@@ -1,4 +1,4 @@
-"""Runs tasks that wait for other processes concurrently."""
+"""Concurrently runs tasks that wait for other processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results in task order. Raises the error of the first task that fails; the others then end as on Ctrl-C."""
+    """The results, in task order. Raises the error of the first task that fails; the others then end as on Ctrl-C."""
     stopped = threading.Event()
 
     def run(task: Callable[[], Result]) -> Result:
@@ -37,8 +37,8 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 def mapped(workers: int, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield function(item) for each item, in order, with `workers` running at a time.
 
-    With one worker, each call is made when its result is requested. Calls that are not done when the caller stops requesting
-    results, or is interrupted, end as on Ctrl-C.
+    With one worker, each call is made when its result is requested. Calls that are still running when the caller stops
+    requesting results, or is interrupted, end as on Ctrl-C.
     """
     if workers == 1:
         yield from map(function, items)
@@ -52,7 +52,7 @@ def mapped(workers: int, function: Callable[[Item], Result], items: Iterable[Ite
     try:
         yield from pool.map(until_stopped, items)
     except BaseException:
-        stopped.set()  # an interrupt reaches this thread alone
+        stopped.set()  # an interrupt reaches only this thread
         raise
     finally:
         pool.shutdown(cancel_futures=True)

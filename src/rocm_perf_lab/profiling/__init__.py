@@ -1,1 +1,1 @@
-"""Leads from a program, or from its databases, to the documents in a run directory."""
+"""Turns a program, or existing databases of its runs, into the documents in a run directory."""

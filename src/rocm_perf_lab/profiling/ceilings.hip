@@ -1,11 +1,12 @@
 // Microbenchmarks of a GPU's units, one per run:
 //   ceilings NAME REPEATS full|brief
-// Every benchmark is a pair of launches of one kernel, a short and a long one. What the long one does more, over the time it
-// takes more, is a rate that neither launch nor drain enters. The first pair warms up. On stdout: work of the short launch,
-// work of the long one (bytes or operations). A brief run does a quarter of the work: enough where time does not vary.
+// Every benchmark is a pair of launches of one kernel, a short and a long one. The long launch's additional work, divided by
+// its additional time, is a rate that neither launch nor drain affects. The first pair is for warm-up. Prints the work, in
+// bytes or operations, of the short and of the long launch. A brief run does a quarter of the work, which is enough if times do
+// not vary.
 //
-// Plain instructions are written as assembly, so that the compiler cannot pack, fuse or leave out any: an operation counts
-// as what rocm-perf's rooflines count it as.
+// Plain instructions are written in assembly, so that the compiler cannot pack, fuse or omit any: operations are counted just
+// as rocm-perf's rooflines count them.
 #include <hip/hip_runtime.h>
 
 #include <algorithm>
@@ -25,14 +26,14 @@
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kInFlight = 8;  // loads before the first is used
+constexpr int kInFlight = 8;  // number of loads before the first result is used
 using Line = float __attribute__((ext_vector_type(4)));
 
 __device__ void use(Line value) { asm volatile("" ::"v"(value)); }
 
 }  // namespace
 
-// Lane i of the grid reads elements i, i + stride, i + 2 stride ... of a region that is a power of two.
+// Lane i of the grid reads elements i, i + stride, i + 2 stride ... of a region whose size is a power of two.
 extern "C" __global__ __launch_bounds__(kThreads) void ceiling_read(const Line* from, size_t elements, int steps) {
   const size_t stride = static_cast<size_t>(gridDim.x) * kThreads;
   size_t at = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -73,7 +74,8 @@ MULTIPLY_ADDS(ceiling_valu_f16, Half2, "v_pk_fma_f16")
 MULTIPLY_ADDS(ceiling_valu_f32, float, "v_fma_f32")
 MULTIPLY_ADDS(ceiling_valu_f64, double, "v_fma_f64")
 
-// Four independent accumulators of a matrix instruction. Targets without it get an empty kernel, which is never launched.
+// Four independent accumulators for a matrix instruction. Targets without that instruction get an empty kernel, which is never
+// launched.
 #define MATRIX_PRODUCTS(name, operand, accumulator, ...)                                   \
   extern "C" __global__ __launch_bounds__(kThreads) void name(int steps) {                 \
     operand a = {}, b = {};                                                                \
@@ -94,7 +96,7 @@ using Short4 = short __attribute__((ext_vector_type(4)));
 using F32x2 = float __attribute__((ext_vector_type(2)));
 
 #if defined(__gfx950__)
-// The shapes of twice the depth, which alone reach the peak; products of 8-bit floats without scales.
+// On gfx950, only the instructions with twice the depth (K) reach the peak. Products of 8-bit floats are unscaled.
 using Half8 = _Float16 __attribute__((ext_vector_type(8)));
 using BFloat8 = __bf16 __attribute__((ext_vector_type(8)));
 using I32x4 = int __attribute__((ext_vector_type(4)));
@@ -139,11 +141,11 @@ namespace {
 struct Arithmetic {
   const char* name;
   void (*kernel)(int);
-  double operations_per_step;  // of a wave of 64 lanes, or of a matrix instruction
+  double operations_per_step;  // per wave of 64 lanes, or per matrix instruction
   int short_steps, long_steps;
 };
 
-// CEILING_*_DEPTH: as the target's instructions are.
+// CEILING_*_DEPTH: the depth (K) of the target's matrix instructions.
 #ifndef CEILING_I8_DEPTH
 #define CEILING_F16_DEPTH 8
 #define CEILING_F8_DEPTH 16
@@ -164,9 +166,9 @@ const Arithmetic kArithmetic[] = {
 };
 
 struct Device {
-  int groups;  // four workgroups of four waves for each compute unit
+  int groups;  // four workgroups of four waves per compute unit
   int wave_size;
-  int divisor;  // of the work
+  int divisor;  // divides the work
 };
 
 void report(double short_work, double long_work) { std::printf("%.17g %.17g\n", short_work, long_work); }
@@ -176,7 +178,7 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
     if (std::strcmp(name, benchmark.name) != 0) continue;
     const int few = benchmark.short_steps / device.divisor, many = benchmark.long_steps / device.divisor;
     const bool matrix = name[0] == 'm';
-    const int groups = matrix && device.divisor > 1 ? device.groups / 2 : device.groups;  // two waves per SIMD fill it as well
+    const int groups = matrix && device.divisor > 1 ? device.groups / 2 : device.groups;  // two waves per SIMD suffice
     for (int i = 0; i <= repeats; ++i) {
       benchmark.kernel<<<groups, kThreads>>>(few);
       benchmark.kernel<<<groups, kThreads>>>(many);
@@ -191,8 +193,8 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Every launch reads `short_bytes` or `long_bytes` and wraps around within `region` bytes: of the same memory each time, or
-// of memory that no launch before it has read, which no cache can hold.
+// Every launch reads `short_bytes` or `long_bytes` and wraps around within `region` bytes. The region is either the same for
+// every launch or fresh memory that no earlier launch has read, so no cache can hold it.
 struct Read {
   size_t region, short_bytes, long_bytes;
   bool fresh;
@@ -226,7 +228,7 @@ bool memory(const char* name, int repeats, const Device& device) {
   if (!std::strcmp(name, "HBM")) {
     read({512 * kMiB / half, 128 * kMiB / half, 512 * kMiB / half, true}, repeats, device);
   } else if (!std::strcmp(name, "MALL")) {
-    read({64 * kMiB, 64 * kMiB, 192 * kMiB / half, false}, repeats, device);  // Beyond every L2, and again and again.
+    read({64 * kMiB, 64 * kMiB, 192 * kMiB / half, false}, repeats, device);  // a region larger than any L2, read repeatedly
   } else if (!std::strcmp(name, "L2")) {
     read({2 * kMiB, few, many, false}, repeats, device);
   } else if (!std::strcmp(name, "L1")) {

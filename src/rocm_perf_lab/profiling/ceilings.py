@@ -1,6 +1,6 @@
 """Measures a device's ceilings: compiles the microbenchmarks of ceilings.hip, runs them traced, and derives rates from times.
 
-The times come from the same tracer as those of a profile, so that a kernel and its roof are measured alike.
+The times come from the same tracer as the times in a profile, so that a kernel and its roof are measured in the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BENCHMARKS = {
     "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
     "gfx1030": (*_MEMORY, *_VALU),
 }
-# K of the instructions with which matrix products are measured, for 16-bit floats, 8-bit floats and 8-bit integers.
+# K of the measured matrix instructions, for 16-bit floats, 8-bit floats and 8-bit integers.
 _DEPTHS = {"gfx942": (8, 16, 16), "gfx950": (16, 64, 32), "gfx90a": (8, 16, 8)}
 _KERNEL_PREFIX = "ceiling_"
 
@@ -42,11 +42,11 @@ _KERNEL_PREFIX = "ceiling_"
 def measure_ceilings(
     choice: str, only: Sequence[str], repeats: int | None, note: Callable[[str], None], timeout: float | None
 ) -> Measurement:
-    """Run the named benchmarks, or all if none is named. A benchmark that fails does not stop the others.
+    """Run the named benchmarks, or all if none are named. A benchmark that fails does not stop the others.
 
-    choice: the device, see collect.device. repeats: repetitions of each; None: five, or one if times are modelled. timeout:
-    seconds for each. Raises what selecting a device raises; UsageError for a name for which the device has no benchmark,
-    UnavailableError without a compiler or for a target without benchmarks.
+    choice: the device; see collect.device. repeats: repetitions of each benchmark; None: five, or one if times are modelled.
+    timeout: seconds for each benchmark. Raises what selecting a device raises, UsageError for a benchmark that the device does
+    not have, and UnavailableError without a compiler or for a target without benchmarks.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
@@ -100,7 +100,7 @@ def _key(name: str) -> str | Pipe:
 def _compiled(target: str, scratch: Path) -> Path:
     compiler = rocm.find_program("hipcc")
     if compiler is None:
-        raise UnavailableError("hipcc was not found: the microbenchmarks are compiled for the device at hand", "install it")
+        raise UnavailableError("hipcc was not found: the microbenchmarks are compiled for the present device", "install it")
     program = scratch / "ceilings"
     with as_file(files("rocm_perf_lab.profiling").joinpath("ceilings.hip")) as source:
         f16, f8, i8 = _DEPTHS.get(target, (8, 16, 16))
@@ -122,7 +122,7 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
     short_work, long_work = map(float, said.read_text().split())
     durations = _durations(database)
     if len(durations) != 2 * (repeats + 1):
-        raise RocmPerfError(f"{name}: {len(durations)} launches in the trace of {2 * (repeats + 1)}")
+        raise RocmPerfError(f"{name}: the trace has {len(durations)} of {2 * (repeats + 1)} launches")
     pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair is warm-up
     if any(long <= short for short, long in pairs):
         raise RocmPerfError(f"{name}: more work took no more time: the launches are too short to measure")

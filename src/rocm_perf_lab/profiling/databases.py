@@ -1,4 +1,4 @@
-"""Determines which process several databases are runs of."""
+"""Determines which process a set of databases belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from rocm_perf_lab.rocpd.origin import origins
 
 
 def only_rank(paths: Sequence[Path]) -> Rank:
-    """The one process that these are runs of. Raises UsageError if they are runs of several processes, and TraceError."""
+    """The one process whose runs these databases record. Raises UsageError if there are several processes, and TraceError if a
+    database cannot be read.
+    """
     found, _ = ranks([origin for path in paths for origin in origins(path)])
     if len(found) > 1:
         raise UsageError(f"{paths[0].parent} has {len(found)} ranks", "take one rank at a time: name its database")

@@ -1,4 +1,4 @@
-"""Turns existing databases into a run directory: one rank's documents, or several ranks' folders and a summary."""
+"""Turns existing databases into a run directory with one rank's documents, or with several ranks' folders and a summary."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class ExistingAnalysis:
 def analyse_existing(
     paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note
 ) -> ExistingAnalysis:
-    """Analyse the databases and write the run directory, which appears complete or not at all.
+    """Analyse the databases and write the run directory, which appears only once it is complete.
 
-    note: receives one line about each step and each assumption. Raises a RocmPerfError.
+    note: called with one line about each step and each assumption. Raises a RocmPerfError.
     """
     found, notes = ranks([origin for path in paths for origin in origins(path)])
     for text in notes:
         note(text)
     if request.thread_trace is not None and len(found) > 1:
-        raise UsageError(f"--thread-trace is of one process, and these are {len(found)} ranks", "analyse that rank alone")
+        raise UsageError(f"--thread-trace is for one process, but these are {len(found)} ranks", "analyse that rank alone")
     if len(paths) > 1:
         for text in _what_is_what(found):
             note(text)
@@ -55,7 +55,7 @@ def analyse_existing(
                 note(f"{request.thread_trace}: {reason}")
         if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
             notes.append(
-                "times of the ranks are measured and modelled, or have different timing parameters: do not compare them"
+                "some ranks' times are measured and others modelled, or their timing parameters differ: do not compare them"
             )
             note(notes[-1])
         unwritten = {folder for folder, result in zip(folders, results, strict=True) if not result.has_table}
@@ -81,12 +81,12 @@ def _progress(total: int, note: Note) -> Callable[[int], None]:
 def _with_content(
     found: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
 ) -> list[RankReports]:
-    """The ranks that have content in the requested part. If none has any, the first rank's error is raised."""
+    """The ranks that have content in the requested part. If there are none, the first rank's error is raised."""
     kept: list[RankReports] = []
     empty: EmptyPartError | None = None
     for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
         if result.empty is not None:
-            notes.append(f"{_name(rank, place)} is left out: {result.empty.what}")
+            notes.append(f"{_name(rank, place)} is omitted: {result.empty.what}")
             note(notes[-1])
             empty = empty or result.empty
         elif result.reports is not None:
@@ -97,7 +97,7 @@ def _with_content(
 
 
 def _not_traced(reports: Reports) -> list[str]:
-    """Which traces yield nothing; if no kernel of the report got a thread trace, why not."""
+    """Notes on the traces that yield nothing; if no kernel in the report has a thread trace, the reason for that."""
     kernels = reports.analysis.kernels
     if any(kernel.thread_trace for kernel in kernels):
         return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]

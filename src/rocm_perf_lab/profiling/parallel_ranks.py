@@ -1,7 +1,8 @@
 """Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
-Only the small documents are sent back, some 100 KB per rank, however long the trace is. The files are written by the process
-that generates them, if it sees the run directory (this machine does, and so do the workers if it is on a shared file system).
+Only the small documents are sent back, some 100 KB per rank, however long the trace is. Each process writes the files that it
+generates, if it sees the run directory (processes on this machine do, and so do workers if the directory is on a shared file
+system).
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class AnalysisRequest:
 
 @dataclass(frozen=True)
 class RankResult:
-    """reports: None if the requested part is empty, as `empty` says.
+    """reports: None if the requested part is empty, as reported by `empty`.
 
-    has_table: whether the files were written; only the table of dispatches cannot be made from the reports.
+    has_table: whether the process wrote the files, including the table of dispatches, the only one that cannot be made from the
+    reports.
     """
 
     reports: Reports | None
@@ -55,7 +57,7 @@ class RankResult:
 
 
 def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> RankResult:
-    """Analyse one rank and write its files into directory/folder, if that directory is visible here."""
+    """Analyse one rank and write its files into directory/folder, if that directory is visible to this process."""
     try:
         documents = analyse(
             rank.base,
@@ -71,7 +73,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
         )
     except EmptyPartError as error:
         return RankResult(None, empty=error)
-    # This folder exists in every run directory while it grows: a process that sees it sees the directory.
+    # This folder exists in every run directory that is being written: a process that sees it sees the directory.
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         export_all(documents, directory / folder)
@@ -86,10 +88,11 @@ def analyse_ranks(
     scheduler: str | None,
     done: Callable[[int], None],
 ) -> list[RankResult]:
-    """The results in the order of `ranks`. done: called after each rank with the number of results. scheduler: Dask's, or None.
+    """The results, in the order of `ranks`. done: called after each rank with the number of results so far. scheduler: Dask's,
+    or None.
 
-    Raises whatever the analysis of a rank raises; UnavailableError if Dask is missing, its scheduler cannot be reached, or a
-    process that runs an analysis is killed.
+    Raises whatever the analysis of a rank raises, and UnavailableError if Dask is missing, its scheduler cannot be reached, or
+    a process that runs an analysis is killed.
     """
     directory = directory.resolve()
     ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers run in other folders
@@ -119,7 +122,7 @@ def analyse_ranks(
 
 
 def _are_short(ranks: Sequence[Rank]) -> bool:
-    """Whether starting processes would take longer than the analysis."""
+    """Whether starting processes would take longer than the analysis itself."""
     return sum(rank.base.path.stat().st_size for rank in ranks) < SHORT_BYTES
 
 
@@ -129,7 +132,7 @@ def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        # Not forked: reading uses threads, and a fork would copy their locks in whatever state they are in.
+        # Not forked: reading uses threads, and a fork would copy their locks in an arbitrary state.
         with ProcessPoolExecutor(min(tasks, available_cores()), mp_context=get_context("spawn")) as pool:
             yield pool
         return

@@ -61,11 +61,11 @@ def analyse(
     ceilings: a file with measured ceilings, see analysis.ceilings.
     part: the part of the traces to analyse; a window of time is not applied to counter passes, which run slower.
     kernel: a pattern (see kernel_pattern) for the kernels to report on, out of the whole path; None for all.
-    speedups: the speed-ups with which to run the graph again.
+    speedups: the speed-ups with which to replay the graph.
     further: the counter passes and the thread trace, for the report on them.
 
-    Raises TraceError for a trace that cannot be read or whose times cannot be compared with those of the base run,
-    NoKernelsError if the base run dispatched no kernel.
+    Raises TraceError for a trace that cannot be read or whose times cannot be compared with the base run's, and NoKernelsError
+    if the base run dispatched no kernel.
     """
     run = base if isinstance(base, BaseRun) else read_base_run(base, kernel, part)
     run.expect_kernels()
@@ -123,13 +123,13 @@ def analyse(
 
 
 def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeStack]:
-    """The time stacks of the kernels with experiments, by name."""
+    """Kernel name -> time stack, for kernels with experiments."""
     found = {symbol.name: traced.found.get(symbol.kernel.symbol) for symbol in symbols}
     return {name: one.stack for name, one in found.items() if one is not None and one.stack is not None}
 
 
 def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
-    """The counters of each kernel, by mangled symbol, with packed instructions counted twice."""
+    """Mangled symbol -> the kernel's counters, with packed instructions counted twice."""
     sums = counters_by_symbol(trace, passes)
     for symbol in symbols_of(trace):
         name = symbol.kernel.symbol
@@ -138,14 +138,14 @@ def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: Co
 
 
 def _check_one_clock(base: Trace, other: Trace) -> None:
-    """Refuse to mix measured with modelled times, or times of two parameter sets: they say nothing about each other."""
+    """Refuse to mix measured and modelled times, or modelled times with different parameters, since they are not comparable."""
     if (base.timing, base.timing_parameters) == (other.timing, other.timing_parameters):
         return
     first, second = (f"{run.timing} with the parameters {run.timing_parameters}" if run.timing_parameters else run.timing
                      for run in (base, other))  # fmt: skip
     raise TraceError(
         f"times in {base.path} are {first}, those in {other.path} {second}: they cannot be compared",
-        "analyse them one by one, or make both traces again",
+        "analyse them one by one, or record both traces again",
     )
 
 
@@ -155,7 +155,7 @@ def _mangled(trace: Trace) -> dict[str, str]:
 
 
 def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
-    """None if the base run has no times; repeats without times are left out."""
+    """How much the runtime varies over the runs; None if the base run has no times. Repeats without times are ignored."""
     if not trace.has_times:
         return None
     runs = [trace, *(run for run in repeats if run.has_times)]

@@ -1,4 +1,4 @@
-"""Default names of run directories: runs of different programs get different names."""
+"""Default names for run directories; runs of different programs get different names."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rocm_perf_lab.run_directory import TRACE_FOLDER
 SUFFIX = ".rocm-perf"
 _ANALYSIS = ".analysis"
 _DIGITS = 8
-_PYTHON = re.compile(r"python[0-9.]*t?")  # often that of a virtual environment, named by its path
+_PYTHON = re.compile(r"python[0-9.]*t?")  # often started by its path, such as a virtual environment's Python
 
 
 def of_command(command: Command) -> Path:
     """./<program>.rocm-perf. A program on PATH with arguments, such as sh, and any Python usually run another program: the
-    script then provides the name, or, without a script, a digest of the whole command is added to it.
+    directory is then named after the script or, without a script, a digest of the whole command is added to the name.
     """
     name = Path(command.program).name
     if len(command.argv) == 1 or (os.sep in command.program and not _PYTHON.fullmatch(name)):
@@ -41,8 +41,8 @@ def of_trace(database: Path) -> Path:
 
 
 def replaced(destination: Path, command: Command) -> str | None:
-    """The command of the run at `destination`, if it was the same program elsewhere or with different arguments, else None. If
-    a program starts another one, the trace names only the first.
+    """The command of the run at `destination`, if it started the same program elsewhere or with different arguments; otherwise
+    None. If a program starts another one, the trace names only the first.
     """
     try:
         earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]

@@ -1,4 +1,4 @@
-"""A profile from beginning to end: run the program under a collector, analyse the traces, keep the results."""
+"""Makes a whole profile: runs the program under a collector, analyses the traces and keeps the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 @dataclass(frozen=True)
 class Traces:
-    """The traces other than that of the base run. repeats: for stability. passes: all further runs."""
+    """The traces other than the base run's. repeats: runs that show the stability. passes: all further runs."""
 
     repeats: Sequence[Path]
     passes: Sequence[Pass]
@@ -57,10 +57,10 @@ class Traces:
 
 
 def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
-    """Profile a program; return the findings and the run directory.
+    """Profile a program; returns the findings and the run directory.
 
-    program_output: where the standard output of the first run goes (that of the others is dropped).
-    note: receives one line about every step. Raises a RocmPerfError, in which case no run directory is left or changed.
+    program_output: where the first run's standard output goes (the others' output is dropped). note: called with one line about
+    every step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
     devices.require_observation(request.device_options, "profile")
     command = resolve(request.words)
@@ -75,7 +75,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
             several=True,
             for_profilers=by_rocprofv3,
         )
-        if request.ceilings is not None:  # A wrong file should be reported before the program runs.
+        if request.ceilings is not None:  # a wrong file should be reported before the program runs
             from rocm_perf_lab.analysis.ceilings import ceilings_for
 
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
@@ -124,9 +124,9 @@ def _collect(
         began = time.monotonic()
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
         seconds.append(time.monotonic() - began)
-    others = len(list(folder.glob("base_results_*.db")))  # The tracer adds the process id to all names but the first.
+    others = len(list(folder.glob("base_results_*.db")))  # the tracer adds the process id to all names but the first
     if others:
-        note(f"{others} more processes of the program used the GPU; only the first is analysed")
+        note(f"{others} other processes of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
     base = read_base_run(databases[0], request.kernel)
     passes = collector.of(_kernels(base)).counters(command, environment, folder, limit)
@@ -145,7 +145,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
-    """Which dispatch to trace; None if the base run has no kernel, which the analysis will report."""
+    """Which dispatch to trace. None if the base run has no kernel: the analysis will report that."""
     from rocm_perf_lab.analysis.kernel_to_trace import also_on_path, focus
 
     found = focus(base, request.focus_critical)

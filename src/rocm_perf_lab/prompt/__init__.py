@@ -1,8 +1,8 @@
-"""Collects what a proposer (a model or a person) should know about a kernel before changing it: one text, made from one
+"""Collects what a proposer (a model or a person) should know about a kernel before changing it, as one text made from one
 profile.
 
-`build_context` is the entry point. Nothing here calls a model; the same profile and source give the same bytes. The text
-contains no paths, times of day or variables of this machine, and only files from the source's folder.
+The entry point is `build_context`. Nothing here calls a model; the same profile and source yield the same bytes. The text
+contains no paths, times of day or environment variables of this machine, and only files from the source's folder.
 """
 
 from __future__ import annotations

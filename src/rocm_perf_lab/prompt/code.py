@@ -1,4 +1,4 @@
-"""The source that a proposer sees: the kernel, and what it uses from the source's folder."""
+"""The source code that a proposer sees: the kernel, and what it uses from the source's folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.hip_source.used_declarations import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_MOST_BYTES = 8000  # length of one declaration that the kernel uses
+_MOST_BYTES = 8000  # limit on the text shown of one declaration
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class SourceExcerpts:
 
     @property
     def lines(self) -> dict[str, str]:
-        """'file:line' -> the text of the line, for all lines shown."""
+        """'file:line' -> the line's text, for all lines shown."""
         return {
             f"{excerpt.file}:{number}": line.strip()
             for excerpt in (self.kernel, *self.used)
@@ -85,8 +85,8 @@ def code_of(source: HipSource, kernel: SourceKernel, places: PathScrubber) -> So
 
 
 def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> list[tuple[int, int]]:
-    """The spans in order, with adjacent ones merged unless the result would be truncated; without those inside the kernel's own
-    lines.
+    """The pieces' spans in order, except those inside the kernel's own lines; adjacent spans are merged unless the result would
+    be truncated.
     """
     merged: list[tuple[int, int]] = []
     for piece in sorted(pieces):
@@ -108,7 +108,7 @@ def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> 
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """As many lines as fit into _MOST_BYTES, but at least one line, which is truncated if necessary."""
+    """As many lines as fit into _MOST_BYTES, but at least one, which is truncated if necessary."""
     sizes = itertools.accumulate(len(line.encode()) + 1 for line in lines)
     count = max(1, sum(size <= _MOST_BYTES for size in sizes))
     return [lines[0][:_MOST_BYTES], *lines[1:count]]

@@ -1,4 +1,4 @@
-"""Everything known about one kernel, gathered from a profile, its source and earlier attempts."""
+"""Everything known about one kernel, gathered from a profile, the kernel's source and earlier attempts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """The basis of text and document. reports, analysis, roof: without this machine's paths."""
+    """The basis for the text and the document. reports, analysis, roof: without this machine's paths."""
 
     target: Target
     kernel: SourceKernel | TritonFunction
@@ -40,7 +40,7 @@ class Context:
 
     @property
     def language(self) -> str:
-        """The language, as named in fenced blocks."""
+        """The language's name, as used in fenced blocks."""
         return "python" if isinstance(self.kernel, TritonFunction) else "cpp"
 
     @property
@@ -52,15 +52,15 @@ class Context:
         return rules.lines(cast(SourceKernel, kernel), self.launch)
 
     def text(self, full_source: bool = False, compact: bool = False) -> str:
-        """The prompt in Markdown, reproducible byte for byte. full_source: the whole file instead of what the kernel uses.
-        compact: only the verdict, the hottest lines, the kernel and the rules.
+        """The prompt in Markdown, reproducible byte for byte. full_source: whether to show the whole file instead of what the
+        kernel uses. compact: whether to show only the verdict, the hottest lines, the kernel and the rules.
         """
         from rocm_perf_lab.prompt.text import text
 
         return text(self, full_source, compact)
 
     def document(self, full_source: bool = False, compact: bool = False) -> PromptDocument:
-        """The context as an object, including the text."""
+        """The context as a document, including the text."""
         from rocm_perf_lab.prompt.prompt_document import prompt_document
 
         return prompt_document(self, self.text(full_source, compact), full_source)
@@ -69,9 +69,9 @@ class Context:
 def build_context(
     reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
 ) -> Context:
-    """The context of `target`, for which the reports have times and which `source` contains.
+    """The context of `target`, which `source` contains and for which the reports have times.
 
-    Errors: SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
+    Raises SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
     """
     kernel = source.kernel(target.kernel)
     root = source.path.resolve().parent

@@ -1,4 +1,6 @@
-"""From a program to the context of the kernel that matters: build it, profile it or read an existing profile, and choose."""
+"""Leads from a program to the context of the kernel that matters: builds the program, profiles it or reads an existing profile,
+and chooses a kernel.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ class PromptRequest:
     """The user's request.
 
     words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
-    run directory to read instead of running the program. runs: the folder with the journals of earlier proposals; None for the
-    folder that `rocm-perf optimize` uses.
+    run directory to read instead of profiling the program. runs: the folder with the journals of earlier proposals; None for
+    the folder that `rocm-perf optimize` uses.
     """
 
     words: tuple[str, ...]
@@ -44,7 +46,8 @@ class PromptRequest:
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     """The context for a request.
 
-    Errors: those of finding, building and profiling the program; SourceError if the source contains none of its kernels.
+    Raises whatever finding, building or profiling the program raises, and SourceError if the source contains none of its
+    kernels.
     """
     options, profile = request.backend_options, request.profile
     choose = by_time(options, note) if profile is None else by_reports(lambda: reports_in(profile), options.pattern, note)
@@ -75,8 +78,8 @@ def _profiled(
 
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
-    """The kernels to work on, in order: the dominant one first if one dominates the critical path, the rest by potential gain
-    for the program. Errors: UsageError if the pattern matches no kernel, SourceError if the source contains none.
+    """The kernels to work on, in order: first the one that dominates the critical path, if any, then the rest by their
+    potential gain for the program. Raises UsageError if the pattern matches no kernel, SourceError if the source contains none.
     """
     targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
     if not targets:

@@ -1,4 +1,6 @@
-"""Where waves spend their cycles: hot lines with their text, hot instructions, and the accesses that waves wait for."""
+"""The part of a prompt about where waves spend their cycles: hot lines with their text, hot instructions, and the accesses for
+which waves wait.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _FEW, _MANY, _ACCESSES = 3, 8, 3
 
 
 def hot_spots(context: Context, compact: bool) -> list[str]:
-    """The section on hot spots; instructions and lines are in fenced blocks, like everything that comes from the program."""
+    """The section on hot spots. Instructions and lines are in fenced blocks, like everything that comes from the program."""
     lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
     if trace is None:
         return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]
@@ -31,13 +33,13 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
         describe(trace, lines.append)
         lines.append("")
     if trace.time_stack is not None and trace.time_stack.lines:
-        lines += ["Source lines by experiment (what the kernel saves without them, and without single causes in them):", ""]
+        lines += ["Source lines by experiment (time saved without the line, and without single causes in it):", ""]
         lines += [fenced("\n".join(_by_experiment(context, trace.time_stack, most))), ""]
     if trace.hot_lines:
         lines += ["Source lines (share of the waves' cycles; cycles that waves waited for the line's accesses):", ""]
         lines += [fenced("\n".join(_lines(context, trace, most)))]
     elif not trace.hot_instructions:
-        lines.append("The trace has no instruction.")
+        lines.append("The trace contains no instructions.")
     if compact and trace.hot_lines:
         return lines
     lines += ["", "Instructions (share of the waves' cycles, executions):", ""]

@@ -1,5 +1,5 @@
-"""Why this kernel was chosen and not another: its share of the critical path, the speed-up that this permits, and which kernels
-come next.
+"""The part of a prompt about why this kernel was chosen: its share of the critical path, the speed-up that this permits, and
+which kernels come next.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def why_this_kernel(context: Context) -> list[str]:
     elif dag.dominance_shift is not None and dag.dominance_shift.factor is not None:
         shift = dag.dominance_shift
         then = f": then {span(shift.then)} does" if shift.then else ""
-        lines.append(f"- Made {words.times(shift.factor)} faster it would no longer dominate{then}.")
+        lines.append(f"- Made {words.times(shift.factor)} faster, it would no longer dominate{then}.")
     if dag.fraction is not None and dag.fraction < DOMINATES and dag.next_in_line:
         lines.append(f"- No kernel dominates. Next in line: {', '.join(map(span, dag.next_in_line))}.")
     lines += [f"- {note}." for note in dag.notes]
@@ -59,7 +59,7 @@ def _launches(context: Context) -> str:
 
 
 def _runs(context: Context) -> list[str]:
-    """How much measured times vary; modelled times do not."""
+    """How much measured times vary; empty for modelled times, which do not vary."""
     profile = context.reports.profile
     if profile.timing == "modelled":
         return []

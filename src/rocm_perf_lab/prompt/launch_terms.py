@@ -1,6 +1,4 @@
-"""Whether a proposer may give a kernel a different launch shape, and what the shape may depend on, in the words that proposers
-receive.
-"""
+"""Tells proposers, in words, whether they may change a kernel's launch shape, and what the shape may depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ _KEPT = "So does the launch: the host's code, the grid, the workgroup and the dy
 
 @dataclass(frozen=True)
 class LaunchTerms:
-    """rule: one sentence or several for the list of rules. changeable: whether a different shape may be proposed."""
+    """rule: one or more sentences for the list of rules. changeable: whether a different shape may be proposed."""
 
     rule: str
     changeable: bool
@@ -39,7 +37,7 @@ def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
         "write the new launch in a second fenced block, with the language `launch`, as "
         "`<<<grid, workgroup>>>` or `<<<grid, workgroup, bytes of LDS>>>`. Each is an integer or `dim3(x, y, z)`, by + - * / % "
         f"and parentheses over integers and these parameters of the kernel: {', '.join(map('`{}`'.format, names)) or 'none'}. "
-        "All launches of the kernel get it, and every size has to come out right: "
+        "It applies to all launches of the kernel, and results must be right for every size: "
         "the number of workgroups grows with the problem as it does now. "
         "Without such a block, the launch stays as it is. The rest of the host's code is not yours to change.",
         True,

@@ -1,6 +1,4 @@
-"""Removes this machine's paths from the texts of a profile: those in the source's folder become relative, others bare file
-names.
-"""
+"""Removes this machine's paths from a profile's texts: paths in the source's folder become relative, others bare file names."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ _ABSOLUTE = re.compile(r"(?<![\w.~/-])(?:/[\w.+@~%=,-]+)+/([\w.+@~%=,-]+)")
 class PathScrubber:
     """Removes this machine's paths from texts.
 
-    root: the folder of the source; for files elsewhere, only the name is kept.
+    root: the source's folder; for files elsewhere, only the name is kept.
     """
 
     def __init__(self, root: Path):
@@ -29,7 +27,9 @@ class PathScrubber:
             return None
 
     def clean(self, text: str) -> str:
-        """The text with absolute paths shortened: relative in the source's folder, the last component for others."""
+        """The text with absolute paths shortened: paths in the source's folder become relative, others are reduced to their
+        last component.
+        """
         return _ABSOLUTE.sub(r"\1", text.replace(f"{self._root}/", ""))
 
     def cleaned(self, value: Any) -> Any:
@@ -38,7 +38,7 @@ class PathScrubber:
 
 
 def of_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """The JSON value with every string in it changed; keys are kept."""
+    """The JSON value, with `change` applied to every string in it; keys are kept."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What `rocm-perf prompt --json` prints: the context as one JSON object."""
+"""The document that `rocm-perf prompt --json` prints: the context as one JSON object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PromptKernel(JsonModel):
-    """The kernel in the source."""
+    """The kernel, as the source defines it."""
 
     name: str = Field(description="name in the source")
     demangled: str = Field(description="demangled name in the trace")
@@ -60,21 +60,21 @@ class ExcerptSection(JsonModel):
 
     file: Text = Field(description="relative to the source's folder")
     first_line: int = Field(description="number of the first line, from 1")
-    last_line: int = Field(description="number of the last line, including lines that are left out")
+    last_line: int = Field(description="number of the last line, counting lines that are left out")
     role: Literal["kernel", "used", "file"] = Field(description="the kernel, what it uses, or the whole file")
     text: Text = Field(description="the lines")
     left_out: int = Field(description="number of lines at the end that are not in the text")
 
 
 class PromptDocument(JsonModel):
-    """All that is known about one kernel. Sections of the profile's documents keep their fields."""
+    """All that is known about one kernel. Sections taken from the profile's documents keep their fields."""
 
     schema_version: Literal["1.0"] = Field(description="as in the profile's documents")
     tool: Tool = Field(description="as in the profile's documents")
     gpu: Gpu = Field(description="as in the profile's documents")
     timing: Literal["measured", "modelled"] = Field(description="measured or modelled")
-    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null where times are measured")
-    source: Text = Field(description="file that has the kernel, relative to the source's folder")
+    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null if times are measured")
+    source: Text = Field(description="file that contains the kernel, relative to the source's folder")
     kernel: PromptKernel = Field(description="the kernel in the source")
     path: PathSection = Field(description="the program's critical path")
     share: float | None = Field(description="the kernel's share of the critical path, 0 to 1; null if not known")
@@ -88,7 +88,7 @@ class PromptDocument(JsonModel):
     rules: list[str] = Field(description="rules for an answer, one per entry")
     text: Text = Field(description="the prompt")
     bytes: int = Field(description="length of the text")
-    tokens_estimate: int = Field(description="estimated number of tokens of the text")
+    tokens_estimate: int = Field(description="estimated number of tokens in the text")
     tokens_method: str = Field(description="how the tokens were estimated")
 
 

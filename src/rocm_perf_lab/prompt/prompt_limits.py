@@ -1,4 +1,6 @@
-"""What limits the kernel, and by how much: the bottleneck with its evidence, roofline, headroom, resources and occupancy."""
+"""The part of a prompt about what limits the kernel, and by how much: the bottleneck with its evidence, roofline, headroom,
+resources and occupancy.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
     for signal in found.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"
         lines.append(
-            f"- {words.evidence(signal.name, signal.value, signal.unit)}; speaks for it when {sign} "
+            f"- {words.evidence(signal.name, signal.value, signal.unit)}; supports this when {sign} "
             f"{words.percent(signal.threshold) if signal.unit == 'fraction' else words.amount(signal.threshold, '')}."
         )
     for factor in found.factors:
@@ -47,7 +49,7 @@ def _certainty(found: BottleneckSection) -> str:
 
 
 def possible(found: BottleneckSection, with_launch: bool) -> list[str]:
-    """The advice that can be followed. with_launch: whether the launch may change."""
+    """The advice that a proposer can follow. with_launch: whether the launch may change."""
     known = meanings()
     remedies = {in_words(one): known[one.cause].changes_launch for one in found.remedies if one.cause in known}
     launch = launch_advice() | {text for text, changes_launch in remedies.items() if changes_launch}
@@ -60,10 +62,10 @@ def roofline(context: Context) -> list[str]:
         return [*lines, f"Not known: {context.reports.profile.reasons.get('roofline', 'no counters were collected')}."]
     if roof.operational_intensity is None or roof.attainable_gflops is None:
         missing = roof.reasons.get("operational_intensity") or roof.reasons.get("attainable_gflops", "")
-        lines.append(f"Its place under the roof is not known: {words.shorten(missing)}.")
+        lines.append(f"Its position under the roof is not known: {words.shorten(missing)}.")
     elif roof.flop == 0:
         share = words.percent(roof.fraction_of_ceiling)
-        lines.append(f"It does no floating-point operation; it comes to {share} of the roof that binds it ({roof.position}).")
+        lines.append(f"It performs no floating-point operation; it reaches {share} of the limiting roof ({roof.position}).")
     else:
         lines.append(
             f"{roof.operational_intensity:.3g} FLOP per byte beyond L2, {roof.position or 'side of the ridge not known'} "
@@ -93,7 +95,7 @@ def _row(level: LevelSection) -> str:
 
 
 def _unknown(roof: RooflineSection) -> dict[str, str]:
-    """Reason -> the names of the figures that are unknown for it."""
+    """Reason -> the names of the figures that are unknown for that reason."""
     shown = ("bytes", "gbps", "fraction", "operational_intensity")
     found = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
     found += [(level.level, level.reasons[name]) for level in roof.levels for name in shown if name in level.reasons]
@@ -102,15 +104,15 @@ def _unknown(roof: RooflineSection) -> dict[str, str]:
 
 
 def headroom(context: Context) -> list[str]:
-    found, lines = context.analysis.headroom, ["## How much there is to win", ""]
+    found, lines = context.analysis.headroom, ["## How much can be gained", ""]
     if found.kernel_speedup is None or found.ceiling_ms is None:
         return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
     span = words.times(found.program_speedup) if found.program_speedup else f"not known ({found.reasons['program_speedup']})"
     least = words.duration(found.ceiling_ms * 1e6)
     return [
         *lines,
-        f"{words.times(found.kernel_speedup)} for the kernel at most, for the GPU's span {span}: its ceiling for the present "
-        f"work is {least} ({found.binding}). Assumed: {found.assumption}.",
+        f"{words.times(found.kernel_speedup)} at most for the kernel, {span} for the GPU's span: the kernel's ceiling for the "
+        f"present work is {least} ({found.binding}). Assumed: {found.assumption}.",
     ]
 
 

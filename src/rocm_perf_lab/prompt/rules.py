@@ -1,4 +1,4 @@
-"""The rules for an answer, and what the gate will check, in the words that proposers receive."""
+"""The rules for an answer, and what the gate will check, as worded for proposers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """The settings of the gate. ulps: tolerance for floating-point results; 0 for identical bits. checked: whether one of the
-    user's programs checks the output. limits: how much the program may regress in other respects.
+    """The settings of the gate. ulps: tolerance for floating-point results; 0 for identical bits. checked: whether a program of
+    the user's checks the output. limits: how much the program may regress in other respects.
     """
 
     min_improvement: float = 0.02
@@ -61,7 +61,8 @@ class AnswerRules:
         replays = _RESULTS.get(self.equivalence, "")
         return [
             "The gate checks everything itself. It uses the kernel and the new functions, and nothing else from the source; it "
-            "compares all other machine code, the arguments, and that the kernel uses no clock or else to tell runs apart; "
+            "compares all other machine code and the arguments, and checks that the kernel uses no clock or the like to tell "
+            "runs apart; "
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
             + f"the kernel's time, which must fall with confidence by {self.min_improvement:.1%}, on other inputs "
             "as well (by 10 % if "

@@ -1,4 +1,4 @@
-"""A rough estimate of the number of tokens in a text: tokenisers differ, and none is called."""
+"""Roughly estimates the number of tokens in a text: tokenisers differ, and none is called."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from rocm_perf_lab.utf8 import utf8
 
-BYTES_PER_TOKEN = 3.0  # prompts of the testbed have 3.1 to 3.8 with cl100k_base; an estimate should be high rather than low
-METHOD = f"bytes / {BYTES_PER_TOKEN:g}, rounded up: an estimate, rather high; the models' own tokenisers differ"
+BYTES_PER_TOKEN = 3.0  # prompts for the testbed have 3.1 to 3.8 with cl100k_base; estimates should be high rather than low
+METHOD = f"bytes / {BYTES_PER_TOKEN:g}, rounded up: a rather high estimate; the models' own tokenisers differ"
 
 
 def estimate(text: str) -> int:

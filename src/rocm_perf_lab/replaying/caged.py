@@ -1,4 +1,4 @@
-"""Replays of untrusted code: what it sees in the cage, and its limits."""
+"""Replays untrusted code: what it sees in the cage, and its limits."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Caged:
     seconds: float
 
     def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
-        """The command line that runs a replay in the cage.
+        """The command line for running a replay in the cage.
 
-        command: contains only absolute paths. scratch: holds the device's own files. Raises NoCageError.
+        command: must contain only absolute paths. scratch: contains the device's own files. Raises NoCageError.
         """
         view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))

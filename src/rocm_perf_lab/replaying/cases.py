@@ -1,4 +1,4 @@
-"""Runs one dispatch many times, each time differently, in one process; when a case fails, the rest run in a new one."""
+"""Runs one dispatch many times, each time differently, in one process; when a case fails, the rest run in a new process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ FAILED = ReplayFailedError.exit_code
 class Case:
     """One run.
 
-    overlays: (address, content) each, written over the captured memory. poison: byte written over the memory that the captured
-    kernel changed. device_options: passed to the software device, in addition to those for all cases; the device is restarted
-    where they change. flush_cache: begin with cold caches. compare: compare memory with the results of the captured kernel.
-    dump: keep memory. findings: keep the findings of the software device's race check. launch: None for the captured shape.
+    overlays: pairs (address, content) to write over the captured memory. poison: byte to write over the memory that the
+    captured kernel changed. device_options: passed to the software device, in addition to those for all cases; the device is
+    restarted when they change. flush_cache: begin with cold caches. compare: compare memory with the results of the captured
+    kernel. dump: keep memory. findings: keep the findings of the software device's race check. launch: None for the captured
+    shape.
     """
 
     overlays: tuple[tuple[int, bytes], ...] = ()
@@ -73,7 +74,7 @@ def replay_cases(
     view: View | None = None,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
-    """Run each case once from fresh memory. folder: new or empty; receives the results to keep.
+    """Run each case once, starting from the captured memory. folder: new or empty; receives the results to keep.
 
     view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
     allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it also fail.
@@ -116,7 +117,7 @@ def _outcome(dump: Path, line: dict[str, Any]) -> CaseOutcome:
 
 
 def _findings(dump: Path) -> tuple[Path, Path]:
-    """The files with races and written ranges; their names are those that rocmperf-replay chooses."""
+    """The files with races and with written ranges, under the names that rocmperf-replay chooses."""
     return dump.with_suffix(".races"), dump.with_suffix(".written")
 
 

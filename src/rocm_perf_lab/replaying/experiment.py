@@ -1,4 +1,6 @@
-"""Experiments with a captured dispatch: how its time is spent, without the program from which it was captured."""
+"""Experiments with a captured dispatch, which show how its time is spent; the program from which it was captured is not
+needed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from rocm_perf_lab.replaying.run import error_of, run_json
 @dataclass(frozen=True)
 class Experiment:
     """recorded_ns: time of the captured dispatch. measured: whether it was measured on a GPU. stack: the time stack of its
-    replay on the software device, from cold caches. error: the model's error for such kernels, or why it is not known.
+    replay on the software device, from cold caches. error: the model's error for such kernels, or why the error is not known.
     """
 
     capture: Capture

@@ -1,4 +1,4 @@
-"""Exports a reproducer: a folder with one captured dispatch and a small program that runs it, which needs nothing but ROCm."""
+"""Exports a reproducer: a folder with one captured dispatch and a small program that runs it and needs nothing but ROCm."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def export(capture: Capture, folder: Path) -> None:
 
 
 def _device_header() -> Path:
-    """The header in the package, or in the repository."""
+    """The header's path in the package, or else in the repository."""
     packaged = _SOURCES / _DEVICE_HEADER
     return packaged if packaged.exists() else Path(__file__).parents[3] / "native" / "device" / "include" / _DEVICE_HEADER
 
 
 def _text(text: str) -> str:
-    """A C string literal: like a JSON string, with non-ASCII characters replaced."""
+    """The text as a C string literal: like a JSON string, with non-ASCII characters replaced."""
     return json.dumps(text.encode("ascii", "replace").decode())
 
 
@@ -115,11 +115,11 @@ def _readme(capture: Capture, name: str) -> str:
     make            builds the reproducer and runs it
     ./reproducer 100
 
-It needs ROCm (headers and libhsa-runtime64), a {capture.target} and {size / 1e6:.0f} MB of its memory. `make ROCM_PATH=/path`
+It needs ROCm (headers and libhsa-runtime64), a {capture.target} and {size / 1e6:.0f} MB of its memory. Use `make ROCM_PATH=DIR`
 if ROCm is not in /opt/rocm. Without a GPU it runs on rocm-perf-lab's software device: `rocm-perf run ./reproducer`.
 
-The program puts memory to the very addresses where it was, loads the code object there, dispatches, and compares memory
-afterwards. Exit status 0: as captured; 1: different; 2: it cannot run, for instance because addresses cannot be had.
+The program maps memory at the captured addresses, loads the code object where it was, dispatches, and compares memory
+afterwards. Exit status 0: as captured; 1: different; 2: it cannot run, for instance because addresses are not available.
 
 - kernel: `{capture.symbol}`
 - grid {packet["grid"]} work-items in workgroups of {packet["workgroup"]}

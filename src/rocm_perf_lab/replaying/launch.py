@@ -11,13 +11,13 @@ Extent = tuple[int, int, int]
 
 MOST_ITEMS_IN_GROUP = 1024
 MOST_ITEMS_IN_GRID = 2**32 - 1
-MOST_LDS_BYTES = 160 * 1024  # on the GPU with the most, gfx950; other GPUs refuse a launch that exceeds their own limit
+MOST_LDS_BYTES = 160 * 1024  # the limit of gfx950, the largest of all GPUs; others refuse a launch that exceeds their own limit
 
 
 @dataclass(frozen=True)
 class LaunchConfiguration:
-    """groups: number of workgroups in x, y and z. group_size: work-items in each. dynamic_lds: bytes of LDS for each workgroup,
-    besides those that the kernel declares.
+    """groups: number of workgroups in x, y and z. group_size: work-items per workgroup, in x, y and z. dynamic_lds: bytes of
+    LDS per workgroup, in addition to those that the kernel declares.
     """
 
     groups: Extent
@@ -40,13 +40,13 @@ class LaunchConfiguration:
 
     @property
     def complaint(self) -> str | None:
-        """Why HIP refuses a launch of this shape, whatever the kernel; None if it does not."""
+        """Why HIP refuses to launch any kernel with this shape; None if it does not."""
         if not all(1 <= size <= MOST_ITEMS_IN_GROUP for size in self.group_size) or self.threads > MOST_ITEMS_IN_GROUP:
-            return f"workgroups of {_size(self.group_size)} work-items: there can be 1 to {MOST_ITEMS_IN_GROUP}"
+            return f"workgroups of {_size(self.group_size)} work-items: a workgroup can have 1 to {MOST_ITEMS_IN_GROUP}"
         if not all(1 <= count <= MOST_ITEMS_IN_GRID for count in self.items):
             return f"{self}: a grid has 1 to {MOST_ITEMS_IN_GRID} work-items in each dimension"
         if not 0 <= self.dynamic_lds <= MOST_LDS_BYTES:
-            return f"{self.dynamic_lds} bytes of dynamic LDS: there are {MOST_LDS_BYTES}"
+            return f"{self.dynamic_lds} bytes of dynamic LDS: there are only {MOST_LDS_BYTES}"
         return None
 
 

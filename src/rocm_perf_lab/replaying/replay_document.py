@@ -1,4 +1,4 @@
-"""What `rocm-perf replay --json` prints. rocmperf-replay writes it (native/replay/report.cpp)."""
+"""The documents that `rocm-perf replay --json` prints. rocmperf-replay writes them (native/replay/report.cpp)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReplayedKernel(JsonModel):
     replaced: bool = Field(description="whether it replaces the captured one (--hsaco)")
     grid: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
     workgroup: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
-    dynamic_lds: int = Field(description="bytes of LDS of a workgroup in addition to those that the kernel declares")
+    dynamic_lds: int = Field(description="bytes of LDS per workgroup, in addition to those that the kernel declares")
     launch_as_captured: bool = Field(
         description="whether the launch has the captured shape (no --groups, --group-size or --dynamic-lds)"
     )
@@ -29,9 +29,9 @@ class Execution(JsonModel):
 
     iterations: int = Field(description="number of timed runs")
     mode: Literal["stateless", "stateful"] = Field(
-        description="stateless: memory was restored before each run; stateful: each continued where the last one ended"
+        description="stateless: memory was restored before each run; stateful: each continued where the previous one ended"
     )
-    warmup: int = Field(description="number of untimed runs before")
+    warmup: int = Field(description="number of untimed runs before the timed ones")
     flush_cache: bool = Field(description="whether caches were emptied before each run")
     poison: int | None = Field(
         description="byte that overwrote the memory that the captured kernel changed; null without --poison"
@@ -48,12 +48,12 @@ class RunStatistics(JsonModel):
     stddev: float = Field(description="standard deviation, in ms")
     cv: float = Field(description="stddev / average")
     classification: Literal["stable", "moderate", "unstable"] = Field(
-        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: more"
+        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: cv > 0.10"
     )
 
 
 class CountedSection(JsonModel):
-    """What the software device counted of the last run."""
+    """The software device's counts for the last run."""
 
     instructions: float = Field(description="number of instructions that waves executed")
     requests_beyond_l2: float = Field(description="number of requests from L2 to memory")
@@ -71,12 +71,12 @@ class ReplayTiming(JsonModel):
     stddev: float = Field(description="standard deviation of the GPU time, in ms")
     cv: float = Field(description="stddev / average")
     classification: Literal["stable", "moderate", "unstable"] = Field(
-        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: more"
+        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: cv > 0.10"
     )
     iterations: list[float] = Field(description="GPU time of each run, in ms")
     counted: CountedSection | None = Field(description="counts of the software device for the last run; null on a GPU")
-    wait: RunStatistics = Field(description="time on the host's clock from ringing the doorbell to seeing the end")
-    restore: RunStatistics | None = Field(description="time of restoring memory; null with --no-recopy")
+    wait: RunStatistics = Field(description="time, on the host's clock, from ringing the doorbell to observing completion")
+    restore: RunStatistics | None = Field(description="time taken to restore memory; null with --no-recopy")
     setup: float = Field(description="time until the first run could begin, in ms")
     total_wall: float = Field(description="total time of all runs, including the time between them, in ms")
 
@@ -99,7 +99,7 @@ class ComparedRegion(JsonModel):
     base: str = Field(description="address, hexadecimal")
     bytes: int = Field(description="size")
     kind: Literal["device", "host", "registered", "managed", "mapped", "code"] = Field(description="kind of memory")
-    equal: bool = Field(description="whether it is as captured, within the tolerance")
+    equal: bool = Field(description="whether its contents are as captured, within the tolerance")
     expected_changed_bytes: int = Field(description="number of bytes that the captured kernel changed")
     differing_bytes: int = Field(description="number of bytes that differ")
     bytes_beyond_tolerance: int = Field(description="number of bytes in numbers that differ by more than the tolerance")
@@ -108,7 +108,7 @@ class ComparedRegion(JsonModel):
 
 
 class Comparison(JsonModel):
-    """Memory after the last run, compared with the capture."""
+    """The memory after the last run, compared with the capture."""
 
     equal: bool = Field(description="whether all regions are equal")
     mode: Literal["exact", "tolerance"] = Field(description="tolerance: numbers were compared with --tolerance")
@@ -127,7 +127,7 @@ class ReplayEnvironment(JsonModel):
 
 
 class FullVmDocument(JsonModel):
-    """One dispatch run again."""
+    """One replayed dispatch."""
 
     schema_version: Literal["1.0"] = Field(description="version of the schema")
     kernel: ReplayedKernel = Field(description="what was run")

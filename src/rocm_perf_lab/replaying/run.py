@@ -35,7 +35,7 @@ from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
-_SIGNALLED = 128  # statuses above this mean, as in a shell, that a signal killed the process
+_SIGNALLED = 128  # a status above this means, as in a shell, that a signal killed the process
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
     error.exit_code: error
@@ -48,8 +48,8 @@ _PREFIX = "rocm-perf: error: "
 class ReplayResult:
     """The result of a replay. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
 
-    races: found by the race check, if it was on. written: the global memory that the kernel wrote in that case, as address
-    ranges [begin, end) in ascending order.
+    races: the races found by the race check, if it was on. written: the global memory that the kernel wrote, if the check was
+    on, as address ranges [begin, end) in ascending order.
     """
 
     document: FullVmDocument
@@ -58,7 +58,7 @@ class ReplayResult:
 
     @property
     def gpu_ms(self) -> list[float]:
-        """Each iteration's GPU time, modelled or measured, as the document's timing states."""
+        """Each iteration's GPU time, modelled or measured, according to the document's timing."""
         return self.document.timing.iterations
 
     @property
@@ -72,7 +72,7 @@ class ReplayResult:
 
     @property
     def equal(self) -> bool | None:
-        """Whether memory after the kernel is as captured, within the tolerance if one was given; None if not compared."""
+        """Whether the memory after the kernel is as captured, within the tolerance if one was given; None if not compared."""
         comparison = self.document.comparison
         return None if comparison is None else comparison.equal
 
@@ -102,13 +102,13 @@ def replay(
     device_options: Sequence[str] = (),
     view: View | None = None,
 ) -> ReplayResult:
-    """Replay a capture in a fresh process. hsaco: code object that replaces the captured one. launch: None for the captured
+    """Replay a capture in a new process. hsaco: code object that replaces the captured one. launch: None for the captured
     shape.
 
-    recopy: restore memory before each iteration. poison: byte written, before each iteration, over the memory that the captured
-    kernel changed. overlays: (address, content) each, written over the captured memory first. device_options: passed to the
-    software device. tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel
-    changed. timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here:
+    recopy: restore memory before each iteration. poison: byte to write, before each iteration, over the memory that the
+    captured kernel changed. overlays: pairs (address, content) to write over the captured memory first. device_options: passed
+    to the software device. tolerances: each "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]". dump: folder for the regions that the kernel
+    changed. timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here;
     see ReplayResult.equal.
 
     Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError,
@@ -144,12 +144,12 @@ def _words_of(launch: LaunchConfiguration) -> list[str]:
 
 
 def races_and_written(races: Path, written: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """Read the files that the race check wrote; see ReplayResult. Both results are empty if there was no check."""
+    """Read the files that the race check wrote; see ReplayResult. Both results are empty if the check was off."""
     return tuple(races.read_text().splitlines()) if races.exists() else (), _ranges(written)
 
 
 def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
-    """The ranges written in all iterations together; empty if there is no file."""
+    """The ranges written in any iteration; empty if there is no file."""
     if not file.exists():
         return ()
     merged: list[tuple[int, int]] = []
@@ -162,7 +162,7 @@ def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:
-    """The folder, if one is given; it is created, since a cage can only show existing folders."""
+    """The folder, if one is given; it is created, since a cage can show only existing folders."""
     if folder is None:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
@@ -192,8 +192,8 @@ def unpack(capture: Capture, folder: Path) -> None:
 
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
-    """Run an action attached to this process's terminal; returns rocmperf-replay's exit status. Raises ReplayFailedError if
-    killed.
+    """Run one of rocmperf-replay's actions, attached to this process's terminal; returns its exit status. Raises
+    ReplayFailedError if killed.
     """
     with _environment(device, device_options, _target_of(capture)) as environment:
         status = execute_attached(_command(action, capture, options), environment, interruptible=True)
@@ -211,11 +211,11 @@ def run_json(
     more: Mapping[str, str] = MappingProxyType({}),
     caged: Caged | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run an action of rocmperf-replay that prints JSON.
+    """Run one of rocmperf-replay's actions that print JSON.
 
     more: further environment variables. caged: the cage to run in; None for no cage.
     """
-    expect_more()  # a judge replays many times in a row
+    expect_more()  # a judge runs many replays in a row: stop between them if requested
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -223,7 +223,7 @@ def run_json(
         words: Sequence[str] = command.argv
         if caged is not None:
             words = caged.within(words, capture, Path(scratch), selected.is_hardware)
-        # Names from a code object can be any bytes.
+        # Names from a code object can contain arbitrary bytes.
         return subprocess.run(
             words,
             env=selected.environment(os.environ) | dict(more),
@@ -240,7 +240,7 @@ def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
 
 
 def _target_of(capture: Capture | Path) -> str | None:
-    """The capture's target; None if it is not known, as rocmperf-replay reports what is wrong with a capture."""
+    """The capture's target; None if it cannot be read, since rocmperf-replay reports what is wrong with a capture."""
     if isinstance(capture, Capture):
         return capture.target
     try:

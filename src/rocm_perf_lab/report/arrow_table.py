@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.arrays import Integers, Mask
 
-_DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns with few distinct values
+_DICTIONARIES = ("kind", "name", "agent", "queue", "stream", "workgroup", "grid")  # columns that have few distinct values
 _DELTAS = ("id", "start_ns", "end_ns")
 _ROW_GROUP = 1_000_000
 
@@ -31,14 +31,14 @@ def arrow_table(table: DispatchTable) -> pa.Table:
 
 
 def write_parquet(table: DispatchTable, path: Path) -> None:
-    """Write a Parquet file. The same table gives the same bytes. Raises ImportError without pyarrow."""
+    """Write a Parquet file. The same table always yields the same bytes. Raises ImportError without pyarrow."""
     from pyarrow import parquet
 
     options = {
         "compression": "zstd", "compression_level": 1, "use_dictionary": list(_DICTIONARIES),
         "column_encoding": dict.fromkeys(_DELTAS, "DELTA_BINARY_PACKED"),
     }  # fmt: skip
-    # Opened here because the path can be any bytes, whereas Arrow requires text.
+    # Python opens the file, because the path may contain arbitrary bytes, whereas Arrow requires text.
     with path.open("wb") as file, parquet.ParquetWriter(file, _schema(), **options) as writer:
         for batch in _batches(table):
             writer.write_batch(batch, row_group_size=_ROW_GROUP)
@@ -76,7 +76,9 @@ def _array(column: Column | None, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def _plain(column: Column, kind: pa.DataType, rows: int) -> pa.Array:
-    """An array on the column's own memory, without pyarrow's conversions: loading these takes longer than a small table."""
+    """An array made from the column's memory, without pyarrow's conversions: loading their code takes longer than writing a
+    small table.
+    """
     import pyarrow as pa
 
     values = _bits(column.values) if pa.types.is_boolean(kind) else _converted(column.values, kind.to_pandas_dtype())

@@ -31,7 +31,7 @@ ONE_RUN = "one run: a spread needs at least two"
 
 
 def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Documents:
-    """Build all documents of a profile. further: the outcome of all runs except the base run and its repeats."""
+    """Build all documents of a profile. further: the results of all runs except the base run and its repeats."""
     head = _head(findings)
     return Documents(
         profile=_profile(findings, further, head),
@@ -56,7 +56,7 @@ def _roofline(findings: Findings, further: FurtherRuns, head: dict[str, Any]) ->
     if findings.ceilings is None:
         reasons["ceilings"] = NO_CEILINGS
     if findings.total is None:
-        reasons["total"] = "the kernels are the runtime's own, ran on several devices, or on one whose ceilings are not known"
+        reasons["total"] = "only the runtime's kernels ran, or they ran on several devices or one whose ceilings are not known"
     return schema.RooflineDocument(
         ceilings=_ceilings(findings.ceilings) if findings.ceilings else None,
         total=sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
@@ -186,7 +186,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
     if isinstance(error, str):
         fields["reasons"]["model_error"] = error
     if kernel.sampling is None:
-        fields["reasons"]["sampling"] = "all of its dispatches were observed as a whole"
+        fields["reasons"]["sampling"] = "all of its dispatches were observed completely"
     traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
     if traced is None:
         fields["reasons"]["thread_trace"] = findings.traced.reason

@@ -1,4 +1,4 @@
-"""ceilings.json, which is also what `rocm-perf ceilings --json` prints."""
+"""ceilings.json, which `rocm-perf ceilings --json` prints as well."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.report.section import Section
 
 
 class LevelCeiling(Section):
-    """Rate that a level of the memory hierarchy reached."""
+    """The rate that a level of the memory hierarchy reached."""
 
     level: str = Field(description="HBM, MALL, L2, L1 or LDS")
     unit: Literal["GB/s"] = Field(default="GB/s", description="unit of the rates")
@@ -21,7 +21,7 @@ class LevelCeiling(Section):
 
 
 class PipeCeiling(Section):
-    """Rate that a pipe reached in one precision."""
+    """The rate that a pipe reached in one precision."""
 
     precision: str = Field(description="f8, f16, bf16, xf32, f32, f64 or i8")
     pipe: Literal["valu", "mfma"] = Field(description="vector ALU or matrix unit")

@@ -1,4 +1,4 @@
-"""Builds dag.json: the graph, its critical path, what-if scenarios, and when GPUs were idle."""
+"""Builds dag.json: the graph, its critical path, what-if scenarios, and the GPUs' idle times."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from rocm_perf_lab.analysis.findings import Findings
 
 INFERRED_NOTE = (
-    "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "
+    "dependencies are inferred from order within queues and streams: events between streams and host waits are not in "
     "the trace, so the path can be longer and slack smaller than shown"
 )
 INFERRED_WITH_CALLS_NOTE = (
-    "dependencies are inferred from order within queues and streams, and from the HIP calls: waits of host threads for each "
+    "dependencies are inferred from order within queues and streams, and from the HIP calls: host threads' waits for each "
     "other are not in the trace"
 )
 _OF_CALLS = ("launch", "event", "wait", "program")
 
 
 def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
-    """Build dag.json. head: the fields with which every document begins; reasons: why some of them are null."""
+    """Build dag.json. head: the fields with which every document begins. reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
     dominant = dominant_symbol(path) if path else None
@@ -73,12 +73,12 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
 WHOLE_PATH = "the symbol is the whole path"
 NO_OWN_KERNEL = "no kernel of the program is on the path"
 NO_EXPERIMENTS = "no experiments were made with a kernel of the program"
-DOMINATES = 0.7  # share of the path: below this, even a kernel that took no time would leave the span at more than 30 %
+DOMINATES = 0.7  # share of the path; below this share, more than 30 % of the span would remain even if the kernel took no time
 _IN_LINE = 3
 
 
 def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
-    """The program's kernels with the most time on the path after the dominant one; [] if that one dominates."""
+    """The program's kernels with the most time on the path, except the first; [] if the first dominates."""
     if dominant.fraction >= DOMINATES:
         return []
     own = [found for found in path.symbols if found.kind == KERNEL]
@@ -93,7 +93,7 @@ def _idle(found: Idle) -> dag_schema.IdleSection:
             cause=gap.cause,
             before=gap.before,
             waited_for=gap.waited_for,
-            reasons={} if gap.waited_for is not None else {"waited_for": "the trace knows nothing that it depended on"},
+            reasons={} if gap.waited_for is not None else {"waited_for": "the trace shows nothing on which it depended"},
         )
         for gap in found.longest
     ]
@@ -110,7 +110,7 @@ def _idle(found: Idle) -> dag_schema.IdleSection:
 
 def _scenario(found: Scenario) -> dag_schema.WhatIfSection:
     reasons = {
-        "pattern": "tried unasked",
+        "pattern": "tried by default",
         "factor": "the kernels take no time",
         "speedup": "nothing is left of the span",
         "dominant_symbol": NO_OWN_KERNEL,
@@ -158,8 +158,8 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     of_runtime = max((found for found in path.symbols if found.kind == RUNTIME), key=lambda found: found.fraction, default=None)
     if of_runtime is not None and dominant.kind == KERNEL and of_runtime.fraction > dominant.fraction:
         notes.append(
-            f"{of_runtime.name} has {100 * of_runtime.fraction:.1f} % of the path; it is passed over, being the HIP runtime's "
-            "own (fills, copies): what the program can change is which of them it asks for"
+            f"{of_runtime.name} accounts for {100 * of_runtime.fraction:.1f} % of the path; it is skipped, as the HIP "
+            "runtime's own (fills, copies): the program can only change which of them it requests"
         )
     copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
     if copies > dominant.fraction:
@@ -168,7 +168,7 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
             "device, or let copies overlap kernels (pinned memory, hipMemcpyAsync on a stream of their own)"
         )
     if path.delay_ns + path.host_ns + path.lead_ns > path.work_ns:
-        notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
+        notes.append("nothing runs on most of the path: launches, and the host's work between them, determine the span")
     return notes
 
 
@@ -192,7 +192,7 @@ def _symbol_on_path(found: SymbolOnPath) -> dag_schema.SymbolPathSection:
 
 def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
     reasons = {} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
-    return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
+    return reasons | ({"share": "a host call takes no GPU time"} if found.share is None else {})
 
 
 def _symbols_without_times(findings: Findings) -> list[dag_schema.SymbolPathSection]:

@@ -1,5 +1,5 @@
-"""dag.json: the critical path, its edges, gaps, what-if and the program's stack. schema.py states what applies to all
-documents.
+"""dag.json: the critical path, edges, gaps, what-if scenarios and the program's time stack. See schema.py for rules that apply
+to all documents.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
     kind: Literal["kernel", "runtime kernel", "copy", "host call"] = Field(description="what it is")
     dispatches: int = Field(description="number of dispatches, copies or calls")
-    dispatches_on_path: int = Field(description="number of those on the critical path")
+    dispatches_on_path: int = Field(description="how many of them are on the critical path")
     total_ms: float | None = Field(
-        description="total time; for a host call the time from entry to return, also outside the GPU's span"
+        description="total time; for a host call, the time from entry to return, even outside the GPU's span"
     )
     share: float | None = Field(description="share of the time of all kernels and copies")
     critical_path_ns: int | None = Field(description="time on the critical path")
     fraction: float | None = Field(description="share of the critical path")
     speedup_ceiling: float | None = Field(description="1 / (1 - fraction): speed-up of the GPU's span if this took no time")
     min_slack_ns: int | None = Field(
-        description="smallest slack: time by which a dispatch could take longer without delaying the end"
+        description="smallest slack: how much longer a dispatch could take without delaying the end"
     )
     mean_slack_ns: float | None = Field(description="mean of the same")
     overlap_potential_ns: int | None = Field(
@@ -36,17 +36,17 @@ class SymbolPathSection(Section):
 
 class EdgeCounts(Section):
     queue: int = Field(description="order within a queue, with no other dependency")
-    signal: int = Field(description="a signal, such as an event that another stream waits for")
+    signal: int = Field(description="a signal, such as an event for which another stream waits")
     host: int = Field(description="the submitting thread had waited")
     stream: int = Field(description="order within a HIP stream, or with the null stream")
     launch: int | None = Field(description="a host call launched it; null if HIP calls were not traced")
     event: int | None = Field(
-        description="a stream waits for an event that another one recorded; null if HIP calls were not traced"
+        description="a stream waits for an event recorded in another one; null if HIP calls were not traced"
     )
     wait: int | None = Field(description="a host call waits for it; null if HIP calls were not traced")
     program: int | None = Field(description="order within a host thread; null if HIP calls were not traced")
     exact: int = Field(
-        description="number of those that are in the trace itself; the others are inferred from the order in time"
+        description="number of dependencies that are in the trace itself; the others are inferred from the order in time"
     )
 
 
@@ -61,7 +61,7 @@ class GapSection(Section):
 
 
 class IdleSection(Section):
-    """One GPU's time without a kernel, between its first and its last one."""
+    """The time in which a GPU ran no kernel, between its first and its last one."""
 
     agent: int = Field(description="id of the GPU in the trace")
     span_ns: int = Field(description="time from the start of its first kernel to the end of its last")
@@ -69,18 +69,18 @@ class IdleSection(Section):
     fraction: Fraction = Field(description="idle / span")
     gaps: int = Field(description="number of gaps")
     by_cause_ns: dict[str, int] = Field(
-        description="what it waited for: host (had not launched yet), copy, dependency (another kernel), latency "
+        description="time by what the GPU waited for: host (had not launched yet), copy, dependency (another kernel), latency "
         "(launch, barrier, start-up), unknown (host or latency: HIP calls were not traced); adds up to idle_ns"
     )
     longest: list[GapSection] = Field(description="the ten longest gaps")
 
 
 class WhatIfSection(Section):
-    """The graph of dependencies replayed with some kernels faster."""
+    """The dependency graph, replayed with some kernels faster."""
 
     kernels: list[str] = Field(description="the kernels that are faster")
     pattern: str | None = Field(description="REGEX of --what-if; null for predictions that are made by default")
-    factor: float | None = Field(description="how many times faster; null if they take no time")
+    factor: float | None = Field(description="how many times faster they are; null if they take no time")
     span_ns: int = Field(description="the GPU's predicted span")
     speedup: float | None = Field(description="current span / predicted span")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
@@ -88,10 +88,10 @@ class WhatIfSection(Section):
 
 
 class ProgramGainSection(Section):
-    """The graph of dependencies replayed with kernels as short as they would be without a cause, according to experiments."""
+    """The dependency graph, replayed with kernels as short as experiments show them to be without one cause."""
 
-    cause: str = Field(description="the part of the kernels' time stacks that is taken away")
-    kernels: list[str] = Field(description="the kernels that get shorter: those with a time stack that has this part")
+    cause: str = Field(description="the part of the kernels' time stacks that is removed")
+    kernels: list[str] = Field(description="the kernels that become shorter: those whose time stack has this part")
     span_ns: int = Field(description="the GPU's predicted span")
     gain: float = Field(description="share of the present span that is saved")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
@@ -99,16 +99,16 @@ class ProgramGainSection(Section):
 
 
 class ProgramPartSection(Section):
-    """What one cause costs the program, with the critical path found anew in each experiment."""
+    """What one cause costs the program; each experiment recomputes the critical path."""
 
     name: str = Field(description="the cause; `rocm-perf explain NAME` says what it means")
-    spent_on: str = Field(description="what the time goes on, in words")
-    ns: float = Field(description="part of the span: the mean gain over all orders in which causes can be taken away")
+    spent_on: str = Field(description="what the time is spent on, in words")
+    ns: float = Field(description="part of the span: the mean gain over all orders in which causes can be removed")
     share: float = Field(description="share of the span")
     within_ns: float = Field(description="half of the 95 % interval of ns if orders were drawn; 0 if it is exact")
-    first_ns: int = Field(description="gain if it is taken away before all others")
-    last_ns: int = Field(description="gain if it is taken away after all others")
-    kernels: list[str] = Field(description="the kernels whose time stacks have it")
+    first_ns: int = Field(description="gain if the cause is removed before all others")
+    last_ns: int = Field(description="gain if the cause is removed after all others")
+    kernels: list[str] = Field(description="the kernels whose time stacks contain it")
 
 
 class ProgramStackSection(Section):
@@ -117,13 +117,13 @@ class ProgramStackSection(Section):
     span_ns: int = Field(description="the GPU's span as traced")
     parts: list[ProgramPartSection] = Field(description="one object per cause, the largest first")
     rest_ns: int = Field(description="the span without all of these causes")
-    kernels_ns: int = Field(description="time of kernels on the path in the rest, also of those without experiments")
-    copies_ns: int = Field(description="time of copies on the path in the rest; what remains of it is the host's and gaps")
-    kernels: list[str] = Field(description="the kernels with experiments, which get shorter")
+    kernels_ns: int = Field(description="time of kernels on the path in the rest, including kernels without experiments")
+    copies_ns: int = Field(description="time of copies on the path in the rest; the remainder is host time and gaps")
+    kernels: list[str] = Field(description="the kernels with experiments, which become shorter")
     orders: int | None = Field(description="how many orders of the causes were drawn; null if the parts are exact")
     causes: list[str] = Field(description="the parts' causes in the order of without_ns; empty if orders were drawn")
     without_ns: list[int] = Field(
-        description="the span without every set of causes: bit i of the index stands for the i-th; empty if orders were drawn"
+        description="the span without each set of causes: bit i of the index stands for the i-th; empty if orders were drawn"
     )
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path in the rest")
 
@@ -137,7 +137,7 @@ class DominanceShiftSection(Section):
 
 
 class DagDocument(Document):
-    """dag.json: the critical path, and the rest of the GPU's span. Per-dispatch results are in dispatches.parquet."""
+    """dag.json: the critical path, and what else makes up the GPU's span. Per-dispatch results are in dispatches.parquet."""
 
     dependencies: Literal["exact", "inferred"] = Field(
         description="exact: observed by the built-in tracer; inferred: from the order within queues and streams, and from "
@@ -150,7 +150,7 @@ class DagDocument(Document):
     )
     work_ns: int | None = Field(description="time of kernels and copies on the path")
     host_ns: int | None = Field(
-        description="time of host calls on the path and of host code between them; null if no calls were traced, "
+        description="time of host calls on the path and of the host code between them; null if no calls were traced, "
         "or if time is modelled"
     )
     delay_ns: int | None = Field(
@@ -160,10 +160,10 @@ class DagDocument(Document):
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
     fraction: float | None = Field(description="its share of the critical path")
     speedup_ceiling: float | None = Field(
-        description="1 / (1 - fraction): upper bound of the speed-up of the GPU's span by changing this kernel alone"
+        description="1 / (1 - fraction): upper bound on the speed-up of the GPU's span from changing this kernel alone"
     )
     next_in_line: list[str] = Field(
-        description="the next three of the program's kernels on the path, if fraction < 0.7, that is, if no kernel dominates"
+        description="the program's next three kernels on the path, if fraction < 0.7, that is, if no kernel dominates"
     )
     symbols: list[SymbolPathSection] = Field(
         description="one object per kernel, kind of copy and host call, most time on the path first"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.arrays import Integers, Mask
 
-_ROWS_AT_ONCE = 1_000_000  # per row group, so that the table of a large trace never exists in memory as a whole
+_ROWS_AT_ONCE = 1_000_000  # size of a row group, so that the table of a large trace is never in memory as a whole
 
 _TEXT = "text"
 TYPES = {
@@ -44,7 +44,9 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 
 class Column(NamedTuple):
-    """values: (rows,). unknown: (rows,), true where the value is null; None if none is. texts: those that the values index."""
+    """values: (rows,). unknown: (rows,), true where the value is null; None if no value is. texts: the texts that the values
+    index.
+    """
 
     values: Integers | Mask
     unknown: Mask | None = None
@@ -52,7 +54,7 @@ class Column(NamedTuple):
 
 
 Piece = dict[str, Column | None]
-"""Some rows: every column of TYPES, in that order; None for one that is null throughout."""
+"""Some rows: every column of TYPES, in that order; None for a column that is null throughout."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class DispatchTable:
         return arrow_table(self)
 
     def pieces(self) -> Iterator[tuple[int, Piece]]:
-        """(number of rows, their columns), for at most _ROWS_AT_ONCE rows each."""
+        """The table in pieces of at most _ROWS_AT_ONCE rows: the number of rows and their columns."""
         on_path = np.zeros(len(self.dag), bool)
         if self.path is not None:
             on_path[self.path.nodes] = True

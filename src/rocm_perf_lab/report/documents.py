@@ -15,7 +15,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineDocument
 
 @dataclass(frozen=True)
 class Reports:
-    """The documents that stay small however long the trace is."""
+    """The documents that stay small, however long the trace is."""
 
     profile: ProfileDocument
     roofline: RooflineDocument
@@ -29,7 +29,7 @@ class Reports:
 
 @dataclass(frozen=True)
 class Documents(Reports):
-    """source: the code of the kernels. dispatches: one row per dispatch or copy."""
+    """source: the kernels' code. dispatches: one row per dispatch or copy."""
 
     source: SourceDocument
     dispatches: DispatchTable

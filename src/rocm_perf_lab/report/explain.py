@@ -1,4 +1,4 @@
-"""Explains terms of the reports, and the verdicts of a run by the numbers behind them."""
+"""Explains terms used in reports, and a run's verdicts by the numbers behind them."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _meaning(found: BottleneckSection) -> str | None:
 
 def render_overview(all_terms: Iterable[Term], console: Console) -> None:
     """One line per term."""
-    titles = {"cause": "Causes", "factor": "Factors that explain a cause or add to it", "number": "Numbers",
-              "cost": "Costs that the software device tells apart by experiment"}  # fmt: skip
+    titles = {"cause": "Causes", "factor": "Factors that explain a cause or contribute to it", "number": "Numbers",
+              "cost": "Costs that the software device distinguishes by experiment"}  # fmt: skip
     kind = None
     for term in all_terms:
         if term.kind != kind:

@@ -15,12 +15,12 @@ from rocm_perf_lab.utf8 import utf8
 
 
 def to_json(document: Section) -> str:
-    """The document as JSON text: fields in schema order, two-space indentation, one newline at the end."""
+    """The document as JSON text, with fields in schema order, two-space indentation and one newline at the end."""
     return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocument]) -> None:
-    """Write <name>.json for each document, each completely or not at all. Raises OutputError if a file cannot be written."""
+    """Write <name>.json for each document, either completely or not at all. Raises OutputError if a file cannot be written."""
     directory = Path(directory)
     with output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocume
 
 @contextmanager
 def output_errors(directory: Path) -> Iterator[None]:
-    """Convert an OSError into an OutputError that names the file."""
+    """Turn an OSError into an OutputError that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What profile.json reports about the further runs of the program: their results, and why missing results are null."""
+"""Reports on the program's further runs for profile.json: their results, and why missing results are null."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _SWITCHED_OFF = "switched off by --no-roofline"
 
 @dataclass(frozen=True)
 class FurtherRuns:
-    """directory: the run directory, which contains their outputs. roofline: whether it was requested; otherwise it is null."""
+    """directory: the run directory, which contains the runs' outputs. roofline: whether a roofline was requested; otherwise it
+    is null.
+    """
 
     passes: Sequence[Pass] = ()
     directory: Path = Path()
@@ -25,7 +27,7 @@ class FurtherRuns:
         return [_section(found, self.directory) for found in self.passes]
 
     def no_roofline(self, reason: str) -> str:
-        """Why there is no roofline. reason: the reason that the traces give."""
+        """Why there is no roofline. reason: the reason found in the traces."""
         if not self.roofline:
             return _SWITCHED_OFF
         why = dict.fromkeys(found.reason for found in self.passes if found.kind == COUNTERS and found.reason)
@@ -35,7 +37,7 @@ class FurtherRuns:
 def _section(found: Pass, directory: Path) -> PassSection:
     reasons = {"kernel": _ALL_KERNELS} if found.kernel is None else {}
     if found.output is None:
-        reasons["output"] = found.reason or "nothing came of it"
+        reasons["output"] = found.reason or "it produced nothing"
     return PassSection(
         kind=found.kind,
         output=str(found.output.relative_to(directory)) if found.output else None,

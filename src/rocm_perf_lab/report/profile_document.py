@@ -1,4 +1,6 @@
-"""What `rocm-perf profile --json` and `rocm-perf analyze --json` print: the documents of a run directory and its path."""
+"""The objects that `rocm-perf profile --json` and `rocm-perf analyze --json` print: a run directory's documents and its
+path.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,13 @@ class RankDocuments(JsonModel):
 
 
 class ProfileOutput(RankDocuments):
-    """The documents of a run directory, and where it is."""
+    """The documents of a run directory, and its path."""
 
     run_directory: Text = Field(description="folder of the documents and the traces")
 
 
 class RanksOutput(JsonModel):
-    """The documents of several ranks, and where they are."""
+    """The documents of several ranks, and the path of their run directory."""
 
     summary: SummaryDocument = Field(description="the document summary.json")
     ranks: list[RankDocuments] = Field(description="the documents of each rank, in the order of the summary")

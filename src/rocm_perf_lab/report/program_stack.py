@@ -16,7 +16,7 @@ from rocm_perf_lab.text.names import Name, Names
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEAST = 0.01  # share of the span from which a part is shown
+_LEAST = 0.01  # smaller shares of the span are not shown
 
 
 def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection:
@@ -50,7 +50,7 @@ def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection
 
 
 def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Names, console: Console) -> None:
-    """A row for each part that matters, and rows for the rest, which sum to the span. Prints nothing without a stack."""
+    """Print a row for each part that matters, and rows for the rest, which sum to the span. Prints nothing without a stack."""
     if stack is None or not stack.parts:
         return
     of = ", ".join(names.cell(name) for name in stack.kernels)
@@ -64,13 +64,13 @@ def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Na
         table.add_row(name, words.percent(ns / stack.span_ns), "", "")
     table.show(console)
     if stack.orders is not None:
-        say(console, f"± is half of the 95 % interval, from {stack.orders} of all orders in which causes can be taken away.")
+        say(console, f"± is half of the 95 % interval, from {stack.orders} of all orders in which causes can be removed.")
 
 
 def rest_in_words(
     stack: dag_schema.ProgramStackSection, shown: Sequence[dag_schema.ProgramPartSection]
 ) -> list[tuple[str, float]]:
-    """What the rest and the parts that are not shown consist of, with their ns."""
+    """What the rest and the parts that are not shown consist of, each with its time in ns."""
     small = sum(part.ns for part in stack.parts) - sum(part.ns for part in shown)
     between = stack.rest_ns - stack.kernels_ns - stack.copies_ns
     found = [

@@ -1,4 +1,4 @@
-"""Reads the documents of a run directory back."""
+"""Reads back the documents of a run directory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _FILE, _SUMMARY = "analysis.json", "summary.json"
 
 
 def is_run_directory(folder: Path) -> bool:
-    """Whether it is the run directory of one process; that of several ranks has one folder for each."""
+    """Whether the folder is the run directory of one process; one for several ranks has a folder for each rank."""
     return (folder / _FILE).is_file()
 
 
 def reports_in(folder: Path) -> Reports:
-    """Raises MissingInputError outside a run directory, TraceError for documents that are damaged or of another version."""
+    """Raises MissingInputError if the folder is not a run directory, TraceError for documents that are damaged or of a
+    different version.
+    """
     return Reports(
         document_in(folder / "profile.json", ProfileDocument),
         document_in(folder / "roofline.json", RooflineDocument),

@@ -1,4 +1,4 @@
-"""What to try according to experiments, in words: the change, where to make it, and the gain predicted for it."""
+"""Says in words what to try according to experiments: the change, where to make it, and its predicted gain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rocm_perf_lab.analysis.stack_verdict import Remedy
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.text import words
 
-NO_LINE = "no source line stands out, or lines are not known: they need -g"
+NO_LINE = "no source line stands out, or lines are not known: compile with -g"
 NO_PATH = "the critical path is not known"
 NO_ERROR = "it was modelled with timing parameters other than those whose error is known"
 

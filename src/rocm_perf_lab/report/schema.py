@@ -1,6 +1,6 @@
 """The JSON documents of a run directory, schema version 1.0.
 
-Every null field is explained in `reasons` of the same object, under the field's name; nothing unknown is ever written as 0.
+Every null field is explained in `reasons` of the same object, under the field's name; an unknown value is never written as 0.
 All times are in the unit in which the field's name ends. Only `run` differs between two runs of a modelled device.
 """
 
@@ -16,7 +16,7 @@ from rocm_perf_lab.report.triton_schema import TritonSection
 
 SCHEMA_VERSION: Final = "1.0"
 
-Fraction = float  # 0..1 unless a field says otherwise
+Fraction = float  # 0 to 1, unless a field says otherwise
 
 
 class Tool(Section):
@@ -36,13 +36,13 @@ class Gpu(Section):
 
 
 class Document(Section):
-    """What every document begins with."""
+    """The fields with which every document begins."""
 
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")
     gpu: Gpu = Field(description="the device")
     timing: Literal["measured", "modelled"] = Field(description="modelled: times come from the software device's timing model")
-    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null where times are measured")
+    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null if times are measured")
 
 
 class Run(Section):
@@ -71,19 +71,19 @@ class StabilitySection(Section):
     stddev_ms: float | None = Field(description="sample standard deviation of the runtimes")
     cv: float | None = Field(description="stddev / mean")
     classification: Literal["stable", "moderate", "unstable"] | None = Field(
-        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: more"
+        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: cv > 0.10"
     )
 
 
 class Resources(Section):
     vgpr_per_thread: int | None = Field(
-        description="architectural VGPRs: from the code object's metadata, else as loaded, rounded up to 4"
+        description="architectural VGPRs: from the code object's metadata, or else as loaded, rounded up to 4"
     )
     accum_vgpr_per_thread: int | None = Field(
-        description="AGPRs: from the code object's metadata, else the rest of the allocation as loaded, padding included"
+        description="AGPRs: from the code object's metadata, or else the rest of the allocation as loaded, including padding"
     )
     sgpr_per_wave: int | None = Field(
-        description="SGPRs: from the code object's metadata, else as loaded, rounded up to the granule"
+        description="SGPRs: from the code object's metadata, or else as loaded, rounded up to the granule"
     )
     lds_bytes: int = Field(description="LDS per workgroup, static and dynamic")
     scratch_bytes: int = Field(description="scratch per work-item")
@@ -94,7 +94,7 @@ class ResourceChange(Section):
         description="VGPRs (per lane, arch and accum together), SGPRs (per wave), LDS (bytes) or workgroup size (threads)"
     )
     now: int = Field(description="current use of the kernel")
-    then: int = Field(description="maximum after the change; for a workgroup its new size")
+    then: int = Field(description="maximum after the change; for a workgroup, its new size")
 
 
 class LiftSection(Section):
@@ -105,10 +105,10 @@ class LiftSection(Section):
 class OccupancySection(Section):
     theoretical: Fraction | None = Field(description="resident_waves_per_cu / max_waves_per_cu")
     unit: Literal["CU", "WGP"] | None = Field(
-        description="unit of the figures per CU: a CU, or on RDNA in WGP mode a WGP, that is, two CUs that share a workgroup"
+        description="unit of the figures per CU: a CU or, on RDNA in WGP mode, a WGP, that is, two CUs that share a workgroup"
     )
     compiler_waves_per_simd: int | None = Field(
-        description="occupancy that clang's kernel-resource-usage remark gives for workgroups of this size; not "
+        description="occupancy that clang's kernel-resource-usage remark states for workgroups of this size; not "
         "comparable with "
         "the next field"
     )
@@ -131,7 +131,7 @@ class ArithmeticSection(Section):
     pipe: Literal["valu", "mfma"] = Field(description="vector ALU or matrix unit")
     flop: float | None = Field(description="floating-point operations of all dispatches")
     gflops: float | None = Field(description="attained, 10^9 FLOP/s")
-    peak_gflops: float | None = Field(description="peak rate of the data sheet")
+    peak_gflops: float | None = Field(description="peak rate from the data sheet")
     fraction: float | None = Field(description="attained / peak")
     measured_gflops: float | None = Field(description="rate that a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
@@ -142,7 +142,7 @@ class LevelSection(Section):
     bytes: float | None = Field(description="bytes of all dispatches")
     gbps: float | None = Field(description="attained, 10^9 bytes/s")
     peak_gbps: float | None = Field(description="peak rate")
-    fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM where a MALL answers")
+    fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM if a MALL serves requests")
     measured_gbps: float | None = Field(description="rate that a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
     operational_intensity: float | None = Field(description="FLOP per byte at this level")
@@ -155,11 +155,11 @@ class RooflineSection(Section):
     gflops: float | None = Field(description="attained rate")
     attainable_gflops: float | None = Field(description="rate that the roof allows at this operational intensity")
     fraction_of_ceiling: float | None = Field(description="attained rate / binding roof")
-    measured_attainable_gflops: float | None = Field(description="the same under measured ceilings instead of peaks")
+    measured_attainable_gflops: float | None = Field(description="the same rate under measured ceilings instead of peaks")
     fraction_of_measured_ceiling: float | None = Field(description="attained rate / binding measured ceiling")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
     ridge: float | None = Field(
-        description="operations per byte at which the kernel's own mix of operations meets the memory roof"
+        description="operations per byte at which the roof for the kernel's own mix of operations meets the memory roof"
     )
     position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge; not a verdict")
     arithmetic: list[ArithmeticSection] = Field(description="one object per precision and pipe")
@@ -174,16 +174,16 @@ class PassSection(Section):
     )
     kernel: str | None = Field(description="the kernel of a thread trace; a counter pass covers all kernels")
     counters: list[str] = Field(description="counters that a counter pass requested")
-    missing: dict[str, str] = Field(description="counters that were not collected -> why")
+    missing: dict[str, str] = Field(description="counter that was not collected -> why")
     notes: list[str] = Field(description="why the collected data may be wrong")
 
 
 class ProfileDocument(Document):
-    """profile.json: the longest dispatch of the program's own kernels: its resources, occupancy and roofline."""
+    """profile.json: the longest dispatch of the program's own kernels, with its resources, occupancy and roofline."""
 
     kernel: KernelIdentity = Field(description="the dispatch that this document is about")
-    runtime_ms: float | None = Field(description="median over runs of the time in the program's own kernels")
-    stability: StabilitySection = Field(description="how much runtime_ms varies between runs")
+    runtime_ms: float | None = Field(description="time in the program's own kernels, the median over runs")
+    stability: StabilitySection = Field(description="how much runtime_ms varies from run to run")
     resources: Resources = Field(description="resources of the selected dispatch")
     occupancy: OccupancySection = Field(description="occupancy of the selected dispatch")
     roofline: RooflineSection | None = Field(
@@ -197,10 +197,10 @@ class ProfileDocument(Document):
 
 
 class MeasuredCeilings(Section):
-    """Where measured ceilings come from."""
+    """The origin of measured ceilings."""
 
     source: str = Field(description="file of the measured ceilings")
-    timing: Literal["measured", "modelled"] | None = Field(description="null where the file does not say")
+    timing: Literal["measured", "modelled"] | None = Field(description="null if the file does not say")
 
 
 class RooflineDocument(Document):
@@ -208,7 +208,7 @@ class RooflineDocument(Document):
 
     ceilings: MeasuredCeilings | None = Field(description="where measured ceilings come from; null without --ceilings")
     total: RooflineSection | None = Field(
-        description="the program's own kernels together, sums over sums; null if they ran on several devices"
+        description="the program's own kernels together, ratios of sums; null if they ran on several devices"
     )
     kernels: list[RooflineSection] = Field(description="one object per kernel")
 
@@ -245,39 +245,39 @@ class ClassSection(Section):
         description="0 to 1, from the numbers that are known; the class applies from 0.5; null if the numbers "
         "for it are missing"
     )
-    at_least: float = Field(description="lower bound of the score, whatever the missing numbers are")
-    at_most: float = Field(description="upper bound of the score, whatever the missing numbers are")
+    at_least: float = Field(description="lower bound on the score, whatever the missing numbers are")
+    at_most: float = Field(description="upper bound on the score, whatever the missing numbers are")
     signals: list[SignalSection] = Field(description="every number that determines the class")
     advice: list[str] = Field(description="what to try against it")
 
 
 class RemedySection(Section):
-    """A change of the program, and what it would gain according to the experiment that takes its cause away."""
+    """A change to the program, and its gain according to the experiment that removes the cause."""
 
     cause: str = Field(description="the part of the time stack; `rocm-perf explain NAME` says what it means")
-    change: str = Field(description="what change of the program comes near to taking it away")
-    line: str | None = Field(description="file:line that gains most if the cause is taken away there alone")
+    change: str = Field(description="what change to the program comes close to removing the cause")
+    line: str | None = Field(description="file:line that gains most if the cause is removed there alone")
     gain: float = Field(description="share of the kernel's time that is saved without this cause, by the model")
     gain_at_least: float | None = Field(
-        description="that share would be at least this on a GPU in four of five cases; less than 0 if it may be slower"
+        description="lower bound on that share on a GPU in four of five cases; less than 0 if the kernel may become slower"
     )
-    gain_at_most: float | None = Field(description="... and at most this")
-    program_gain: float | None = Field(description="share of the GPU's span that is saved, with the critical path found anew")
-    then_dominant: str | None = Field(description="the kernel that dominates the path then")
+    gain_at_most: float | None = Field(description="upper bound on that share on a GPU in the same cases")
+    program_gain: float | None = Field(description="share of the GPU's span that is saved, with the critical path recomputed")
+    then_dominant: str | None = Field(description="the kernel that then dominates the path")
 
 
 class BottleneckSection(Section):
     name: str = Field(
         description="by counters, the class with the highest score, or unknown if no number indicates one; by experiments, the "
-        "largest part of the kernel's time stack that gains something if it alone is taken away"
+        "largest part of the kernel's time stack whose removal alone gains something"
     )
     by: Literal["counters", "experiments"] = Field(
         default="counters", description="experiments: from the time stack of one of its dispatches; counters: from rules"
     )
     why: str = Field(description="explanation in words")
-    score: float | None = Field(description="by counters, score of that class, 0.5 to 1; by experiments, share of the time")
+    score: float | None = Field(description="by counters, score of that class, 0.5 to 1; by experiments, its share of the time")
     confidence: float = Field(
-        description="0 to 1: share of the signals that are known, times (1 + lead over the next class) / 2; by experiments, "
+        description="0 to 1: by counters, known share of the signals times (1 + lead over the next class) / 2; by experiments, "
         "the largest part over the sum of the two largest"
     )
     certainty: Literal["high", "medium", "low"] = Field(
@@ -285,18 +285,18 @@ class BottleneckSection(Section):
         "0.4; low: less. By experiments, high from 0.6, medium from 0.525"
     )
     on_full_device: str | None = Field(
-        description="the largest part if the grid filled the device; null unless the verdict is that it does not"
+        description="what the largest part would be if the grid filled the device; null unless the verdict is that it does not"
     )
     remedies: list[RemedySection] = Field(
         default=[],
-        description="by experiments, what to change and what it gains: against the cause first, unless others gain twice as "
-        "much, then most first, and the fixed cost of dispatches last; empty by counters",
+        description="by experiments, what to change and what that gains: first against the cause, unless others gain twice as "
+        "much, then by gain, and the fixed cost of dispatches last; empty by counters",
     )
     evidence: list[SignalSection] = Field(
         description="the numbers that show the class, strongest first; empty by experiments, whose evidence is the time stack"
     )
     classes: list[ClassSection] = Field(
-        description="what counters alone say: all five classes with their scores, strongest first"
+        description="verdict of the counters alone: all five classes with their scores, strongest first"
     )
     factors: list[FindingSection] = Field(description="conditions that explain the class or add detail")
     undecided: dict[str, str] = Field(description="other classes that the missing numbers could indicate -> what is missing")
@@ -304,7 +304,7 @@ class BottleneckSection(Section):
 
 
 class HeadroomSection(Section):
-    ceiling_ms: float | None = Field(description="least time for the kernel's current work")
+    ceiling_ms: float | None = Field(description="shortest possible time for the kernel's current work")
     binding: str | None = Field(
         description="what determines that time: a memory level, arithmetic, or VALU issue; by experiments, a part of the time "
         "stack"
@@ -313,11 +313,11 @@ class HeadroomSection(Section):
     kernel_speedup: float | None = Field(description="current time / ceiling_ms")
     program_speedup: float | None = Field(description="speed-up of the GPU's span if the kernel reached its ceiling (Amdahl)")
     priority: float | None = Field(
-        description="fraction times critical_path_score: upper bound of the gain of the GPU's span; work on the highest first"
+        description="fraction times critical_path_score: upper bound on the gain in the GPU's span; work on the highest first"
     )
     by: Literal["counters", "experiments"] = Field(
         default="counters",
-        description="experiments: what is left without all losses of the time stack; counters: the least time for its work",
+        description="experiments: the time left without all losses of the time stack; counters: the shortest time for the work",
     )
     assumption: str = Field(description="condition under which this holds")
 
@@ -334,21 +334,21 @@ class DurationsSection(Section):
 
 
 class ModelErrorSection(Section):
-    """How far the model was from recorded times of programs that its parameters were not fitted to."""
+    """How far the model was from recorded times of programs to which its parameters were not fitted."""
 
     limit: Literal["launch", "latency", "bandwidth", "execution"] = Field(
-        description="what mostly determines the kernel's time: the fixed cost of a dispatch, waiting, bytes, or instructions"
+        description="main determinant of the kernel's time: the fixed cost of a dispatch, waiting, bytes, or instructions"
     )
     within: float = Field(description="four of five recorded times of such kernels differed by at most this fraction")
     times: int = Field(description="number of recorded times that were compared")
-    programs: int = Field(description="number of programs that they are of")
+    programs: int = Field(description="number of programs whose times they are")
 
 
 class SamplingSection(Section):
-    dispatches: int = Field(description="number of its dispatches that were observed on some XCDs only")
-    time_error: float = Field(description="by which fraction its total time may be off, with 95 % confidence")
+    dispatches: int = Field(description="number of its dispatches that were observed only on some XCDs")
+    time_error: float = Field(description="fraction by which its total time may be off, with 95 % confidence")
     counter_errors: dict[str, float] = Field(
-        description="counter that is an estimate -> by how much its sum may be off, with 95 % confidence; the others are exact"
+        description="estimated counter -> by how much its sum may be off, with 95 % confidence; the others are exact"
     )
 
 
@@ -356,31 +356,31 @@ class KernelAnalysis(Section):
     kernel: str = Field(description="demangled name")
     symbol: str = Field(default="", description="mangled name")
     dispatches: int = Field(description="number of dispatches")
-    workgroup: tuple[int, int, int] = Field(description="size in work-items, of the longest dispatch")
-    grid: tuple[int, int, int] = Field(description="size in work-items, of the longest dispatch")
+    workgroup: tuple[int, int, int] = Field(description="size of the longest dispatch, in work-items")
+    grid: tuple[int, int, int] = Field(description="size of the longest dispatch, in work-items")
     time_ms: float | None = Field(description="total time in the base run")
     durations: DurationsSection | None = Field(description="durations of its dispatches")
-    model_error: ModelErrorSection | None = Field(description="the error to expect of modelled times; null for measured ones")
+    model_error: ModelErrorSection | None = Field(description="error to expect in modelled times; null for measured ones")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
     roofline_position: Literal["memory-bound", "compute-bound"] | None = Field(description="as in roofline.json")
     critical_path_score: float | None = Field(description="its share of the critical path, 0 to 1")
     bottleneck: BottleneckSection = Field(description="what holds it back")
     headroom: HeadroomSection = Field(description="what it could gain")
-    resources: Resources = Field(description="of its longest dispatch")
-    occupancy: OccupancySection = Field(description="of its longest dispatch")
+    resources: Resources = Field(description="figures for its longest dispatch")
+    occupancy: OccupancySection = Field(description="figures for its longest dispatch")
     evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
     counters: dict[str, float] = Field(
         default_factory=dict,
         description="hardware counter -> sum over all dispatches of the base run; `rocm-perf counters NAME` explains it",
     )
     sampling: SamplingSection | None = Field(
-        default=None, description="errors of what was estimated from a sample; null if all was observed"
+        default=None, description="errors of the figures estimated from a sample; null if everything was observed"
     )
     thread_trace: ThreadTraceSection | None = Field(
         description="what the waves of one dispatch did on one CU; null for kernels that were not traced"
     )
     triton: list[TritonSection] = Field(
-        default_factory=list, description="what only Triton knows, one object per specialisation; empty for other kernels"
+        default_factory=list, description="facts that only Triton knows, one object per specialisation; empty for other kernels"
     )
     notes: list[str] = Field(description="known biases, and assumptions that were made")
 
@@ -392,9 +392,9 @@ class AnalysisDocument(Document):
 
 
 class RankSummary(Section):
-    rank: int | None = Field(description="number that the launcher gave; null if the trace does not have it")
+    rank: int | None = Field(description="number assigned by the launcher; null if the trace does not contain it")
     directory: str = Field(description="folder of its documents in the run directory")
-    database: str = Field(description="file that its times come from")
+    database: str = Field(description="file from which its times come")
     command: str = Field(description="the program and its arguments")
     host: str = Field(description="host name")
     pid: int = Field(description="process id")
@@ -412,8 +412,8 @@ class KernelOverRanks(Section):
     ranks: int = Field(description="number of ranks that launched it")
     dispatches: int = Field(description="number of dispatches")
     total_ms: float | None = Field(description="total time over all ranks")
-    min_ms: float | None = Field(description="shortest time of a rank that launched it")
-    max_ms: float | None = Field(description="longest time of a rank")
+    min_ms: float | None = Field(description="shortest time among the ranks that launched it")
+    max_ms: float | None = Field(description="longest time among the ranks")
     imbalance: float | None = Field(description="max / mean over all ranks; 1 is balanced")
 
 
@@ -436,9 +436,9 @@ class TracedKernel(Section):
 
 
 class ThreadTraceDocument(Section):
-    """What `rocm-perf analyze --json` prints for thread traces without a database."""
+    """The document that `rocm-perf analyze --json` prints for thread traces without a database."""
 
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")
-    kernels: list[TracedKernel] = Field(description="one object per traced kernel, the one with most traced instructions first")
+    kernels: list[TracedKernel] = Field(description="one object per traced kernel, most traced instructions first")
     notes: list[str] = Field(description="what a thread trace alone cannot show, and traces without usable data")

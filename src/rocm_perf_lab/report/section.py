@@ -1,4 +1,4 @@
-"""The common base of all objects in the JSON documents: no unknown fields, and a reason for every null."""
+"""The common base of all objects in the JSON documents, with no unknown fields and a reason for every null."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 
 class Section(BaseModel):
-    """An object of a document. Unknown fields are refused, and every null has its reason."""
+    """An object in a document. Unknown fields are refused, and every null must have a reason."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 

@@ -21,7 +21,7 @@ from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
-    """Keyword arguments for a Section: the numbers, and under `reasons` the reasons for those that are None."""
+    """Keyword arguments for a Section: the numbers and, under `reasons`, the reasons for those that are None."""
     reasons = {name: value.reason or "not known" for name, value in fields.items() if value.value is None}
     return {name: value.value for name, value in fields.items()} | {"reasons": reasons}
 
@@ -62,7 +62,7 @@ def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
 
 
 def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
-    """Registers of the kernel, and memory of its dispatch in `row`."""
+    """The kernel's registers, and the memory of its dispatch in `row`."""
     registers = dict(vgpr_per_thread=uses.arch_vgprs, accum_vgpr_per_thread=uses.accum_vgprs, sgpr_per_wave=uses.sgprs)
     known = uses.arch_vgprs + uses.accum_vgprs > 0
     return schema.Resources(
@@ -136,7 +136,7 @@ def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
 def no_position(roof: Roofline | None) -> str:
     if roof is None:
         return "no ceilings are known for this device"
-    return roof.ceiling_ns.reason or "the kernel counts no operations and moves no bytes"
+    return roof.ceiling_ns.reason or "the kernel performs no operations that are counted, and moves no bytes"
 
 
 def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
@@ -165,7 +165,7 @@ def _level(level: Level) -> schema.LevelSection:
 
 
 def evidence(found: Evidence, names: tuple[str, ...] | None = None) -> list[schema.EvidenceItem]:
-    """All evidence, or the named part of it."""
+    """All evidence, or only the named items."""
     return [
         schema.EvidenceItem(name=name, unit=value.unit, **nullable(value=value))
         for name, value in found.values.items()
@@ -177,7 +177,7 @@ def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection
     remedies = [remedy_section(one) for one in found.remedies]
     reasons = {} if found.score is not None else {"score": found.why}
     if found.on_full_device is None:
-        reasons["on_full_device"] = "the verdict is not that the grid is small, by experiments"
+        reasons["on_full_device"] = "there is no verdict by experiments that the grid is small"
     return schema.BottleneckSection(
         name=found.name,
         by=found.by,
@@ -210,7 +210,7 @@ def _class(scored: ClassScore, numbers: Evidence) -> schema.ClassSection:
         at_most=score.most,
         signals=[_signal(signal, numbers) for signal in scored.signals],
         advice=list(dict.fromkeys(line for signal in scored.seen for line in signal.advice)),
-        reasons={} if score.estimate is not None else {"score": "the numbers that it is scored by are missing"},
+        reasons={} if score.estimate is not None else {"score": "the numbers that determine its score are missing"},
     )
 
 

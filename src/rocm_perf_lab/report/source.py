@@ -1,4 +1,4 @@
-"""Turns the code of kernels into source.json."""
+"""Turns kernels' code into source.json."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rocm_perf_lab.report import source_schema as schema
 from rocm_perf_lab.report.source_files import source_files
 
 MOST_INSTRUCTIONS = 2000
-"""The most instructions that are shown of one kernel."""
+"""The maximum number of instructions shown for one kernel."""
 _MOST_IN_ALL = 10_000
-_TOO_MANY = f"the kernels with more time have {_MOST_IN_ALL:,} instructions already"
+_TOO_MANY = f"the kernels with more time already have {_MOST_IN_ALL:,} instructions"
 _NEED_A_TRACE = ("costs", "lines", "waits")
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that contain the given places, by path, and their lines."""
+    """Collects the files that contain the given places, by path, and the lines in them."""
 
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: dict[str, int] = field(default_factory=dict)
@@ -42,8 +42,8 @@ class _Files:
 def source_document(
     findings: Findings, code: Sequence[AnnotatedCode | str], head: dict[str, Any], reasons: dict[str, str]
 ) -> schema.SourceDocument:
-    """code: that of each kernel of the findings, or the reason why it is not known. head, reasons: the fields with which every
-    document begins.
+    """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
+    reasons: the fields with which every document begins.
     """
     files, left, kernels = _Files(), _MOST_IN_ALL, []
     for kernel, found in zip(findings.kernels, code, strict=True):

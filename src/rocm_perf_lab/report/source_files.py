@@ -1,7 +1,7 @@
-"""Reads the lines of source files that belong to code.
+"""Reads the source lines that belong to kernels' code.
 
-The paths come from the debug information of a program, which may come from anyone: only regular files with the suffix of a
-source file are read, and only if they are not newer than the run.
+The paths come from a program's debug information, which may come from anyone: only regular files with the suffix of a source
+file are read, and only if they are not newer than the run.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ _SUFFIXES = frozenset(
     ".hip .cpp .cc .cxx .c .cu .cuh .cl .h .hh .hpp .hxx .inc .inl .ipp .tpp .py .s .S .ll .mlir .f90 .F90".split()
 )
 _MOST_BYTES = 4 << 20
-_MOST_LINES = 2000  # of a file
-_LONGEST = 400  # characters of a line
+_MOST_LINES = 2000  # shown of a file
+_LONGEST = 400  # characters shown of a line
 _AROUND, _LEAST_GAP = 3, 6  # lines
 _SYSTEM = ("/usr/", "/opt/")
 
 
 def source_files(lines: Mapping[str, Iterable[int]], not_after: float) -> list[SourceFile]:
-    """lines: path -> numbers of the lines that have code. not_after: the time of the run, in seconds since the epoch."""
+    """The files with their excerpts. lines: path -> numbers of the lines that have code. not_after: the time of the run, in
+    seconds since the epoch.
+    """
     common = _common_folder(lines)
     return [_file(path, _name(path, common), sorted(set(numbers)), not_after) for path, numbers in lines.items()]
 
 
 def _common_folder(paths: Iterable[str]) -> str:
-    """The folder that contains all files of the program itself."""
+    """The innermost folder that contains all of the program's own files."""
     own = [posixpath.dirname(path) for path in paths if path.startswith("/") and not path.startswith(_SYSTEM)]
     return posixpath.commonpath(own) if own else ""
 
@@ -48,10 +50,10 @@ def _file(path: str, name: str, numbers: list[int], not_after: float) -> SourceF
 
 
 def _read(path: str, not_after: float) -> list[str] | str:
-    """The lines of the file, or why they are not shown."""
+    """The lines of the file, or the reason for not showing them."""
     place = Path(path)
     if place.suffix not in _SUFFIXES:
-        return "it has no suffix of a source file"
+        return "it does not have the suffix of a source file"
     try:
         status = place.stat()
         if not place.is_file():
@@ -64,11 +66,11 @@ def _read(path: str, not_after: float) -> list[str] | str:
     except OSError as error:
         return f"it cannot be read ({error.strerror or os.strerror(error.errno or 0)})"
     except ValueError:
-        return "its name is not that of a file"
+        return "its name is not a valid file name"
 
 
 def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
-    """The lines around those that have code; a gap between two excerpts is shown as well if it is short."""
+    """The lines that have code and some around them; a short gap between two excerpts is shown as well."""
     left = _MOST_LINES
     for first, last in _ranges(numbers, len(text)):
         lines = [_shown(line) for line in text[first - 1 : min(last, first - 1 + left)]]

@@ -23,7 +23,9 @@ def newest_run(folder: Path) -> Path:
 
 
 def read_source(run: Path, kernel: str | None) -> SourceDocument:
-    """The code of the kernels that match the pattern. Raises MissingInputError, TraceError, UsageError if no kernel matches."""
+    """The source document, with only the kernels that match the pattern. Raises MissingInputError, TraceError, UsageError if no
+    kernel matches.
+    """
     if not run.is_dir():
         raise MissingInputError(f"{run} is not a run directory", "name one of `rocm-perf profile`")
     if (run / "summary.json").is_file():

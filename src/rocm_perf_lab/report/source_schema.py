@@ -1,4 +1,4 @@
-"""source.json: the code of kernels beside their source; see schema.py."""
+"""source.json: kernels' code next to its source; see schema.py."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Excerpt(Section):
 
 class SourceFile(Section):
     path: str = Field(description="as in the code's line numbers")
-    name: str = Field(description="the path without the folders that the program's files have in common")
+    name: str = Field(description="the path without the folders that all of the program's files have in common")
     excerpts: list[Excerpt] | None = Field(
-        description="the lines that belong to code of the kernels, and some around them; null if the file cannot be shown"
+        description="the lines that belong to the kernels' code, and some around them; null if the file cannot be shown"
     )
 
 
@@ -27,10 +27,10 @@ class SourceLocation(Section):
 
 
 class CodeInstruction(Section):
-    address: int = Field(description="address in the code object, which tells equal instructions apart")
+    address: int = Field(description="address in the code object, which distinguishes equal instructions")
     isa: str = Field(description="assembly")
     places: list[SourceLocation] = Field(
-        description="its source line, then the places that this was inlined into; empty without line numbers"
+        description="its source line, then the places into which that was inlined; empty without line numbers"
     )
 
 
@@ -38,7 +38,7 @@ class InstructionCost(Section):
     hits: int = Field(description="executions by traced waves")
     latency_cycles: int = Field(description="sum of latencies, including stalls")
     stall_cycles: int = Field(description="sum of stalls")
-    idle_cycles: int = Field(description="sum of the times before the instruction in which the wave had nothing to issue")
+    idle_cycles: int = Field(description="total time before the instruction in which the wave had nothing to issue")
     share: float = Field(description="(latency + idle) / all cycles of the waves")
 
 
@@ -49,13 +49,13 @@ class LineCost(Section):
     stall_cycles: int = Field(description="sum over its instructions")
     idle_cycles: int = Field(description="sum over its instructions")
     share: float = Field(description="share of the waves' cycles")
-    waited_cycles: int = Field(description="cycles for which waves stalled, at any line, until an access of this line was done")
+    waited_cycles: int = Field(description="cycles for which waves stalled, at any line, until an access by this line was done")
 
 
 class AwaitedAccess(Section):
     address: int = Field(description="address of the access")
     times: int = Field(description="number of waits for it")
-    ended: int = Field(description="number of waits that it ended, as the last access")
+    ended: int = Field(description="number of waits that it ended, being the last access")
     waited_cycles: int = Field(description="cycles of the waits that it ended")
 
 
@@ -72,14 +72,14 @@ class SourceKernel(Section):
     symbol: str = Field(description="mangled name")
     waves: int | None = Field(description="traced waves")
     instructions: list[CodeInstruction] | None = Field(description="its code, by ascending address; null if it cannot be shown")
-    left_out: int = Field(description="number of instructions with few cycles that are not listed, about right without a trace")
+    left_out: int = Field(description="instructions left out because they have few cycles; approximate without a trace")
     costs: list[InstructionCost] | None = Field(description="one object per instruction, in the same order")
     lines: list[LineCost] | None = Field(description="lines that ran, most cycles first")
     waits: list[CodeWait] | None = Field(description="wait instructions, longest stalls first")
 
 
 class SourceDocument(Document):
-    """source.json: each kernel's instructions beside its source."""
+    """source.json: each kernel's instructions next to its source."""
 
     files: list[SourceFile] = Field(description="the source files")
     kernels: list[SourceKernel] = Field(description="one object per kernel, most total time first")

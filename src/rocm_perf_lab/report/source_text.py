@@ -1,4 +1,4 @@
-"""source.json as text: source lines, or also their instructions, with what they cost and what they wait for."""
+"""Prints source.json as text: source lines, with or without their instructions, with what they cost and what they wait for."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocm_perf_lab.report.source_schema import CodeInstruction, SourceDocument, 
 from rocm_perf_lab.text import words
 
 _HEADS = ("of cycles", "stalled", "waited for", "executions")
-_LEAST_TEXT = 24  # characters of source beside the numbers, however narrow the terminal is
-_HOT = 0.1  # share of the cycles from which a line is highlighted
+_LEAST_TEXT = 24  # characters of source to show next to the numbers, however narrow the terminal is
+_HOT = 0.1  # lines with at least this share of the cycles are highlighted
 _MOST_ACCESSES = 3
 _AROUND = 2  # lines
 _MEANING = (
@@ -24,7 +24,7 @@ _MEANING = (
 
 
 def render_source(document: SourceDocument, console: Console, isa: bool) -> None:
-    """Print each kernel of the document. isa: with their instructions."""
+    """Print each kernel of the document. isa: whether to show the lines' instructions."""
     for kernel in document.kernels:
         heading(console, kernel.kernel)
         if kernel.instructions is None:
@@ -70,7 +70,7 @@ class _Listing:
             self._instructions(self._elsewhere)
 
     def _in_order(self) -> list[tuple[int, int]]:
-        """Lines with code: those of the file with the most cycles first."""
+        """The lines with code, starting with the file that has the most cycles."""
         cycles: dict[int, int] = defaultdict(int)
         for (file, _), line in self._lines.items():
             cycles[file] += line.latency_cycles + line.idle_cycles
@@ -116,7 +116,7 @@ class _Listing:
                 self._print(f"{self._cells(None)}                  {told}")
 
     def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
-        """What a wait waited for, one line per access, so that none is cut in the middle."""
+        """What a wait waited for: one line per access, so that none is cut off in the middle."""
         wait = self._waits.get(one.address)
         if wait is None:
             return
@@ -162,7 +162,7 @@ def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, s
     for excerpt in file.excerpts or []:
         numbered = list(enumerate(excerpt.text, excerpt.first))
         within = [number for number, _ in numbered if number in lines]
-        if within:  # the rest belongs to other kernels
+        if within:  # other lines belong to other kernels
             kept = [one for one in numbered if within[0] - _AROUND <= one[0] <= within[-1] + _AROUND]
             shown.update(number for number, _ in kept)
             yield kept

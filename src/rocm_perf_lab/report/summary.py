@@ -18,7 +18,7 @@ NO_RANK = "the launcher's environment is not in the trace"
 
 @dataclass(frozen=True)
 class RankReports:
-    """folder: the one with the rank's documents, relative to the run directory."""
+    """folder: the folder with the rank's documents, relative to the run directory."""
 
     rank: Rank
     folder: str
@@ -26,7 +26,7 @@ class RankReports:
 
 
 def summary(found: Sequence[RankReports], notes: Sequence[str]) -> schema.SummaryDocument:
-    """The ranks in the given order, and the kernels of all ranks together."""
+    """The summary: the ranks in the given order, and the kernels of all ranks together."""
     ranks = [_rank(one) for one in found]
     spans = [rank.span_ms for rank in ranks]
     slowest = max(range(len(ranks)), key=lambda n: (spans[n] or 0.0, -n)) if any(spans) else None

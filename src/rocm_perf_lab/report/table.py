@@ -1,4 +1,4 @@
-"""Tables of the terminal report that fit any width: names are shortened, numbers never are."""
+"""Tables for the terminal report that fit any width: names are shortened, numbers never are."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rocm_perf_lab.text.names import Name, fitted
 if TYPE_CHECKING:
     from rich.console import Console
 
-_GAP = 2  # blanks before each column
+_GAP = 2  # spaces before each column
 _EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is split
 _NARROWEST = 12
 
 
 class Table:
-    """The first column is left-aligned, the others are right-aligned. Cells that are a Name can be shortened.
+    """The first column is left-aligned, the others are right-aligned. Cells of type Name can be shortened.
 
     If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit follow
-    below, with the first column repeated beside them.
+    below, with the first column repeated next to them.
     """
 
     def __init__(self, *headings: str) -> None:
@@ -34,7 +34,7 @@ class Table:
         self._rows.append(cells)
 
     def show(self, console: Console) -> None:
-        """Print the table no wider than the console; a number wider than that is printed in full nevertheless."""
+        """Print the table, no wider than the console; even so, a number wider than that is printed in full."""
         blocks, widths, names = self._layout(console.width)
         for columns in blocks:
             for line in self._heading_lines(columns, widths):
@@ -59,7 +59,7 @@ class Table:
         return max((len(cell) for row in self._rows for cell in row if isinstance(cell, Name)), default=0)
 
     def _cap(self, columns: Sequence[int], room: int, folded: bool) -> int:
-        """The longest that names may be for these columns to fit; -1 if they do not fit however short names are."""
+        """The maximum length of names with which these columns fit; -1 if they do not fit, however short names are."""
         caps = range(self._longest() + 1)
         return bisect.bisect_right(caps, room, key=lambda cap: self._total(columns, cap, folded)) - 1
 
@@ -87,7 +87,7 @@ class Table:
     def _heading_lines(self, columns: Sequence[int], widths: Sequence[int]) -> list[str]:
         folded = [textwrap.wrap(self._headings[column], widths[column]) for column in columns]
         height = max(map(len, folded))
-        cells = [[""] * (height - len(lines)) + lines for lines in folded]  # aligned at the last lines
+        cells = [[""] * (height - len(lines)) + lines for lines in folded]  # aligned at the bottom
         return [_line([lines[number] for lines in cells], [widths[column] for column in columns]) for number in range(height)]
 
 

@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 8
 
-# How certain a verdict is: first for verdicts with all numbers, then for those with numbers missing.
+# How certain a verdict is: first for verdicts based on all numbers, then for verdicts with some numbers missing.
 _SURE = {
     "high": "Certain: no missing number could change it",
     "medium": "Likely: another class comes close",
     "low": "Uncertain: another class comes very close",
 }
 _NOT_SURE = {
-    "medium": "Likely: numbers that are missing could change it",
-    "low": "Uncertain: numbers that are missing could well change it",
+    "medium": "Likely: missing numbers could change it",
+    "low": "Uncertain: missing numbers could well change it",
 }
 
 
 def render(documents: Reports, console: Console) -> None:
-    """Print the report on the kernel that dominates the critical path: first the answer, then what it is based on.
+    """Print the report on the kernel that dominates the critical path: first the answer, then its basis.
 
     If the console is not a terminal, the report is plain text.
     """
@@ -105,7 +105,7 @@ def modelled_label(document: Document) -> str:
 
 
 def is_calibrated(document: Document) -> bool:
-    """Whether parameters of the model that times come from were fitted to times recorded on such a GPU."""
+    """Whether any parameter of the timing model was fitted to times recorded on such a GPU."""
     return document.gpu.target not in UNCALIBRATED_TARGETS
 
 
@@ -120,7 +120,7 @@ def _spread(stability: StabilitySection, timing: str) -> str:
         return (
             " (one run, and modelled time is the same in every run)"
             if timing == "modelled"
-            else " (one run, so that the spread is not known)"
+            else " (one run, so the spread is not known)"
         )
     warning = "; unstable: do not compare with it" if stability.classification == "unstable" else ""
     if timing == "modelled" and stability.cv == 0:
@@ -198,10 +198,10 @@ def _by_experiments(found: BottleneckSection, console: Console) -> None:
     clear = {
         "high": "The next part is much smaller",
         "medium": "The next part is not much smaller",
-        "low": "The next is as large",
+        "low": "The next part is as large",
     }
     beyond = f" On a grid that fills the device, it would be {found.on_full_device}." if found.on_full_device else ""
-    _say(console, f"By experiments of the software device, not by its counters. {clear[found.certainty]}.{beyond}")
+    _say(console, f"By experiments on the software device, not by its counters. {clear[found.certainty]}.{beyond}")
 
 
 def _scores(kernel: KernelAnalysis, console: Console) -> None:
@@ -213,7 +213,9 @@ def _scores(kernel: KernelAnalysis, console: Console) -> None:
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:
-    """Print which classes could not be judged and what they lack, with one line for all classes that lack the same."""
+    """Print which classes could not be judged and which numbers they lack, with one line for all classes that lack the same
+    numbers.
+    """
     for lacking in dict.fromkeys(undecided.values()):
         names = [name for name in undecided if undecided[name] == lacking]
         _say(console, f"- not judged: {', '.join(names)} ({words.shorten(lacking)}).", style="dim")
@@ -273,14 +275,14 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     at = f"without its losses ({found.binding} remains)" if found.by == "experiments" else f"at its ceiling ({found.binding})"
     _say(
         console,
-        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: {at} its dispatches "
+        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: {at}, its dispatches "
         f"would take {words.milliseconds(found.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
     )
     _say(console, f"Assumed: {found.assumption}.", style="dim")
 
 
 def _priorities(documents: Reports, names: Names, console: Console) -> None:
-    """Print where to work, ordered by possible gain in the program's span; the runtime's kernels cannot be worked on."""
+    """Print where to work, sorted by the possible gain in the program's span; the runtime's kernels cannot be changed."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [(priority, kernel) for kernel in kernels if (priority := kernel.headroom.priority)]

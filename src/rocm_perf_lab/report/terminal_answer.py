@@ -1,4 +1,4 @@
-"""The answer of a report in a few lines, for those who read no further; the rest of the report explains it."""
+"""A report's answer in a few lines, for those who read no further; the rest of the report explains it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MOSTLY = 0.5
 
 
 def kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """Among the program's own kernels that the report covers, the one with the most time on the path; it is also the one that
-    is traced. The profile's kernel if the path is not known.
+    """The kernel with the most time on the critical path, among the program's own kernels that the report covers. If none of
+    them is on the path, or the path is not known, the profile's kernel.
     """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]
@@ -40,7 +40,7 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
 
 
 def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[tuple[str, str]]:
-    """The same as labels and texts."""
+    """The lines of the answer, as pairs of label and text."""
     yield "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}"
     yield "Cause", _cause(kernel)
     if line := _line(kernel):
@@ -80,7 +80,7 @@ def _cause(kernel: KernelAnalysis) -> str:
 
 
 def _beyond(found: BottleneckSection) -> str:
-    """What is hidden by a grid that was made small for the software device, and what counters add to that."""
+    """The cause that would remain if the grid filled the device, and factors found by counters."""
     said = {found.name, found.on_full_device}
     costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
     factors = ", ".join(factor.name for factor in found.factors if not costs.get(factor.name, set()) & said)
@@ -100,7 +100,9 @@ def _line(kernel: KernelAnalysis) -> str:
 
 
 def _mostly_idle(dag: DagDocument) -> str:
-    """What the idlest GPU waits for, if it mostly waits, since then no kernel holds the program back. '' otherwise."""
+    """What the most idle GPU waited for; '' if every GPU ran kernels most of the time. A GPU that mostly waits is not held back
+    by a kernel.
+    """
     idle = [found for found in dag.idle if found.fraction >= _MOSTLY]
     if not idle:
         return ""
@@ -111,7 +113,7 @@ def _mostly_idle(dag: DagDocument) -> str:
     also = f"; {others} other GPU{'s' if others > 1 else ''} mostly waited as well" if others else ""
     return (
         f"{where} ran no kernel for {words.percent(idlest.fraction)} of its span: "
-        f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}{also}"
+        f"{words.duration(ns)} of it waiting {IDLE_CAUSES[cause]}{also}"
     )
 
 
@@ -121,13 +123,13 @@ def _model_error(found: ModelErrorSection) -> str:
 
 def _sampling(found: SamplingSection) -> str:
     return (
-        f"observed on some XCDs only: its time is within ±{words.percent(found.time_error)} of what all would give; "
+        f"observed only on some XCDs: its time is within ±{words.percent(found.time_error)} of the time for all XCDs; "
         f"{len(found.counter_errors)} counters are estimates, with errors in analysis.json"
     )
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
-    """The possible gain of the whole program, not of the kernel alone."""
+    """The possible gain for the whole program, not only for the kernel."""
     if found.program_speedup is not None:
         ceiling = (
             f"without this kernel's losses ({found.binding} remains)"

@@ -1,4 +1,4 @@
-"""The table of the program's gain without each cause of time, beside the gain of its kernels."""
+"""The table of the program's gain without each cause of time, next to the gain of its kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def render_gains(documents: Reports, names: Names, console: Console) -> None:
     if not gains:
         return
     remedies = {(one.kernel, found.cause): found for one in documents.analysis.kernels for found in one.bottleneck.remedies}
-    say(console, "Without a cause of time, by experiments, with the critical path found anew:")
+    say(console, "Without a cause of time, by experiments, with the critical path recomputed:")
     table = Table("without", "kernel", "of its time", "of the program's", "then dominates")
     for gain in gains[:_MOST]:
         _rows(gain, remedies, names, table)

@@ -1,4 +1,4 @@
-"""What the graph shows beyond its critical path: the effect of faster kernels, and what idle GPUs waited for."""
+"""What the graph shows in addition to its critical path: the effect of faster kernels, and what idle GPUs waited for."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _kernels(found: WhatIfSection, names: Names) -> Name:
 
 
 def render_idle(dag: DagDocument, console: Console) -> None:
-    """Print one line per GPU; none for GPUs that always ran a kernel."""
+    """Print one line per GPU, except for GPUs that always ran a kernel."""
     idle = [found for found in dag.idle if found.idle_ns]
     for found in idle[:_MOST_GPUS]:
         where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "The GPU"

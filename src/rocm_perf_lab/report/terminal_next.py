@@ -1,4 +1,4 @@
-"""What to do next: the advice of the rules, or, if missing counters prevent any advice, the commands that collect them."""
+"""What to do next: the rules' advice or, if missing counters prevent any advice, the commands that collect them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its wa
 def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
     if kernel.bottleneck.advice or not kernel.bottleneck.undecided:
         return kernel.bottleneck.advice[:most] or [_NOTHING_SPEAKS]
-    return ["collect the missing counters: the end of the whole report says how"]
+    return ["collect the missing counters: the end of the full report says how"]
 
 
 def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Console) -> None:
@@ -30,13 +30,13 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
     passes = counter_passes(profile.gpu.target) if profile.timing == "measured" else []
     if not passes:
         how = "profile without --no-roofline" if profile.timing == "modelled" else "rocm-perf knows no counters of this GPU"
-        say(console, f"- collect the missing counters: without them no cause can be named ({how})")
+        say(console, f"- collect the missing counters: without them, no cause can be identified ({how})")
         return
     say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
     from rich.text import Text
 
     program = "PROGRAM" if profile.run.command == UNNAMED else profile.run.command
     for counters in passes:
-        # On one line, however long, because it is meant to be copied.
+        # On one line, however long, because the command is meant to be copied.
         command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {program}"
         console.print(Text(f"    {command}"), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)

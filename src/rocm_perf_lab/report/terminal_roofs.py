@@ -1,4 +1,4 @@
-"""The roofline part of the terminal report: one kernel at every level, and all kernels side by side."""
+"""The roofline part of the terminal report: one kernel at every memory level, and all kernels side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_KERNELS = 8
 
 
 def render_roof(roof: RooflineSection, console: Console) -> None:
-    """Print the position of one kernel, and the rates that it attains on each level and pipe that it uses."""
+    """Print the position of one kernel, and the rates that it attains at each level and on each pipe that it uses."""
     if roof.position is None:
         say(console, f"Roofline: not known ({words.shorten(roof.reasons['position'])}).")
     else:

@@ -18,7 +18,7 @@ from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
-_MOST_LINES, _HEAD = 15, 3  # in all, and above the answer
+_MOST_LINES, _HEAD = 15, 3  # lines in total, and lines above the answer
 MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from models."
 UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times come from models."
 
@@ -34,7 +34,7 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
     page = directory / "report.html"
     in_browser = f", or {page} in a browser" if page.exists() else ""
     more = "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}"
-    # The least important advice is dropped if it does not fit; the full report contains it.
+    # Advice that does not fit is dropped, the least important first; the full report contains it.
     while lines[-2][0] == "Try" and _height([*lines, more], console.width) > _MOST_LINES - _HEAD:
         lines.pop()
     for label, text in lines:

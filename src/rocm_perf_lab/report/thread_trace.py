@@ -18,7 +18,7 @@ _MEANING = {True: "stall + issue", False: "stall + execution"}
 
 
 def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
-    """The section for a trace whose code could be read."""
+    """Build the section for a trace whose code could be read."""
     trace = found.trace
     fields = nullable(
         waves=found.waves,
@@ -37,7 +37,7 @@ def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
     if fields["waves"] is not None:
         fields["waves"] = int(fields["waves"])
     if trace.dispatch is None:
-        reasons["dispatch"] = "the name of the trace's files has none"
+        reasons["dispatch"] = "the names of the trace's files do not contain it"
     if trace.clock_mhz is None:
         reasons["clock_mhz"] = trace.missing["clock_mhz"]
     if trace.gfxip is None:
@@ -115,7 +115,7 @@ def _occupancy(found: TraceFindings) -> schema.WavesOverTime | None:
 
 
 def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
-    """The section for a time stack."""
+    """Build the section for a time stack."""
     return schema.TimeStackSection(
         duration_ns=stack.duration_ns,
         parts=[
@@ -147,12 +147,12 @@ def _notes(found: TraceFindings) -> list[str]:
     if found.no_lines:
         notes.append(f"no source lines: {found.no_lines}")
     if found.no_chains:
-        notes.append(f"what waits waited for is not known: {found.no_chains}")
+        notes.append(f"what the waits waited for is not known: {found.no_chains}")
     return notes
 
 
 def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> None:
-    """Print the lines of the terminal report; `say` prints a paragraph."""
+    """Print the thread trace's part of the terminal report. say: prints a paragraph."""
     shares = [f"{words.percent(section.issue_fraction)} issuing", f"{words.percent(section.stall_fraction)} stalled"]
     if section.wait_fraction is not None:
         shares[-1] += f" ({words.percent(section.wait_fraction)} in waits and barriers)"
@@ -175,7 +175,7 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
     elif section.wait_chains and (first := section.wait_chains[0]).accesses:
         say(f"Waves wait longest at `{first.wait.isa}`, for `{first.accesses[0].isa}`; line numbers need -g.")
     if section.time_stack is not None:
-        say("Its time, by experiments of the software device (rocm-perf explain says what comes near to each):")
+        say("Its time, by experiments on the software device (rocm-perf explain says how to reduce each part):")
         for text in lines(section.time_stack):
             say(f"- {text}")
     if section.hot_lines:

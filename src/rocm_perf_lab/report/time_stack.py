@@ -1,4 +1,4 @@
-"""A kernel's time as a sum of what causes cost it, as text."""
+"""Prints a kernel's time as a sum of the costs of causes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 
-_LEAST = 0.01  # share of the time from which a part is shown
+_LEAST = 0.01  # smaller shares of the time are not shown
 _MOST_LINES = 3
 _MOST_NAMED = 3
 _LEAST_NAMED = 0.05
@@ -33,8 +33,8 @@ _WITHOUT = {
 
 
 def render_stack(stack: TimeStackSection, console: Console, with_changes: bool = True) -> None:
-    """A line for each part, and the source lines and accesses that cost most. with_changes: add the changes that come close to
-    removing a part.
+    """Print a line for each part, and the source lines and accesses that cost most. with_changes: whether to add the changes
+    that come close to removing each part.
     """
     label = "Time"
     for text in lines(stack, with_changes):
@@ -55,7 +55,7 @@ def render_stack(stack: TimeStackSection, console: Console, with_changes: bool =
 
 
 def render_capture(one: CaptureExplanation, console: Console) -> None:
-    """The stack of a captured dispatch, beside the time that was recorded."""
+    """Print the stack of a captured dispatch, with the recorded time."""
     stack = one.time_stack
     say(console, one.kernel, "bold", indent=0)
     labelled(console, "Took", f"{words.duration(one.recorded_ns)} when it was captured, {one.recorded_timing}")
@@ -69,7 +69,7 @@ def _compared(one: CaptureExplanation) -> str:
     ratio = one.time_stack.duration_ns / one.recorded_ns
     apart = f": {words.percent(abs(ratio - 1))} {'longer' if ratio >= 1 else 'shorter'} than recorded"
     if one.model_within is None:
-        return f"{apart}; how wrong the model is for such kernels is not known"
+        return f"{apart}; the model's error for such kernels is not known"
     error = f"±{words.percent(one.model_within)} (four of five recorded times)"
     if one.beyond_error:
         return f"{apart}, more than the model's error for such kernels, {error}; do not rely on what follows"
@@ -84,18 +84,18 @@ def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
         yield f"{words.percent(part.share)} on {part.spent_on} ({part.name}): {_range(stack, part)}{change}"
     rest = 1 - sum(part.share for part in shown)
     whole = words.duration(stack.duration_ns)
-    yield f"{words.percent(rest)} on the rest of {whole}; all of it modelled, in experiments of the software device"
+    yield f"{words.percent(rest)} on the rest of {whole}; all modelled, in experiments on the software device"
 
 
 def render_lines(stack: TimeStackSection, kernel: str, console: Console) -> None:
-    """Only what experiments say about the stack's source lines."""
+    """Print only the experiments' results for the stack's source lines."""
     say(console, f"{kernel}, {words.duration(stack.duration_ns)}", "bold", indent=0)
     for line in stack.lines:
         labelled(console, "Line", line_in_words(stack, line))
 
 
 def with_line(kernels: Sequence[KernelAnalysis], wanted: str) -> list[KernelAnalysis]:
-    """The kernels that execute the line, with only this line in their stacks. wanted: [FILE:]LINE. Raises UsageError if no
+    """The kernels that execute the line, with their stacks reduced to this line. wanted: [FILE:]LINE. Raises UsageError if no
     kernel does.
     """
     stacks = [one.thread_trace.time_stack if one.thread_trace is not None else None for one in kernels]
@@ -112,7 +112,7 @@ def with_line(kernels: Sequence[KernelAnalysis], wanted: str) -> list[KernelAnal
 
 
 def only_line(stack: TimeStackSection, wanted: str) -> TimeStackSection:
-    """The stack with only this line. Raises UsageError if the stack does not contain it."""
+    """The stack, reduced to this line. Raises UsageError if the stack does not contain it."""
     kept = [line for line in stack.lines if _is(wanted, line.source)]
     if not kept:
         raise _no_line(wanted, stack.lines)
@@ -120,7 +120,9 @@ def only_line(stack: TimeStackSection, wanted: str) -> TimeStackSection:
 
 
 def _is(wanted: str, source: str) -> bool:
-    """wanted: LINE, or the end of FILE:LINE, from the beginning of a name in the path."""
+    """Whether the line is the wanted one. wanted: LINE, or FILE:LINE, where FILE may be just the last components of the
+    path.
+    """
     return source == wanted or source.endswith((f":{wanted}", f"/{wanted}"))
 
 
@@ -135,7 +137,7 @@ def _no_line(wanted: str, known: Sequence[LineGain]) -> UsageError:
 
 
 def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
-    """The gain if the line's instructions took no time, and if single causes were removed from them."""
+    """The gain if the line's instructions took no time, and the gains if single causes were removed from them."""
     gains = sorted(line.by_cause_ns.items(), key=lambda item: -item[1])
     parts = [
         f"{_WITHOUT.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"
@@ -146,13 +148,13 @@ def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
 
 
 def in_short(stack: TimeStackSection) -> str:
-    """The largest parts in one line; '' if there is none."""
+    """The largest parts, in one line; '' if there are none."""
     named = [part for part in stack.parts if part.share >= _LEAST_NAMED][:_MOST_NAMED]
     return ", ".join(f"{words.percent(part.share)} on {part.spent_on}" for part in named)
 
 
 def _range(stack: TimeStackSection, part: StackPart) -> str:
-    """The gain if the part is removed first, and if it is removed last."""
+    """The gain if the part is removed first, and the gain if it is removed last."""
     last = words.percent(part.last_ns / stack.duration_ns)
     return f"without it {_shorter(stack.duration_ns, part.first_ns)}, after all others {last}"
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineSection, TimelineTrack
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_MOST_NODES = 100_000  # a browser stays smooth with this many, each on up to three tracks
+_MOST_NODES = 100_000  # browsers remain responsive with this many, each on up to three tracks
 _MOST_FLOWS = 50_000
 
 
@@ -50,7 +50,7 @@ def _tracks(tracks: Sequence[Track]) -> Iterator[TimelineTrack]:
 
 
 def _flows(timeline: Timeline, nodes: Integers) -> Integers:
-    """Pairs of positions in `nodes`: the first of each pair must end before the second starts."""
+    """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts."""
     if len(timeline.dag) > _MOST_NODES:
         return np.empty(0, np.int64)
     pairs = np.array([(source, target) for source, target, _ in timeline.flows], np.int64).reshape(-1, 2)
@@ -59,7 +59,7 @@ def _flows(timeline: Timeline, nodes: Integers) -> Integers:
 
 
 def packed(values: Integers, kind: str) -> str:
-    """Base64 of the values as NumPy's `kind`."""
+    """The values, as NumPy's `kind`, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 

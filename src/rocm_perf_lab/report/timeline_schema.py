@@ -1,4 +1,4 @@
-"""timeline.json: what report.html draws as its timeline; see schema.py."""
+"""timeline.json: the data of report.html's timeline; see schema.py."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class TimelineSection(Section):
     names: list[str] = Field(description="kernels, kinds of copies and host calls")
     kinds: list[str] = Field(description="kernel, runtime, copy or call, for each of names")
     tracks: list[TimelineTrack] = Field(description="the critical path, then queues, streams and host threads")
-    start_ns: str = Field(description="f8: start of each dispatch, copy or call that is shown, from the first on the GPU")
+    start_ns: str = Field(description="f8: start of each shown dispatch, copy or call, relative to the first on the GPU")
     end_ns: str = Field(description="f8: its end")
-    name: str = Field(description="i4: its name, as index into names")
-    slices: str = Field(description="i4: what the tracks show, as indices into start_ns")
-    path_start_ns: str = Field(description="f8: where the critical path's slices begin, which is where the one before ended")
+    name: str = Field(description="i4: its name, as an index into names")
+    slices: str = Field(description="i4: the tracks' slices, as indices into start_ns")
+    path_start_ns: str = Field(description="f8: where the critical path's slices begin, each where the previous one ended")
     flows: str = Field(description="i4: dependencies between what is shown, as pairs of indices into start_ns")
     span_ns: int = Field(description="end of the last slice")
     nodes: int = Field(description="number of dispatches, copies and calls in the trace")
@@ -34,4 +34,4 @@ class TimelineSection(Section):
 class TimelineDocument(Document):
     """timeline.json: tracks of dispatches, copies and host calls, for report.html."""
 
-    timeline: TimelineSection | None = Field(description="of more than 100,000 dispatches, copies and calls the longest")
+    timeline: TimelineSection | None = Field(description="the 100,000 longest dispatches, copies and calls if there are more")

@@ -1,4 +1,4 @@
-"""Thread traces without a database of the run: what they say about their kernels by themselves."""
+"""Reports on thread traces without a database of the run: what they alone show about their kernels."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
 from rocm_perf_lab.text import words
 
 NO_DATABASE = (
-    "a thread trace tells of some waves on one CU: times, occupancy, roofline and critical path need a database of a run of "
-    "the program (`rocprofv3 --output-format rocpd`, given beside it as TRACE --thread-trace DIR)"
+    "a thread trace covers some waves on one CU: times, occupancy, roofline and critical path need a database of a run of "
+    "the program (`rocprofv3 --output-format rocpd`, given along with it as TRACE --thread-trace DIR)"
 )
 
 
@@ -29,7 +29,7 @@ def traced_only(folder: Path) -> schema.ThreadTraceDocument:
     """Analyse the traces in or below `folder`. Raises TraceError if none can be read."""
     found = traced_kernels(folder, None)
     if not found.found:
-        raise TraceError(f"{folder}: {found.reason}", "trace again, or give the folder of another trace")
+        raise TraceError(f"{folder}: {found.reason}", "trace again, or give the folder of a different trace")
     ordered = sorted(found.found.values(), key=lambda one: -(one.instructions.value or 0))
     return schema.ThreadTraceDocument(
         tool=schema.Tool(version=__version__), kernels=[_kernel(one) for one in ordered], notes=[*found.notes, NO_DATABASE]

@@ -14,7 +14,7 @@ from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.triton_schema import SharedLayoutSection, TritonSection
 
 _WIDEST = 128
-_USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # not worth mentioning
+_USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # defaults, which are not worth mentioning
 _MOVES_DATA = ("amdg.", "ttg.", "tt.load", "tt.store", "tt.dot", "tt.atomic", "tt.descriptor")
 _MOST_OPERATIONS = 4
 _OPERANDS = re.compile(r"(?<= )%[^:{]*(?=[:{])")
@@ -44,12 +44,14 @@ def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> Tri
 
 
 def sentences(kernel: KernelAnalysis) -> list[list[str]]:
-    """For each specialisation: what was compiled, what is worth knowing about it, and the TTGIR of the line that matters."""
+    """For each specialisation: what was compiled, what is notable about it, and the TTGIR of the line that matters."""
     return [[*_in_triton_terms(one), *_of_line(one, _line_that_matters(kernel))] for one in kernel.triton]
 
 
 def _line_that_matters(kernel: KernelAnalysis) -> str | None:
-    """The line whose accesses waves wait longest for, or else the one with the most cycles, as called from the function."""
+    """The line for whose accesses waves wait longest, or else the line with the most cycles; for inlined code, the line in the
+    function itself.
+    """
     trace = kernel.thread_trace
     if trace is None:
         return None
@@ -75,14 +77,14 @@ def _remarks(found: TritonSection) -> Iterator[str]:
         counts = ", ".join(f"{count} {name}" for name, count in found.matrix_instructions.items())
         yield f"matrix instructions: {counts}."
     elif found.dots:
-        yield "no matrix instructions: its tl.dot has no shape or type that they take."
+        yield "no matrix instructions: its tl.dot has no shape or type that they support."
     if found.loads:
         yield _loads(found.loads)
     yield from _stages(found)
     for layout in found.layouts:
         if not layout.spreads:
             shown = f"{layout.kind}: {layout.parameters}"
-            yield f"a layout in the LDS is not swizzled ({shown}): its rows can meet in the same banks."
+            yield f"a layout in the LDS is not swizzled ({shown}): its rows can fall on the same banks."
     if found.spilled:
         yield f"{found.spilled} VGPRs are spilled to memory: smaller blocks or more warps need fewer."
     for way in found.raise_occupancy:
@@ -93,7 +95,7 @@ def _loads(loads: dict[int, int]) -> str:
     counts = ", ".join(f"{count} of {bits} bits" for bits, count in sorted(loads.items(), reverse=True))
     narrow = max(loads) < _WIDEST
     hint = ": wider ones need contiguous addresses that are known to be aligned (tl.multiple_of, sizes divisible by 16)"
-    return f"loads from memory, of a lane: {counts}{hint if narrow else ''}."
+    return f"loads from memory, per lane: {counts}{hint if narrow else ''}."
 
 
 def _stages(found: TritonSection) -> Iterator[str]:
@@ -101,8 +103,8 @@ def _stages(found: TritonSection) -> Iterator[str]:
     if found.stages is None or wanted <= 1:
         return
     if found.stages == 1:
-        yield f"num_stages={wanted} has no effect: no loop was pipelined, as none loads what tl.dot takes."
+        yield f"num_stages={wanted} has no effect: no loop was pipelined, as none loads operands of tl.dot."
     elif found.stages < wanted:
-        yield f"{found.stages} of {wanted} stages overlap, with {found.buffers} buffers of a tile in the LDS."
+        yield f"{found.stages} of {wanted} stages overlap, with {found.buffers} buffers per tile in the LDS."
     else:
-        yield f"its loops reach all {wanted} stages, with {found.buffers} buffers of a tile in the LDS."
+        yield f"its loops reach all {wanted} stages, with {found.buffers} buffers per tile in the LDS."

@@ -1,4 +1,4 @@
-"""The section of analysis.json about a Triton kernel."""
+"""The section about a Triton kernel in analysis.json."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rocm_perf_lab.report.section import Section
 
 
 class SharedLayoutSection(Section):
-    kind: str = Field(description="Triton's name of it, such as swizzled_shared")
-    parameters: str = Field(description="its parameters, as TTGIR has them")
+    kind: str = Field(description="Triton's name for it, such as swizzled_shared")
+    parameters: str = Field(description="its parameters, as in TTGIR")
     spreads: bool = Field(description="whether rows begin in different banks")
 
 
@@ -19,13 +19,13 @@ class TritonSection(Section):
     line: int = Field(description="its first line")
     version: str = Field(description="version of Triton")
     constants: dict[str, str] = Field(description="constexpr parameter -> value")
-    options: dict[str, int] = Field(description="option of the compilation -> value")
+    options: dict[str, int] = Field(description="compilation option -> value")
     matrix_instructions: dict[str, int] = Field(description="matrix instruction -> how often it is in the code")
     dots: int = Field(description="number of tl.dot in TTGIR, after loops were unrolled and pipelined")
-    loads: dict[int, int] = Field(description="bits that a lane's load from memory takes -> how often it is in the code")
-    stages: int | None = Field(description="stages of a loop that overlap; 1: none do")
-    buffers: int = Field(description="buffers in the LDS that a pipelined loop has for one tile; 0: none")
-    spilled: int = Field(description="VGPRs that are spilled to memory")
+    loads: dict[int, int] = Field(description="bits that a load from memory reads per lane -> how often it is in the code")
+    stages: int | None = Field(description="number of a loop's stages that overlap; 1: none do")
+    buffers: int = Field(description="number of LDS buffers that a pipelined loop has per tile; 0: none")
+    spilled: int = Field(description="number of VGPRs spilled to memory")
     operations: dict[int, list[str]] = Field(description="line of the file -> its operations in TTGIR, without constants")
     layouts: list[SharedLayoutSection] = Field(description="layouts of tiles in the LDS")
-    raise_occupancy: list[str] = Field(description="options and block sizes that would let more waves reside, in words")
+    raise_occupancy: list[str] = Field(description="options and block sizes that would allow more resident waves, in words")

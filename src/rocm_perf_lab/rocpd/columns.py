@@ -1,8 +1,8 @@
 """Reads integer columns of a table into NumPy arrays: a few rows through sqlite3, millions through ADBC.
 
-Measurements (benchmarks/readers.py) show that rows as Python objects cost more than everything that follows. ADBC's SQLite
-driver fills Arrow columns without creating such objects and releases the interpreter lock, so ranges of ids are read in
-parallel by threads, each with its own connection. Columns take 32 bits per element if that is enough.
+Measurements (benchmarks/readers.py) show that reading rows as Python objects costs more than all later steps. ADBC's SQLite
+driver fills Arrow columns without creating such objects and releases the interpreter lock, so threads read ranges of ids in
+parallel, each with its own connection. Columns use 32 bits per element if that is enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 class NotAnInteger(sqlite3.DatabaseError):
-    """A column that must hold integers holds something else: SQLite does not enforce types, and files get damaged."""
+    """A column that must hold integers contains something else: SQLite does not enforce types, and files may be damaged."""
 
 
 def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[Integers]:
@@ -41,7 +41,7 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
     Raises sqlite3.DatabaseError for a damaged file, NotAnInteger for a value that is neither an integer nor NULL.
     """
-    # Asked one by one, none of these reads the rows themselves.
+    # SQLite answers each of these queries without reading the rows' contents, but not a query for all three values.
     wanted = ("COUNT(*)", f"MIN({key})", f"MAX({key})")
     count, low, high = (connection.execute(f"SELECT {one} FROM {source}").fetchone()[0] for one in wanted)
     result = [_Growing(count) for _ in columns]
@@ -56,7 +56,7 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
 
 
 class _Growing:
-    """A column of known length that is filled piece by piece, with 32 bits per element until a value needs more."""
+    """A column of known length that is filled piece by piece. It uses 32 bits per element until a value needs more."""
 
     def __init__(self, count: int):
         self.array = np.empty(count, np.int32)
@@ -64,7 +64,7 @@ class _Growing:
 
     def put(self, place: int, values: Integers) -> None:
         if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
-            with self._lock:  # other threads write elsewhere in the array, but not while it is replaced
+            with self._lock:  # other threads write to other parts of the array, but not while it is replaced
                 if self.array.dtype == np.int32:
                     self.array = self.array.astype(np.int64)
         with self._lock:
@@ -83,7 +83,7 @@ def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequen
 
 
 def _check_complete(read: int, expected: int) -> None:
-    """Check that all rows were read: one path through a damaged tree can yield fewer rows than another, leaving gaps."""
+    """Check that all rows were read: in a damaged tree, one path can yield fewer rows than another, which would leave gaps."""
     if read != expected:
         raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
 
@@ -103,7 +103,7 @@ def _ranges(low: int, end: int) -> list[int]:
 
 
 def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: list[int], result: list[_Growing]) -> bool:
-    """Read each range of ids between two bounds in its own thread. Returns False if ADBC is not installed."""
+    """Read the ids between each bound and the next in a thread of their own. Returns False if ADBC is not installed."""
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:
@@ -126,7 +126,7 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
     try:
         with ThreadPoolExecutor(len(bounds) - 1) as pool:
             list(pool.map(read, bounds[:-1], bounds[1:]))
-    except (dbapi.Error, OSError) as error:  # OSError: errors of the driver in the middle of a result, passed on by Arrow
+    except (dbapi.Error, OSError) as error:  # OSError: driver errors in the middle of a result, passed on by Arrow
         raise sqlite3.DatabaseError(str(error).splitlines()[0]) from error
     return True
 

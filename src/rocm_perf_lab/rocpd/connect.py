@@ -1,4 +1,4 @@
-"""Opens a rocpd database for reading, without ever changing the file or anything beside it."""
+"""Opens a rocpd database for reading, without ever changing the file or any file next to it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class Connection(sqlite3.Connection):
-    """suffix: that of the tables of the process to read; '' if they have none; None for the views over all processes."""
+    """suffix: the suffix of the tables for the process to read; '' if they have none; None for the views over all processes."""
 
     suffix: str | None = None
 
 
 @contextmanager
 def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
-    """A connection to the rocpd database at `path`, which is checked to be of schema 3.
+    """A connection to the rocpd database at `path`, after checking that its schema is version 3.
 
-    suffix: which process of a merged database to read, one of suffixes().
+    suffix: one of suffixes(), which selects a process of a merged database.
 
-    A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which would
-    change both files, so a copy is opened instead.
+    A database with a journal next to it was left by a writer that died. Reading such a database rolls the journal back, which
+    would change both files, so a copy is opened instead.
 
-    Raises TraceError for a file that is missing, empty, not a SQLite database, damaged, or of a different schema.
+    Raises TraceError for a file that is missing, empty, not a SQLite database, or damaged, or has a different schema.
     """
     path = Path(path)
     _check_is_sqlite(path)
@@ -43,20 +43,20 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
         mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
         connection = sqlite3.connect(file_uri(readable.resolve(), mode), uri=True, factory=Connection)
         connection.suffix = suffix
-        # rocprofv3 writes UTF-8; text in other encodings should not keep the rest from being read.
+        # rocprofv3 writes UTF-8; text in other encodings should not prevent the rest from being read.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             validate.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes the value, which may not be text.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the message quotes the value, which may not be text
             raise _unreadable(path, error) from error
         finally:
             connection.close()
 
 
 def was_interrupted(path: Path) -> bool:
-    """Whether a writer left its rollback journal beside the database, which means that it died while writing."""
+    """Whether a writer left its rollback journal next to the database, which means that it died while writing."""
     return bool(_sidecars(Path(path)))
 
 
@@ -74,7 +74,7 @@ def _copy_with_journal(path: Path, scratch: Path) -> Path:
 
 def _check_is_sqlite(path: Path) -> None:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # Opening a pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for a writer
             raise TraceError(f"cannot read the trace {path} (it is not a file)", "give the path of a rocpd .db file")
         with path.open("rb") as file:
             head = file.read(len(_SQLITE_MAGIC))
@@ -100,7 +100,7 @@ def _check_schema(connection: Connection, path: Path) -> None:
 def suffixes(connection: Connection) -> list[str]:
     """The suffixes of the tables, one for each process whose trace is in the file; [''] for tables without a suffix.
 
-    rocprofv3 writes one process per file; AMD's `rocpd merge` combines several into one, with views over all of them.
+    rocprofv3 writes one file per process; AMD's `rocpd merge` combines several into one, with views over all of them.
     """
     prefix = "rocpd_kernel_dispatch"
     rows = connection.execute(
@@ -114,7 +114,7 @@ class MissingTable(Exception):
 
 
 def table(connection: Connection, name: str) -> str:
-    """The table or view that holds rocpd_<name>: the plain view if there is one, else the table with the uuid suffix."""
+    """The table or view that holds rocpd_<name>: the plain view if there is one, or else the table with the uuid suffix."""
     plain = f"rocpd_{name}"
     if connection.suffix is not None:
         return plain + connection.suffix
@@ -130,7 +130,9 @@ def table(connection: Connection, name: str) -> str:
 
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:
-    """If a column is missing that every collector of this schema writes, a different tool wrote the file; it is not damaged."""
+    """A missing column that every collector of this schema writes means that a different tool wrote the file, not that it is
+    damaged.
+    """
     if str(error).startswith("no such column"):
         return TraceError(
             f"{path} has rocpd's tables, but not its columns ({error})", "give a .db file that rocprofv3 or rocm-perf wrote"

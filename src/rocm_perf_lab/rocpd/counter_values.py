@@ -1,4 +1,4 @@
-"""Reads the values of counters, one row per hardware instance, into a column per counter."""
+"""Reads counter values, which have one row per hardware instance, into one column per counter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects
 
 
 def read_counters(connection: Connection, dispatches: Dispatches) -> dict[str, Floats]:
-    """Counter name -> (n,) float64 aligned with the dispatches, summed over the hardware instances; NaN where not collected.
+    """Counter name -> (n,) float64, aligned with the dispatches and summed over the hardware instances; NaN where not
+    collected.
 
-    Instances are added here and not in SQL, which would sort all rows first.
+    Instances are summed here rather than in SQL, which would sort all rows first.
     """
     name_of = {
         id: validate.text(name) for id, name in connection.execute(f'SELECT id, name FROM "{table(connection, "info_pmc")}"')
@@ -48,13 +49,13 @@ def read_counters(connection: Connection, dispatches: Dispatches) -> dict[str, F
 def _sums(node: Integers, value: Floats, nodes: int) -> Floats | None:
     """(nodes,): the sum for each node, NaN for nodes that do not occur. None if no sum is finite."""
     sums = np.bincount(node, value, nodes)
-    # A sum that lacks an instance would look like a smaller count, so a value that is not a number makes the sum NaN.
+    # A sum without one of its instances would look like a smaller count, so a value that is not a number makes the sum NaN.
     sums[(np.bincount(node, minlength=nodes) == 0) | ~np.isfinite(sums)] = np.nan
     return None if np.isnan(sums).all() else sums
 
 
 def _rows(connection: Connection) -> tuple[Integers, Integers, Floats]:
-    """For each row, the event or NO_ID, the counter's id, and its value, NaN if that is not a number."""
+    """For each row: the event or NO_ID, the counter's id, and the value, or NaN if the value is not a number."""
     events: list[Integers] = [np.empty(0, np.int64)]
     counters: list[Integers] = [np.empty(0, np.int64)]
     values: list[Floats] = [np.empty(0)]

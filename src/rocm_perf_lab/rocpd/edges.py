@@ -36,7 +36,7 @@ def joined(*parts: Edges) -> Edges:
 
 
 def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> Edges:
-    """Edges that the collector recorded. recorded: rows (event, event that it depends on, kind), (r, 3).
+    """Edges that the collector recorded. recorded: (r, 3), rows of an event, the event on which it depends, and the kind.
 
     Unknown kinds, and references to events that are neither a dispatch nor a copy of this trace, are dropped.
     """
@@ -50,7 +50,7 @@ def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> E
 
 
 def node_of(ids: Integers, wanted: Integers) -> Integers:
-    """The index of each wanted id in `ids` (the last if several are equal), or -1."""
+    """The index of each wanted id in `ids` (of its last occurrence, if there are several), or -1."""
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(ids, kind="stable")
@@ -62,11 +62,11 @@ def node_of(ids: Integers, wanted: Integers) -> Integers:
 def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges for traces without recorded dependencies (rocprofv3 records none).
 
-    Work in one queue, and work in one HIP stream, is assumed to run in its order in time: each node depends on the node of the
-    same queue or stream that was done last before it started (an order that holds in both the queue and the stream counts as
-    stream order). Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and they for it, which is
-    HIP's default. Other waits are visible only if HIP calls were traced: see host_edges. For when a node is done, see
-    overlaps.done_times.
+    Work in one queue, and work in one HIP stream, is assumed to run in the order of its recorded times: each node depends on
+    the last node of the same queue or stream that was done before it started. An order that holds in both the queue and the
+    stream counts as stream order. Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and vice
+    versa, which is HIP's default. Other waits are visible only if HIP calls were traced: see host_edges. overlaps.done_times
+    determines when a node is done.
     """
     start = np.r_[dispatches.start, copies.start].astype(np.int64)
     end = np.r_[dispatches.end, copies.end].astype(np.int64)
@@ -104,16 +104,16 @@ def inverse(order: Integers) -> Integers:
 
 
 def _with_none(ids: Integers) -> Integers:
-    """Number the distinct ids from 0; NO_ID stays."""
+    """Number the distinct ids from 0; NO_ID stays as it is."""
     return np.where(ids == NO_ID, NO_ID, factorize(ids)[1]).astype(np.int32)
 
 
 def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers, Integers]:
-    """The stream of every node as a code; for each code its GPU; and for each GPU the code of its null stream.
+    """The stream of every node, as a code; each code's GPU; and the code of each GPU's null stream.
 
-    Each GPU has its own null stream, although the trace gives all of them the id 0. NO_ID stands for streams that say nothing
-    about order: the work of programs that launch through HSA alone is all filed under stream 0, whatever their queue, so a
-    "stream" whose dispatches went to several queues is not a stream.
+    Each GPU has its own null stream, although the trace gives all of them the id 0. NO_ID stands for streams that imply no
+    order: for programs that launch only through HSA, all work is recorded under stream 0, whatever its queue, so a "stream"
+    whose dispatches went to several queues is not a stream.
     """
     stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
     gpus, gpu = factorize(np.r_[dispatches.agent_id, copies.agent_id])
@@ -133,9 +133,10 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers
 
 
 def lanes(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, int]]:
-    """The lanes in which work runs in order: for each dispatch, then copy, its stream, or its queue if streams say nothing.
+    """The lanes in which work runs in order: for each dispatch, then each copy, its stream, or its queue if the stream implies
+    no order.
 
-    Also returns, for each GPU (agent id) that has one, the lane of its null stream. Copies in no stream share a lane.
+    Also returns, for each GPU (agent id) that has one, the lane of its null stream. Copies outside streams share a lane.
     """
     stream, _, null_of_gpu = _streams(dispatches, copies)
     queues, queue = factorize(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
@@ -160,7 +161,9 @@ def _follow(
     target: Integers,
     kind: Integers,
 ) -> int:
-    """Count the edges, and write those for which there is room, in one pass by start that tracks which nodes have ended."""
+    """Write the edges, as far as there is room for them, and return the number of all edges. One pass in order of start keeps
+    track of the nodes that have ended.
+    """
     count = 0
     ended = 0
     room = len(source)
@@ -171,13 +174,13 @@ def _follow(
     streams = len(gpu_of_stream)
     last_of_stream = np.full(streams + 1, -1, np.int32)
     null_saw = np.full(streams + 1, -1, np.int32)  # the node of each stream that its GPU's null stream has already waited for
-    saw_null = np.full(streams + 1, -1, np.int32)  # the reverse
+    saw_null = np.full(streams + 1, -1, np.int32)  # the node of the null stream that each stream has already waited for
     for place in range(len(order)):
         node = order[place]
-        # Nodes that take no time end when they start: only those before this one in order can be its predecessors.
+        # Nodes that take no time end when they start, so only nodes that precede this one in the order can be its predecessors.
         while end[by_end[ended]] <= start[node] and rank[by_end[ended]] < place:
             before = by_end[ended]
-            last_of_queue[queue[before]] = before  # index -1, no queue, is the last element
+            last_of_queue[queue[before]] = before  # index -1 stands for no queue: it is the extra last element
             last_of_stream[stream[before]] = before
             ended += 1
         own = stream[node]

@@ -1,5 +1,5 @@
-"""Which times and counters are estimates, and how far off they may be: the software device observes only a sample of large
-dispatches.
+"""Reads which times and counters are estimates, and how far off they may be: of large dispatches, the software device observes
+only a sample.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Estimates:
 
 
 def read_estimates(connection: Connection, dispatches: Dispatches) -> Estimates | None:
-    """The errors that the database states; None if everything in it is exact. Raises TraceError if they are not numbers."""
+    """The errors recorded in the database; None if everything in it is exact. Raises TraceError if they are not numbers."""
     columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "pmc_event")}")')}
     if "extdata" not in columns:
         return None
@@ -53,7 +53,7 @@ def read_estimates(connection: Connection, dispatches: Dispatches) -> Estimates 
 
 
 def _column(errors: list[tuple[int, float]], dispatches: Dispatches) -> Floats:
-    """(n,), from pairs of an event and its error."""
+    """The errors as a column, (n,), from pairs of an event and its error."""
     column = np.full(len(dispatches), np.nan)
     errors = [row for row in errors if isinstance(row[0], int) and validate.finite(row[1])]
     nodes = node_of(dispatches.event_id, np.array([event for event, _ in errors], np.int64))

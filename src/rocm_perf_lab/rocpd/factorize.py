@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are usually small, so no sorting is needed
+_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are usually small, so a table avoids sorting
 
 
 def factorize(ids: Integers) -> tuple[Integers, Integers]:
-    """The distinct values in ascending order, and for every element the index of its value there, int32."""
+    """The distinct values, in ascending order, and every element's index among them, int32."""
     if not len(ids):
         return ids, np.empty(0, np.int32)
     low, high = int(ids.min()), int(ids.max())

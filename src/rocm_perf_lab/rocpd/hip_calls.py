@@ -1,7 +1,7 @@
-"""Reads the HIP calls of a trace, and which of them launched which work.
+"""Reads a trace's HIP calls, and which work each of them launched.
 
 If HSA calls were traced as well, a dispatch names the HSA call that rang the doorbell, which lies within the HIP call. In a
-program that uses HSA alone, the HSA call is the launching call.
+program that uses only HSA, the HSA call is the launching call.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rocm_perf_lab.rocpd.factorize import factorize
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-# Handles are unindexed text: in longer traces, the stream that a call waits for is inferred from order in time.
+# Handles are unindexed text: in longer traces, they are not read, and the stream for which a call waits is inferred from the
+# order in time.
 _MOST_ARGUMENTS = 3_000_000
 
 
 @dataclass(frozen=True)
 class HipCalls:
-    """Outermost calls of HIP, or of HSA if they launched something, ordered by thread and start; (c,).
+    """Outermost HIP calls, or HSA calls if they launched something, ordered by thread and start; (c,).
 
     start, end: ns. name_index: into `names`. launcher: for every dispatch, then every copy, the index of the call that launched
-    it, or -1; (n,).
-    streams, events: index of a call -> the handle that it was given, as text; only for calls with such an argument.
+    it, or -1; (n,). streams, events: index of a call -> the handle passed to it, as text; only for calls with such an argument.
     """
 
     thread: Integers
@@ -47,7 +47,9 @@ class HipCalls:
 
 
 def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | None:
-    """event_id: for every dispatch, then every copy, (n,). None if the trace has no HIP calls or does not link launches."""
+    """event_id: for every dispatch, then every copy, (n,). Returns None if the trace has no HIP calls or does not link them to
+    what they launched.
+    """
     try:
         regions, events = table(connection, "region"), table(connection, "event")
     except MissingTable:
@@ -102,7 +104,9 @@ def _text(connection: Connection, id: int) -> str:
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """For calls ordered by thread and start: the indices of those within no other, and for each call its outermost call."""
+    """For calls ordered by thread and start: the indices of the calls that are not inside another, and each call's outermost
+    call.
+    """
     span = int(end.max()) - int(start.min())
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
     latest = np.maximum.accumulate(end - int(start.min()) + number * span)
@@ -112,7 +116,7 @@ def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Intege
 
 
 def _stack_ids(connection: Connection, events: str, wanted: Integers) -> Integers:
-    """The id of the launching call for each event in `wanted`; -1 for none."""
+    """The id of the launching call for each event in `wanted`; -1 if there is none."""
     id, stack = integer_columns(connection, ("id", "stack_id"), f'"{events}"', "id")
     place = _place(id, wanted)
     return np.where(place >= 0, stack[np.maximum(place, 0)] if len(stack) else -1, -1)
@@ -130,7 +134,7 @@ def _place(ascending: Integers, wanted: Integers) -> Integers:
 
 
 def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
-    """'stream' and 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many."""
+    """'stream' or 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many."""
     try:
         arguments = table(connection, "arg")
         (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()

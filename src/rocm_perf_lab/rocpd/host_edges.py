@@ -1,4 +1,4 @@
-"""Dependencies derived from the traced HIP calls: launches, synchronisations, events between streams, order in threads."""
+"""Derives dependencies from traced HIP calls: launches, synchronisations, events between streams, order within threads."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _UNKNOWN = -1
 
 
 def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple[Calls, Edges]:
-    """The calls that launch GPU work or wait for it, cut to the GPU's span, and the edges from and to them.
+    """The calls that launch GPU work or wait for it, clipped to the GPU's span, and the edges from and to them.
 
-    Launches are exact, because the trace records them. So are a thread's order, the waits of blocking copies, and waits for a
-    stream or an event whose handle was recorded with the calls that used it. Other waits are inferred: a call is assumed to
-    have waited for the work that was submitted to each stream before the call, if that had ended when the call returned. Edges
-    that contradict the recorded times are left out.
+    Launches are exact, because the trace records them. So are the order within a thread, the waits of blocking copies, and
+    waits for a stream or an event whose handle was recorded with the calls that used it. Other waits are inferred: a call is
+    assumed to have waited for the work that was submitted to each stream before the call, if that work had ended when the call
+    returned. Edges that contradict the recorded times are omitted.
     """
     work = _Work.of(calls, dispatches, copies)
     named = np.array(calls.names, object)[calls.name_index] if len(calls) else np.empty(0, object)
@@ -59,7 +59,9 @@ def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple
 
 
 def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bool:
-    """Whether most launches come before what they launch: some profilers convert the GPU's times slightly inaccurately."""
+    """Whether most launches precede what they launch. Most are enough, since some profilers convert the GPU's times slightly
+    inaccurately.
+    """
     start = np.r_[dispatches.start, copies.start]
     launched = calls.launcher >= 0
     before = calls.start[calls.launcher[launched]] <= start[launched]
@@ -68,10 +70,10 @@ def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bo
 
 @dataclass(frozen=True)
 class _Work:
-    """For every dispatch, then copy, (n,): times, launching call, latest possible time of submission, lane and GPU.
+    """For every dispatch, then every copy, (n,): times, launching call, latest possible time of submission, lane and GPU.
 
-    A lane is a stream, or a queue if streams say nothing. order: nodes by lane, then by submission; lane l has
-    order[first[l]:first[l + 1]]. submitted: times of submission, in that order.
+    A lane is a stream, or a queue if the stream implies no order. order: nodes by lane, then by submission; the nodes of lane l
+    are order[first[l]:first[l + 1]]. submitted: times of submission, in that order.
     """
 
     start: Integers
@@ -98,13 +100,13 @@ class _Work:
         return cls(start, end, calls.launcher, submit, lane, gpu, order, first, submit[order], null_lane)
 
     def last_before(self, lane: int, time: Integers) -> Integers:
-        """The node of one lane that was submitted last before each time, or -1."""
+        """For each time, the last node of the lane that was submitted before it, or -1."""
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
         place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
 
     def is_before(self, source: int, target: int) -> bool:
-        """Whether the times permit that `target` waited for `source`; they do not if that started later."""
+        """Whether `target` can have waited for `source`, judging by their times."""
         return bool(is_slight(self.start, self.end, np.array([source]), np.array([target]))[0])
 
     def first_after(self, lane: int, time: int) -> int:
@@ -114,7 +116,7 @@ class _Work:
 
 
 class _Streams:
-    """Which lane a stream handle denotes, after what an event was recorded, and which GPU a thread works with."""
+    """Determines which lane a stream handle denotes, when an event was recorded, and which GPU a thread works with."""
 
     def __init__(self, calls: HipCalls, work: _Work, named: Texts):
         self._calls, self._work = calls, work
@@ -133,7 +135,9 @@ class _Streams:
             records.sort()
 
     def lane(self, call: int) -> int:
-        """The lane of the stream that a call names. A handle that denoted several streams in succession is ignored."""
+        """The lane of the stream that is an argument of a call. A handle that denoted several streams in succession is
+        ignored.
+        """
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
             return self._work.null_lane.get(int(self.gpu[call]), _UNKNOWN)
@@ -141,7 +145,7 @@ class _Streams:
         return next(iter(known)) if len(known) == 1 else _UNKNOWN
 
     def record(self, call: int) -> int:
-        """The call that last recorded the event that `call` names, or -1."""
+        """The call that last recorded the event that is an argument of `call`, or -1."""
         records = self._records.get(self._calls.events.get(call, ""), [])
         place = bisect_right(records, (int(self._calls.start[call]), call)) - 1
         return records[place][1] if place >= 0 else _UNKNOWN
@@ -169,7 +173,7 @@ class _Waits:
 
 
 def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
-    """Copies that block until their own work is done. Whether hipMemset blocks is decided by its times."""
+    """The waits of calls that block until their own work is done. Whether hipMemset blocked is inferred from its times."""
     blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
     node = np.flatnonzero(work.launcher >= 0)
     call = work.launcher[node]
@@ -180,7 +184,7 @@ def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
 
 
 def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> list[_Waits]:
-    """For each synchronising call and each lane that it waits for, the last work submitted before the call."""
+    """For each synchronising call and each lane for which it waits, the last work submitted before the call."""
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
     lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
     if calls.streams or calls.events:
@@ -199,7 +203,7 @@ def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Te
         node = work.last_before(number, as_of[mine])
         waited = (node >= 0) & (work.end[node] <= calls.end[call[mine]])
         mine, node = mine[waited], node[waited]
-        # A thread need not wait again for work that it has already waited for.
+        # A thread need not wait a second time for the same work.
         fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[mine[1:]]] != calls.thread[call[mine[:-1]]])]
         mine, node = mine[fresh[: len(mine)]], node[fresh[: len(node)]]
         found.append(_Waits(node, call[mine], lane[mine] != _UNKNOWN))
@@ -208,7 +212,9 @@ def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Te
 
 @dataclass(frozen=True)
 class _Rows:
-    """calls: the rows of the table. first, last: for each HIP call, the first and last of its one or two rows; -1 for none."""
+    """calls: the rows of the table. first, last: for each HIP call, the first and last of its one or two rows; -1 if it has
+    none.
+    """
 
     calls: Calls
     first: Integers
@@ -217,7 +223,7 @@ class _Rows:
 
     @classmethod
     def of(cls, calls: HipCalls, is_relevant: Mask, ready: Integers, work: _Work) -> _Rows:
-        """ready: when the work that a call waits for was done, or else the call's start."""
+        """ready: when the work for which a call waits was done, or else the call's start."""
         waits = ready > calls.start
         count = np.where(is_relevant, 1 + waits, 0)
         last = np.where(is_relevant, np.cumsum(count) - 1, -1)

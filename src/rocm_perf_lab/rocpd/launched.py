@@ -1,7 +1,7 @@
-"""The kernels that a run loaded, with their resources, and those that it launched, with workgroups and grids.
+"""Compares runs by the kernels that they loaded, with their resources, and those that they launched, with workgroups and grids.
 
-Runs of one build load the same kernels with the same resources; with one input they also launch the same kernels in the same
-shapes. The runtime's own kernels are ignored: which of its copy kernels it uses depends on addresses.
+Runs of one build load the same kernels with the same resources; with the same input, they also launch the same kernels in the
+same shapes. The runtime's own kernels are ignored, since the runtime's choice among its copy kernels depends on addresses.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Row = tuple[object, ...]
 
 
 def difference(one: Origin, other: Origin) -> str | None:
-    """Why two runs cannot be of one build with one input; None if they can."""
+    """Why two runs cannot be of the same build with the same input; None if they can."""
     if changed := other_build(one, other):
         return changed
     first, second = _read(one)[1], _read(other)[1]
     if alone := sorted(first.keys() ^ second.keys()):
         return f"only {(one if alone[0] in first else other).label} launched {alone[0]}"
     shapes = (name for name in first if first[name] != second[name])
-    return next((f"{name} was launched with other grids, workgroups or LDS" for name in shapes), None)
+    return next((f"{name} was launched with different grids, workgroups or LDS" for name in shapes), None)
 
 
 def other_build(one: Origin, other: Origin) -> str | None:
-    """How the builds differ: each has a kernel that the other lacks, or a kernel uses different registers or scratch. None if
-    they do not differ.
+    """How the builds differ: each has a kernel that the other lacks, or a kernel uses different numbers of registers or scratch
+    sizes. None if they do not differ.
 
-    One run may have loaded less than the other, since code objects are loaded on demand.
+    One run may have loaded fewer kernels than the other, since code objects are loaded on demand.
     """
     first, second = _read(one)[0], _read(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
-        return f"each has kernels that the other has not: {min(alone)} is only in {one.label}"
+        return f"each has kernels that the other lacks: {min(alone)} is only in {one.label}"
     for name in (name for name in first if name in second):
         pairs = zip(_RESOURCES.values(), first[name], second[name], strict=True)
         if changed := [f"{a} {what} in one and {b} in the other" for what, a, b in pairs if a != b]:
@@ -48,7 +48,9 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
 
 def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
-    """By demangled name: the resources of all kernels that were loaded, and the shapes of those that were launched."""
+    """Two mappings by demangled name: the resources of all kernels that were loaded, and the shapes of those that were
+    launched.
+    """
     path = origin.path.resolve()
     return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
 

@@ -1,4 +1,4 @@
-"""The origin of a database: facts that can be determined without reading its dispatches one by one."""
+"""Determines the origin of a database: facts that are available without reading its dispatches one by one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffi
 from rocm_perf_lab.rocpd.software_agent import software_device
 from rocm_perf_lab.rocpd.tables import Process
 
-_CONTAINER = re.compile("[0-9a-f]{12}")  # how docker and podman name a container's host by default
+_CONTAINER = re.compile("[0-9a-f]{12}")  # the default host name of a docker or podman container
 # Environment variables through which launchers pass the rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """One process in a database. suffix: that of its tables; None if the file holds only one process.
+    """One process in a database. suffix: the suffix of its tables; None if the file holds only one process.
 
-    gpus: the unique ids of the GPUs that the process saw, if they were recorded.
+    gpus: the unique ids of the GPUs that the process saw; empty if they were not recorded.
 
-    rank: from its environment, None if that does not say. span: first start and last end of its dispatches, None if there are
-    none. has_counters: whether counters were collected in this run, which lengthens times (but not modelled ones).
+    rank: from the environment; None if not recorded there. span: first start and last end of the dispatches; None if there are
+    none. has_counters: whether times are longer because counters were collected, which does not affect modelled times.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class Origin:
 
     @property
     def label(self) -> str:
-        """The file that the user knows."""
+        """The name of the file that the user knows."""
         return self.imported_from or str(self.path)
 
     def absolute(self) -> Origin:
@@ -53,9 +53,10 @@ class Origin:
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
 
     def is_on_machine_of(self, other: Origin) -> bool:
-        """Whether both ran on one machine: the same host, or a GPU in common.
+        """Whether both ran on one machine: they have the same host name or a GPU in common.
 
-        A container's host name is a random number, so two containers that do not name their GPUs may be on one machine as well.
+        A container's host name is a random number, so two containers whose GPUs were not recorded are assumed to be on one
+        machine as well.
         """
         if self.host == other.host or self.gpus & other.gpus:
             return True
@@ -79,7 +80,9 @@ def origins(path: Path) -> list[Origin]:
 
 
 def _of_process(connection: Connection, path: Path) -> list[Origin]:
-    """At most one process; none if the writer died before it wrote any record (reading the trace will report that)."""
+    """The process of these tables. If the writer died before it wrote any record, the origin is empty; reading the trace will
+    report that.
+    """
     dispatches = table(connection, "kernel_dispatch")
     process = connection.execute(
         f"""SELECT p.pid, p.command, n.hostname, p.extdata, {_environment(connection)}
@@ -89,7 +92,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     if process is None:
         return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
     pid, command, host, extdata, environment = process
-    # The first and last dispatches by id suffice to tell runs apart, without reading ten million rows.
+    # The first and last dispatches by id suffice to tell runs apart; they avoid reading ten million rows.
     ends = connection.execute(
         f"""SELECT MIN(start), MAX("end") FROM (SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id LIMIT 1000)
             UNION ALL SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id DESC LIMIT 1000))"""
@@ -108,7 +111,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
 
 
 def _gpus(connection: Connection) -> frozenset[str]:
-    """The GPUs' unique ids, in whatever form the collector writes them; GPUs without an id are left out."""
+    """The GPUs' unique ids, in the form in which the collector writes them; GPUs without an id are omitted."""
     rows = connection.execute(f"""SELECT extdata FROM "{table(connection, "info_agent")}" WHERE type = 'GPU'""")
     found = (validate.json_object(extdata).get("uuid") for (extdata,) in rows)
     parts = (list(id["bytes"].values()) for id in found if isinstance(id, dict) and isinstance(id.get("bytes"), dict))

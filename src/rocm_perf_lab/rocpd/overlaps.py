@@ -1,6 +1,6 @@
 """Handles sequential work whose recorded times overlap slightly.
 
-On an MI300X, kernels of one stream were recorded as overlapping by up to 253 ns, although the second waits for the first.
+On an MI300X, kernels in one stream were recorded as overlapping by up to 253 ns, although the second waited for the first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
 _LONGEST = 2**62  # ns
-QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer overlap is taken at face value
+QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer overlap counts as real
 
 
 def is_slight(start: Integers, end: Integers, first: Integers, then: Integers) -> Mask:
-    """Whether nodes `then` can have waited for nodes `first`, which started before them, despite overlapping times.
+    """Whether the nodes `then` can have waited for the nodes `first`, which started before them, although their times overlap.
 
-    They can if the two overlap by no more than half of the shorter node; nodes that ran concurrently for longer than that were
-    not in order.
+    This is possible if the two overlap by no more than half of the shorter node; nodes that ran concurrently for longer did not
+    run in order.
     """
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])
@@ -40,7 +40,7 @@ def done_times(
     null_of_gpu: Integers,
     order: Integers,
 ) -> Integers:
-    """When each node was done for its successors, in ns: its end, or the start of a successor that it overlaps slightly.
+    """When each node counts as done for its successors, in ns: its end, or the start of a successor that it overlaps slightly.
 
     queue, stream: codes or NO_ID, as produced by edges.inferred_edges. order: nodes by time.
     """
@@ -55,7 +55,7 @@ def done_times(
 
 
 def _any_last(lane: Integers) -> Integers:
-    """No node for each lane."""
+    """ "No node yet" for each lane."""
     return np.full(int(lane.max()) + 1, NO_ID, np.int64)
 
 
@@ -63,7 +63,9 @@ def _any_last(lane: Integers) -> Integers:
 def _before_successors(
     start: Integers, end: Integers, order: Integers, lane: Integers, last_of_lane: Integers, most: int, done: Integers
 ) -> None:
-    """A node that overlaps the next of its lane slightly (see is_slight, and by at most `most` ns) was done when that began."""
+    """A node that slightly overlaps the next one in its lane (see is_slight, and by at most `most` ns) was done when that one
+    began.
+    """
     for place in range(len(order)):
         then = order[place]
         own = lane[then]
@@ -82,7 +84,9 @@ def _before_successors(
 def _beside_null_streams(
     order: Integers, stream: Integers, gpu_of_stream: Integers, null_of_gpu: Integers
 ) -> list[tuple[Integers, Integers]]:
-    """For each GPU with a null stream: nodes in it and the next node of another stream; other nodes and the next one in it."""
+    """For each GPU with a null stream: the null stream's nodes, each with the next node of another stream; and the other
+    streams' nodes, each with the next node of the null stream.
+    """
     pairs = []
     for gpu, null in enumerate(null_of_gpu.tolist()):
         mine = order[(stream[order] != NO_ID) & (gpu_of_stream[stream[order]] == gpu)] if null != NO_ID else order[:0]
@@ -92,7 +96,9 @@ def _beside_null_streams(
 
 
 def _next_of(mine: Integers, kind: Mask) -> tuple[Integers, Integers]:
-    """The nodes of one kind (a mask over `mine`) that a node of the other kind follows, and for each the next such node."""
+    """The nodes of one kind (a mask over `mine`) that are followed by a node of the other kind, and, for each, the next such
+    node.
+    """
     others = np.flatnonzero(~kind)
     first = np.flatnonzero(kind)
     place = np.searchsorted(others, first)

@@ -30,12 +30,13 @@ _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays 
 
 
 def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -> Trace:
-    """Read the trace at `path`, a rocpd database of schema 3 from rocprofv3 or from the built-in tracer, or a part of it.
+    """Read the trace at `path`, or a part of it. The file is a rocpd database of schema 3 from rocprofv3 or the built-in
+    tracer.
 
-    suffix: that of the tables to read, if the file holds several processes.
+    suffix: the suffix of the tables to read, if the file holds several processes.
 
-    Raises TraceError for a file that cannot be read or that holds no process (its writer died before writing records).
-    A trace without dispatches is valid.
+    Raises TraceError for a file that cannot be read or holds no process (because its writer died before writing records). A
+    trace without dispatches is valid.
     """
     path = Path(path)
     with connect(path, suffix) as connection:
@@ -72,7 +73,7 @@ def _process(connection: Connection, path: Path) -> Process:
     ).fetchall()
     if not rows:
         why = "its writer was interrupted" if was_interrupted(path) else "it has a schema but no records"
-        hint = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
+        hint = "profile again; a ROCTx message that contains a quote or semicolon makes rocprofv3 fail like this"
         raise TraceError(f"the trace {path} is unfinished: {why}", hint)
     pid, command, host, extdata = rows[0]
     words = validate.text(command), validate.text(host), validate.json_object(extdata)
@@ -112,7 +113,7 @@ def _kernel(id: int, symbol: str, name: str | None, *resources: int | None) -> K
 
 
 def _code_objects(connection: Connection) -> dict[int, int | None]:
-    """Kernel id -> the id of its code object; {} if the database does not say."""
+    """Kernel id -> the id of its code object; {} if the database does not contain this information."""
     symbols = table(connection, "info_kernel_symbol")
     if "code_object_id" not in {row[1] for row in connection.execute(f'PRAGMA table_info("{symbols}")')}:
         return {}
@@ -120,7 +121,7 @@ def _code_objects(connection: Connection) -> dict[int, int | None]:
 
 
 def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[int, str]:
-    """Kernel id -> where its code object was loaded from, for kernels whose origin the database records."""
+    """Kernel id -> where its code object was loaded from, for kernels for which the database records that."""
     try:
         objects = table(connection, "info_code_object")
     except MissingTable:
@@ -132,7 +133,7 @@ def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[in
 
 
 def _with_origin(kernels: dict[int, Kernel], code_object: dict[int, int | None], uris: dict[int, str]) -> dict[int, Kernel]:
-    """The same kernels, with the origin of each, and the HIP runtime's own kernels marked."""
+    """The same kernels, with each one's origin, and with the HIP runtime's own kernels marked."""
     of_symbol: dict[str, set[int | None]] = {}
     for kernel in kernels.values():
         of_symbol.setdefault(kernel.symbol, set()).add(code_object.get(kernel.id))
@@ -158,7 +159,7 @@ def _dispatches(connection: Connection) -> Dispatches:
 
 
 def _side_by_side(columns: list[Integers], first: int) -> Integers:
-    """Three columns as (n, 3). They are removed from the list, because at ten million rows each takes 40 MB."""
+    """Three columns as (n, 3). They are removed from the list, because each takes 40 MB at ten million rows."""
     three = np.stack(columns[first : first + 3], axis=1)
     del columns[first : first + 3]
     return three
@@ -183,7 +184,7 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
 
 
 def _optional(connection: Connection) -> list[str]:
-    """The columns of the copy table that name a copy's agents; those that this database has."""
+    """The columns for a copy's agents that exist in this database's copy table."""
     there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 
@@ -202,7 +203,7 @@ def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
 def _dependencies(
     connection: Connection, process: Process, dispatches: Dispatches, copies: Copies
 ) -> tuple[Calls | None, str, Edges]:
-    """The host calls, or None and the reason; and all edges."""
+    """The host calls, or None and the reason for that; and all edges."""
     edges = _edges(connection, process, dispatches, copies)
     if process.is_modelled:
         return None, "the host's time is not modelled", edges
@@ -210,13 +211,13 @@ def _dependencies(
     if calls is None:
         return None, "the trace has no HIP calls: collect with `rocprofv3 --hip-trace`", edges
     if not share_a_clock(calls, dispatches, copies):
-        return None, "the HIP calls are not on the clock of the GPU's times: most launches come after what they launched", edges
+        return None, "the HIP calls do not share a clock with the GPU: most launches come after what they launched", edges
     rows, of_host = host_graph(calls, dispatches, copies)
     return rows, "", joined(edges, of_host)
 
 
 def _edges(connection: Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
-    """The dependencies that the collector recorded, or else those that the order in time suggests."""
+    """The dependencies that the collector recorded or, if it recorded none, dependencies inferred from the order in time."""
     if not process.has_exact_dependencies:
         return inferred_edges(dispatches, copies)
     kinds = " ".join(f"WHEN '{name}' THEN {number}" for number, name in enumerate(Edges.KINDS))

@@ -1,4 +1,4 @@
-"""The model name of software GPUs. In a module of its own, since the command line needs it before it needs a database."""
+"""The model name of software GPUs. It has its own module, since the command line needs it before it needs a database."""
 
-# What the topology of software devices gives for the name of each GPU. Any profiler records it as the agent's model.
+# The name of each GPU in the topology of software devices. Any profiler records it as the agent's model.
 SOFTWARE_MODEL = "software device"

@@ -1,4 +1,6 @@
-"""The contents of a trace, as columns. Times are ns of the host's boot-time clock; -1 stands for "no id" in an id column."""
+"""The contents of a trace, as columns. Times are in ns, by the host's boot-time clock; -1 stands for "no id" in an id
+column.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Columns:
 class Dispatches(Columns):
     """Kernel dispatches, ordered by id. Shapes (n,), `workgroup` and `grid` (n, 3).
 
-    Columns are int32 or int64, whichever the values need. Sums and products must be computed in int64.
+    Columns are int32 or int64, depending on the values. Sums and products must be computed in int64.
     """
 
     id: Integers
@@ -40,7 +42,7 @@ class Dispatches(Columns):
     stream_id: Integers
     start: Integers
     end: Integers
-    lds_bytes: Integers  # static and dynamic, as requested: not rounded to the allocation granule
+    lds_bytes: Integers  # static and dynamic, as requested, not rounded up to the allocation granule
     scratch_bytes: Integers  # per work-item
     workgroup: Integers  # work-items
     grid: Integers  # work-items
@@ -54,7 +56,7 @@ class Dispatches(Columns):
 class Copies(Columns):
     """Memory copies by an SDMA engine; copies by blit kernels are dispatches. Shapes (m,); `name` is a list of text.
 
-    agent_id: the GPU that takes part; the destination, if both ends are GPUs.
+    agent_id: the GPU that takes part; if both ends are GPUs, the destination.
     """
 
     id: Integers
@@ -64,7 +66,7 @@ class Copies(Columns):
     start: Integers
     end: Integers
     bytes: Integers
-    name_index: Integers  # into names
+    name_index: Integers  # index into names
     names: tuple[str, ...]
 
     @property
@@ -76,9 +78,9 @@ class Copies(Columns):
 class Calls(Columns):
     """The HIP calls of host threads that affect the GPU's work. Shapes (c,), ordered by thread and time.
 
-    A call that waits for the GPU is two rows: one when it is entered (taking no time), and one from the end of what it waited
-    for to its return. Times are cut to the GPU's span. `name_index` indexes `names`. took: the duration of the whole call in
-    ns, from entry to return and uncut; -1 in a call's second row.
+    A call that waits for the GPU has two rows: one for its entry (which takes no time), and one from the end of the work for
+    which it waited to its return. Times are clipped to the GPU's span. `name_index` indexes `names`. took: the duration of the
+    whole call in ns, from entry to return and not clipped; -1 in a call's second row.
     """
 
     thread: Integers
@@ -93,10 +95,10 @@ class Calls(Columns):
 class Edges(Columns):
     """Dependencies: node `target` could not start before node `source` had ended, or, for a launch, before it had started.
 
-    Nodes are numbered 0..n-1 for the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
-    queue (order in a queue and nothing else), signal, host (the submitting thread had seen it end), stream (order in a HIP
-    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order in
-    a host thread). `exact` says whether the dependency is in the trace or was inferred from order in time.
+    Nodes are numbered from 0: first the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
+    queue (only order in a queue), signal, host (the submitting thread had seen the node end), stream (order in a HIP stream),
+    launch (by this call), event (recorded in one stream, waited for by another), wait (of a call for the GPU), program (order
+    in a host thread). `exact` states whether the dependency is in the trace rather than inferred from order in time.
     """
 
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
@@ -120,13 +122,13 @@ class Kernel:
     sgprs: int  # aligned to the SGPR granule
     lds_bytes: int  # static
     scratch_bytes: int
-    is_runtime: bool = False  # belongs to the HIP runtime, not to the program: see runtime_kernels
+    is_runtime: bool = False  # whether it belongs to the HIP runtime, not the program; see runtime_kernels
     uri: str | None = None  # where its code object was loaded from
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A device, with the properties that the profiler recorded; properties that it did not record are None."""
+    """A device, with the properties that the profiler recorded; fields that it did not record are None."""
 
     id: int
     type: str
@@ -141,12 +143,14 @@ class Agent:
         return value if isinstance(value, int) and value > 0 else None
 
 
-UNNAMED = "an unnamed program"  # some profilers' files do not say what they ran
+UNNAMED = "an unnamed program"  # some profilers' files do not contain the program's name
 
 
 @dataclass(frozen=True)
 class Process:
-    """command: '' if it is not recorded. software_device: the one that ran the kernels, if the trace says so; else None."""
+    """command: '' if not recorded. software_device: the software device that ran the kernels, if the trace names one; otherwise
+    None.
+    """
 
     pid: int
     command: str
@@ -156,18 +160,18 @@ class Process:
 
     @property
     def program(self) -> str:
-        """The command, or a phrase for a program without one."""
+        """The command, or a phrase for a program whose command is not recorded."""
         return self.command or UNNAMED
 
     @property
     def own(self) -> dict[str, Any]:
-        """What this project's collector or converter records about itself; empty for rocprofv3."""
+        """What this project's collector or converter recorded about itself; empty for rocprofv3."""
         own = self.extdata.get("rocm_perf_lab")
         return own if isinstance(own, dict) else {}
 
     @property
     def imported_from(self) -> str | None:
-        """The file of another profiler that this was converted from; None if it was not."""
+        """The other profiler's file from which this trace was converted; None if it was not converted."""
         value = self.own.get("imported_from")
         return str(value) if value else None
 
@@ -177,7 +181,7 @@ class Process:
 
     @property
     def is_modelled(self) -> bool:
-        """Whether GPU times come from a model, whoever recorded them."""
+        """Whether GPU times come from a model, whichever profiler recorded them."""
         return self.own.get("timing") == "modelled" or self.software_device is not None
 
 
@@ -192,7 +196,7 @@ class Trace:
     dispatches: Dispatches
     copies: Copies
     edges: Edges
-    counters: dict[str, Floats]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
+    counters: dict[str, Floats]  # name -> (n,) float64, aligned with dispatches; NaN where not collected
     calls: Calls | None = None  # None: see no_calls
     no_calls: str = ""
     estimates: Estimates | None = None  # None: no times or counters are estimates
@@ -204,7 +208,7 @@ class Trace:
 
     @property
     def timing_parameters(self) -> str | None:
-        """Identifies the timing parameters that modelled times are based on."""
+        """Identifies the timing parameters on which modelled times are based."""
         value = self.process.own.get("timing_parameters")
         return str(value) if value else None
 
@@ -220,7 +224,7 @@ class Trace:
 
     @property
     def has_exact_dependencies(self) -> bool:
-        """Whether the collector saw the dependencies; otherwise `edges` is inferred from order in time."""
+        """Whether the collector observed the dependencies; otherwise, `edges` is inferred from order in time."""
         return self.process.has_exact_dependencies
 
     @property

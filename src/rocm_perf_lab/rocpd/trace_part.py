@@ -20,7 +20,7 @@ _Table = TypeVar("_Table", Dispatches, Copies)
 class TracePart:
     """gpu: 0-based index among the trace's GPUs, as HIP numbers them; None for all.
 
-    window: (from, to) in ns after the first start of a dispatch or copy, where None leaves an end open. It contains the work
+    window: (from, to) in ns after the first start of a dispatch or copy; None leaves an end open. The window contains the work
     that starts within it.
     """
 
@@ -32,11 +32,13 @@ WHOLE = TracePart()
 
 
 class EmptyPartError(UsageError):
-    """The requested part holds no dispatch of this trace."""
+    """The requested part contains no dispatch of this trace."""
 
 
 def restrict(part: TracePart, agents: dict[int, Agent], dispatches: Dispatches, copies: Copies) -> tuple[Dispatches, Copies]:
-    """The rows that belong to the part. Raises EmptyPartError if the trace has no such GPU, or no dispatch is in the part."""
+    """The rows that belong to the part. Raises EmptyPartError if the trace has no such GPU, or the part contains no
+    dispatch.
+    """
     if part.window is not None and len(dispatches) + len(copies):
         origin = min(int(rows.start.min()) for rows in (dispatches, copies) if len(rows))
         dispatches, copies = _in_window(dispatches, part.window, origin), _in_window(copies, part.window, origin)
@@ -50,7 +52,7 @@ def restrict(part: TracePart, agents: dict[int, Agent], dispatches: Dispatches, 
         gpu = gpus[part.gpu]
         dispatches, copies = _rows(dispatches, dispatches.agent_id == gpu), _rows(copies, copies.agent_id == gpu)
         if not len(dispatches):
-            raise EmptyPartError(f"GPU {part.gpu} has no dispatch in the trace", "choose another --gpu, or leave it out")
+            raise EmptyPartError(f"GPU {part.gpu} has no dispatch in the trace", "choose a different --gpu, or omit it")
     return dispatches, copies
 
 

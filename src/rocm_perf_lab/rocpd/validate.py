@@ -1,4 +1,4 @@
-"""Rejects data that no profiler writes: SQLite does not check types or plausibility, and bad data must not yield a number.
+"""Rejects data that no profiler would write: SQLite checks neither types nor plausibility, and bad data must not yield numbers.
 
 Every function here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
 """
@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file once more, which takes a second or less up to this size
+_CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file a second time, which takes at most a second up to this size
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 _INT32_MAX = 2**31 - 1
 
@@ -26,7 +26,9 @@ class Nonsense(sqlite3.DatabaseError):
 
 
 def intact(connection: sqlite3.Connection, path: Path) -> None:
-    """Run SQLite's integrity check. It is skipped for larger files: damage that SQLite comes across is still found."""
+    """Run SQLite's integrity check. It is skipped for large files; damage that SQLite encounters while reading is still
+    found.
+    """
     if path.stat().st_size <= _CHECKED_BYTES:
         (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if state != "ok":
@@ -48,21 +50,23 @@ def rows(what: str, id: Integers, start: Integers, end: Integers) -> None:
 
 
 def sizes(what: str, *columns: Integers) -> None:
-    """Check that each is a size that a dispatch can have: 0 to 2^31 - 1."""
+    """Check that all values are sizes that a dispatch can have: 0 to 2^31 - 1."""
     for column in columns:
         if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
-            raise Nonsense(f"some {what} have a size that cannot be")
+            raise Nonsense(f"some {what} have an impossible size")
 
 
 def unique_events(event_id: Integers) -> None:
-    """Check that events are unique: counters belong to events, so two dispatches with one event would share them."""
+    """Check that events are unique: counters belong to events, so two dispatches with the same event would share its
+    counters.
+    """
     known = np.sort(event_id[event_id >= 0])
     if np.any(known[1:] == known[:-1]):
         raise Nonsense("two dispatches have the same event")
 
 
 def text(value: object) -> str:
-    """The value of a text column; '' for none."""
+    """The value of a text column; '' for NULL."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -71,11 +75,11 @@ def text(value: object) -> str:
 
 
 def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
-    """The value of an integer column; 0 for none."""
+    """The value of an integer column; 0 for NULL."""
     if value is None:
         return 0
     if not isinstance(value, int) or not least <= value <= most:
-        raise Nonsense(f"{name} contains a value that is not possible there")
+        raise Nonsense(f"{name} contains an impossible value")
     return value
 
 

@@ -1,1 +1,1 @@
-"""The statistics that the package needs; scipy provides them all, but is as large as all other dependencies together."""
+"""The statistics that the package needs. scipy provides all of them, but is as large as all other dependencies together."""

@@ -1,4 +1,4 @@
-"""The bootstrap interval of a ratio of two means."""
+"""Computes the bootstrap interval for a ratio of two means."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _SEED = 0
 
 
 def ratio_of_means(new: Floats, base: Floats, confidence: float, resamples: int) -> tuple[float, float]:
-    """The interval of mean(new) / mean(base) of two samples: (low, high), the same for the same samples.
+    """The confidence interval (low, high) for mean(new) / mean(base). The same samples always yield the same interval.
 
     Bias-corrected and accelerated (BCa): B. Efron, JASA 82, 1987, equations 2.3 and 6.6, with the jackknife over both samples
-    (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, equation 14.15). If a sample does not vary: percentiles.
+    (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, equation 14.15). If a sample does not vary, plain
+    percentiles are used.
     """
     generator = np.random.default_rng(_SEED)
     ratios = _resampled_means(new, resamples, generator) / _resampled_means(base, resamples, generator)
@@ -39,7 +40,7 @@ def _resampled_means(sample: Floats, resamples: int, generator: np.random.Genera
 def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Floats:
     normal = NormalDist()
     ratio = new.mean() / base.mean()
-    equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # apart from rounding, which depends on the unit
+    equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # ignoring rounding, which depends on the unit
     below = (np.count_nonzero((ratios < ratio) & ~equal) + np.count_nonzero(equal) / 2) / len(ratios)
     bias = normal.inv_cdf(min(max(below, 0.5 / len(ratios)), 1 - 0.5 / len(ratios)))
     acceleration = _acceleration(_without_each(new) / base.mean(), new.mean() / _without_each(base))
@@ -48,7 +49,7 @@ def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Flo
 
 
 def _without_each(sample: Floats) -> Floats:
-    """The means of the sample with each of its values left out in turn."""
+    """The sample's means with each value left out in turn."""
     means: Floats = (sample.sum() - sample) / (len(sample) - 1)
     return means
 

@@ -11,10 +11,10 @@ _MOST_STEPS = 60
 
 @functools.lru_cache(maxsize=256)
 def t_quantile(probability: float, degrees: float) -> float:
-    """The value that t stays below with this probability, which is at least 0.5. degrees: of freedom, above 0.
+    """The value below which t lies with this probability, which is at least 0.5. degrees: degrees of freedom, above 0.
 
     P(|T| > t) is the regularized incomplete beta function of y = degrees / (degrees + t^2) [Abramowitz and Stegun, 26.7.1].
-    Its logarithm is convex in that of y, and nearly a line, so that Newton's method needs few steps.
+    Its logarithm is a convex, nearly linear function of log(y), so Newton's method needs few steps.
     """
     import mpmath
 
@@ -35,9 +35,9 @@ def t_quantile(probability: float, degrees: float) -> float:
 
 
 def welch_interval(first: list[float], second: list[float], confidence: float) -> tuple[float, float]:
-    """The interval of the difference of the means (first - second) of two normal samples with different variances.
+    """The confidence interval for the difference of the means (first - second) of two normal samples with different variances.
 
-    B. L. Welch, Biometrika 34, 1947. At least two values each, and not all the same.
+    B. L. Welch, Biometrika 34, 1947. Each sample has at least two values, not all of which are the same.
     """
     import statistics
 

@@ -11,13 +11,13 @@ _PROSE_WIDTH = 64  # width of a name within a sentence
 
 
 class Name(str):
-    """A table cell that may be shortened; other cells, numbers above all, never are."""
+    """A table cell that may be shortened; other cells, in particular numbers, never are."""
 
     __slots__ = ()
 
 
 class Names:
-    """The kernels of one report, named without return type and arguments, unless that would make two names equal."""
+    """The names of one report's kernels, without return type and arguments, unless that would make two names equal."""
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
@@ -43,10 +43,10 @@ def _alike(whole: dict[str, str]) -> list[str]:
 
 
 def fitted(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name in at most `width` characters (8 or more), with different results for different names.
+    """Each name, fitted into at most `width` characters (8 or more), with different results for different names.
 
-    Names that fit stay unchanged. The others lose their middle; if two would look alike, a piece around their difference is
-    kept, and a name that still looks like another one gets a number.
+    Names that fit stay unchanged. Others lose their middle; if two would look alike, a piece around their first difference is
+    kept, and a name that still looks like a different one gets a number.
     """
     distinct = list(dict.fromkeys(names))
     shown = {name: name for name in distinct if len(name) <= width}
@@ -81,7 +81,7 @@ def _common(one: str, other: str) -> int:
 
 
 def _cut_around(name: str, at: int, width: int) -> str:
-    """The beginning, the piece around `at`, and the end."""
+    """The name's beginning, the piece around position `at`, and the end."""
     head = tail = (width - 2) // 3
     piece = width - 2 - head - tail
     begin = min(max(at - piece // 3, head + 1), len(name) - tail - piece - 1)

@@ -30,12 +30,12 @@ def duration(ns: float | None) -> str:
 
 
 def milliseconds(ms: float | None) -> str:
-    """The same for a time in ms."""
+    """Like duration(), for a time in ms."""
     return duration(None if ms is None else ms * 1e6)
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A number with its unit: thousands grouped, three significant digits below that."""
+    """A number with its unit: thousands are grouped; smaller numbers have three significant digits."""
     if value is None:
         return UNKNOWN
     number = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
@@ -43,7 +43,7 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def size(count: float | None) -> str:
-    """A number of bytes in binary units."""
+    """A number of bytes, in binary units."""
     if count is None:
         return UNKNOWN
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -78,7 +78,7 @@ def short_name(kernel: str) -> str:
 
 
 def _without_arguments(kernel: str) -> str:
-    """Cut at the first '(' outside template brackets; '(anonymous namespace)::' is part of the name."""
+    """Cut at the first '(' outside template brackets; '(anonymous namespace)' is part of the name."""
     depth, at = 0, 0
     while at < len(kernel):
         if kernel.startswith("(anonymous namespace)", at):
@@ -107,19 +107,19 @@ def _change(resource: str, now: int, then: int) -> str:
 
 
 def shorten(text: str, width: int = 160) -> str:
-    """The text, or its beginning and an ellipsis."""
+    """The text, or its beginning and an ellipsis if it is too long."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def unit(name: str | None) -> str:
-    """'a CU', or on RDNA the unit that shares a workgroup's resources."""
+    """'a CU' or, on RDNA in WGP mode, 'a WGP (two CUs)'."""
     return "a WGP (two CUs)" if name == "WGP" else "a CU"
 
 
 def visible(text: str, kept: str = "") -> str:
-    """Escape characters that a terminal obeys or does not show (control characters, changes of writing direction).
+    """Escape characters that a terminal interprets or does not show (control characters, changes of writing direction).
 
-    kept: those of these characters to keep, such as line breaks.
+    kept: characters not to escape, such as line breaks.
     """
     return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in text)
 
@@ -128,5 +128,5 @@ _ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character 
 
 
 def markdown(text: str) -> str:
-    """The text for Markdown, on one line and without anything that Markdown would interpret."""
+    """The text for Markdown, on one line, with everything that Markdown would interpret escaped."""
     return " ".join(text.translate(_ESCAPED_IN_MARKDOWN).split())

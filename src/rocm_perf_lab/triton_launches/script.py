@@ -1,4 +1,4 @@
-"""Which kernel of which script is meant, and how the script is started so that its launches can be served."""
+"""Describes which kernel of which script is meant, and how the script is started so that its launches can be served."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rocm_perf_lab.errors import MissingInputError, UnavailableError, UsageError
 
 _SEPARATOR = "::"
 _MODULE = "rocm_perf_triton.served"
-_KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"  # as rocm_perf_triton/served/__main__.py says
-_CHANGED_MODULE, _CHANGED_OPTION = "rocm_perf_triton.changed", "--changed"  # as rocm_perf_triton/changed.py says
+_KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"  # as in rocm_perf_triton/served/__main__.py
+_CHANGED_MODULE, _CHANGED_OPTION = "rocm_perf_triton.changed", "--changed"  # as in rocm_perf_triton/changed.py
 _PYTHON_OPTION = "name the Python that has Triton with --python"
 _FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
 
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A user's file whose text is replaced while the script runs. text: a file with the replacement."""
+    """A file of the user's whose text is replaced while the script runs. text: a file with the replacement."""
 
     path: Path
     text: Path
@@ -29,8 +29,8 @@ class ChangedFile:
 
 @dataclass(frozen=True)
 class ScriptKernel:
-    """A function with `@triton.jit`, and the script that launches it. python: the interpreter that has Triton. changed: the
-    script, or a module that it imports, with its text replaced; None if no file is changed.
+    """A function with `@triton.jit`, and the script that launches it. python: the interpreter for which Triton is installed.
+    changed: the script, or a module that it imports, with its text replaced; None if no file is changed.
     """
 
     script: Path
@@ -41,7 +41,9 @@ class ScriptKernel:
 
     @classmethod
     def of(cls, text: str, arguments: Sequence[str], python: str) -> ScriptKernel:
-        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError without a Triton that can run."""
+        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError if there is no Triton that
+        can run.
+        """
         script, separator, kernel = text.rpartition(_SEPARATOR)
         if not separator or not script or not kernel.isidentifier():
             raise UsageError(f"{text} does not name a kernel of a script", "write script.py::kernel")
@@ -57,16 +59,18 @@ class ScriptKernel:
         return cls(Path(script), kernel, tuple(arguments), Path(found).absolute())
 
     def version(self) -> str | None:
-        """The version of its Triton; None if that is not in the interpreter's own environment."""
+        """The interpreter's version of Triton; None if Triton is not in the interpreter's own environment."""
         return triton.installed_version(self.python)
 
     def of_environment(self) -> list[Path]:
-        """The files that the interpreter must see, besides its folder and libraries, to recognise its virtual environment."""
+        """The files that the interpreter must see, in addition to its folder and libraries, to recognise its virtual
+        environment.
+        """
         marker = self.python.parent.parent / "pyvenv.cfg"
         return [marker] if marker.exists() else []
 
     def with_text(self, path: Path, text: Path) -> ScriptKernel:
-        """The same, run with the text in the file `text` instead of that of `path`."""
+        """The same kernel, with the script run with the text in the file `text` instead of that in `path`."""
         return replace(self, changed=ChangedFile(path, text))
 
     def of_change(self) -> list[Path]:
@@ -87,11 +91,11 @@ class ScriptKernel:
 
 
 def _finds_triton(python: str) -> bool:
-    """Asks the interpreter, which knows the user's folders and PYTHONPATH besides its environment."""
+    """Asks the interpreter, which knows the user's folders and PYTHONPATH in addition to its environment."""
     return subprocess.run([python, "-c", _FINDS_TRITON], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def environment_of(base: Mapping[str, str], key: Sequence[str] = ()) -> dict[str, str]:
-    """`base`, which selects a device, changed so that Python finds the served package. key: arguments that identify sizes."""
+    """`base`, which selects a device, extended so that Python finds the served package. key: arguments that identify sizes."""
     added = {_KEY_VARIABLE: ",".join(key)} if key else {}
     return triton.importable(base) | added

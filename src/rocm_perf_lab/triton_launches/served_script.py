@@ -17,14 +17,14 @@ from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
 from rocm_perf_lab.process.piped import piped
 
 _LOOK_SECONDS = 0.5
-_SHOWN = 600  # characters of the script's last output
+_SHOWN = 600  # length of the script's last output that is shown
 _SLICE = 1 << 20
 
 Message = dict[str, Any]
 
 
 class ScriptExited(Exception):
-    """The script's process has ended without an answer; states how it ended and its last output."""
+    """The script's process has ended without an answer. The message states how it ended and its last output."""
 
 
 class ScriptTimeout(Exception):
@@ -32,7 +32,7 @@ class ScriptTimeout(Exception):
 
 
 class ServedScript:
-    """One process. Not for several threads at once.
+    """One process. Must not be used by several threads at once.
 
     command: as made by ScriptKernel.command() or a cage. stderr: a file for everything that the script prints.
     """
@@ -56,8 +56,8 @@ class ServedScript:
         self.close()
 
     def ask(self, timeout: float | None = None, **request: Any) -> Message:
-        """The answer to a request. Raises ScriptExited, ScriptTimeout, and KeyboardInterrupt as
-        process.child.stoppable() says.
+        """The answer to a request. Raises ScriptExited, ScriptTimeout, and KeyboardInterrupt as described in
+        process.child.stoppable().
         """
         self.send(**request)
         return self.receive(timeout)
@@ -85,11 +85,11 @@ class ServedScript:
             message: Message = json.loads(line)
         except ValueError:
             self.close()
-            raise ScriptExited("it wrote to a stream that is not its own") from None
+            raise ScriptExited("it wrote to a stream that does not belong to it") from None
         return message
 
     def close(self) -> None:
-        """End the process and all that it started."""
+        """End the process and everything that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -98,13 +98,13 @@ class ServedScript:
                 piped(stream).close()
 
     def output_tail(self) -> str:
-        """The end of what the script printed, in one line."""
+        """The end of the script's output, on one line."""
         with self._stderr.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))
             return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN:]
 
     def _read(self) -> bool:
-        """Wait a little for more. False at the end of the stream."""
+        """Wait briefly for more output. Returns False at the end of the stream."""
         stdout = piped(self._process.stdout)
         if not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
             return True

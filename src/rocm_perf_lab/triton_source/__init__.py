@@ -1,4 +1,6 @@
-"""A Python file with Triton functions, as `ast` sees it: the functions, their places in the file's bytes, and exact edits."""
+"""A Python file with Triton functions, as parsed by `ast`: the functions, their positions in the file's bytes, and exact
+edits.
+"""
 
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.model import Span

@@ -14,7 +14,7 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class SourceLoop:
-    """span: from its first word to the end of its body."""
+    """span: from the loop's first word to the end of its body."""
 
     node: ast.For | ast.While
     span: Span
@@ -22,9 +22,9 @@ class SourceLoop:
 
 @dataclass(frozen=True)
 class TritonKernel:
-    """span: whole lines, from the first decorator to the end of the body, without the last line ending.
+    """span: whole lines, from the first decorator to the end of the body, except for the last line ending.
 
-    indentation: that of its first line, as text.
+    indentation: the indentation of the first line, as text.
     """
 
     name: str
@@ -44,13 +44,13 @@ class TritonKernel:
         return frozenset(one.arg for one in self.parameters if "constexpr" in _words(one.annotation))
 
     def all_loops(self) -> Iterator[SourceLoop]:
-        """In source order, inner ones after the outer ones that contain them."""
+        """All loops in source order, inner loops after the outer ones that contain them."""
         loops = [node for node in ast.walk(self.node) if isinstance(node, _LOOPS)]
         return (SourceLoop(node, self.places.span(node)) for node in sorted(loops, key=lambda node: node.lineno))
 
 
 def first_line(function: ast.FunctionDef) -> int:
-    """The line of the first decorator, if there is one."""
+    """The line of the first decorator, or else of the definition."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 

@@ -1,4 +1,4 @@
-"""What names and calls of a Triton function mean, as far as its text shows."""
+"""Determines what names and calls in a Triton function mean, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def dotted(node: ast.expr) -> tuple[str, ...]:
-    """("tl", "math", "exp2") of `tl.math.exp2`; empty for anything but a chain of names."""
+    """For example, ("tl", "math", "exp2") for `tl.math.exp2`; empty for anything but a chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -21,7 +21,7 @@ def is_jit(decorator: ast.expr) -> bool:
 
 
 def calls(node: ast.AST, name: str) -> list[ast.Call]:
-    """The calls of `tl.NAME` in it, in source order."""
+    """The calls to `tl.NAME` in the node, in source order."""
     found = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_call(one, name)]
     return sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
@@ -39,5 +39,5 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def assigned_in(node: ast.AST) -> set[str]:
-    """The names that statements in it bind, loop variables and walrus included."""
+    """The names that statements in the node bind, including loop variables and walrus targets."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

@@ -1,4 +1,4 @@
-"""Where nodes of Python's AST are in the bytes of their file. Python counts columns in bytes of UTF-8, too."""
+"""Finds the positions of Python AST nodes in the bytes of their file. Python, too, counts columns in bytes of UTF-8."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 
 from rocm_perf_lab.hip_source.model import Span
 
-_LINE_END = re.compile(rb"\r\n|\r|\n")  # as Python counts lines; form feeds and the like end none
+_LINE_END = re.compile(rb"\r\n|\r|\n")  # as Python counts lines: form feeds and the like do not end a line
 
 
 class Placed(Protocol):
-    """A node of the AST with a place."""
+    """An AST node with a position."""
 
     lineno: int
     col_offset: int
@@ -21,14 +21,14 @@ class Placed(Protocol):
 
 
 class Places:
-    """The places in one text."""
+    """The positions in one text."""
 
     def __init__(self, text: bytes):
         self._text = text
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def offset(self, line: int, column: int) -> int:
-        """line: from 1. column: in bytes, from 0."""
+        """The offset of a position in bytes. line: from 1. column: in bytes, from 0."""
         return self._starts[line - 1] + column
 
     def span(self, node: Placed) -> Span:

@@ -1,9 +1,9 @@
-"""Whether a text may replace a Triton function: it must be one function, and do no more than compute on the GPU.
+"""Checks whether a text may replace a Triton function: it must be one function that does nothing but compute on the GPU.
 
-Triton's compiler is Python: it looks up the names in a kernel and calls what it finds there, at the time of compilation, on the
-host. So a function may use what the old one uses, the functions of the file with `@triton.jit`, a few of Python's own, Triton's
-language, and the methods of its tensors: nothing else can be reached from these. Judging happens in a cage; this check makes
-accepted code safe outside it.
+Triton's compiler is written in Python: at compile time, on the host, it looks up the names in a kernel and calls what it finds
+there. So a function may use what the old one uses, the file's functions with `@triton.jit`, a few of Python's built-in
+functions, Triton's language, and the methods of its tensors: nothing else can be reached from these. Judging happens in a cage;
+this check makes accepted code safe outside it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _WITHOUT_USE = (
 
 
 def why_not_replacement(source: TritonSource, kernel: TritonKernel, code: str) -> str | None:
-    """One sentence for the author of `code`, which is Python; None if it may replace the kernel."""
+    """Why `code`, which is Python, may not replace the kernel, as one sentence for its author; None if it may."""
     body = ast.parse(code).body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return f"the code must be one function, the new {kernel.name}, and nothing else"
     function = body[0]
     if function.name != kernel.name:
-        return f"the function is called {function.name}, and must be called {kernel.name}"
+        return f"the function is called {function.name}, but must be called {kernel.name}"
     if ast.dump(function.args) != ast.dump(kernel.node.args) or function.returns is not None:
-        return f"its parameters must stay ({ast.unparse(kernel.node.args)}), with their order, annotations and defaults"
+        return f"its parameters must stay ({ast.unparse(kernel.node.args)}), including their order, annotations and defaults"
     return next(_Rules(source, kernel).broken_by(function), None)
 
 
 class _Rules:
-    """What the old function and the file allow."""
+    """The rules that follow from the old function and the file."""
 
     def __init__(self, source: TritonSource, kernel: TritonKernel):
         old = kernel.node
@@ -60,13 +60,13 @@ class _Rules:
         parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         own = parameters | set().union(*map(assigned_in, function.body))
         for shadowed in sorted(own & (self._triton.modules | _BUILTINS)):
-            yield f"it gives the name {shadowed} another meaning"
+            yield f"it gives the name {shadowed} a different meaning"
         for statement in function.body:
             yield from self._broken_in(statement, own, self._without_use)
 
     def _broken_by_decorator(self, decorator: ast.expr, name: str) -> Iterator[str]:
         if name not in _DECORATORS:
-            yield f"the decorator @{ast.unparse(decorator)[:60]} is new, and not one of Triton's"
+            yield f"the decorator @{ast.unparse(decorator)[:60]} is new and not one of Triton's"
         elif isinstance(decorator, ast.Call):
             words = [word.arg for word in decorator.keywords]
             if name == "autotune" and (len(decorator.args) > 2 or not set(words) <= set(_OF_AUTOTUNE)):
@@ -81,9 +81,9 @@ class _Rules:
         roots = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         for node in ast.walk(tree):
             if isinstance(node, without_use):
-                yield f"it has a {type(node).__name__}, which a kernel has no use for"
+                yield f"it has a {type(node).__name__}, which a kernel does not need"
             elif isinstance(node, ast.Name) and id(node) not in roots and not self._may_name(node.id, own):
-                yield f"it uses {node.id}, which is neither its own nor known to the old function"
+                yield f"it uses {node.id}, which it does not define and the old function does not use"
             elif isinstance(node, ast.Attribute) and id(node) not in roots:
                 yield from self._broken_by_chain(node, own)
 
@@ -96,16 +96,16 @@ class _Rules:
         if chain in self._chains or (chain and chain[0] not in own and self._triton.is_function(chain)):
             return
         if chain and chain[0] not in own:
-            yield f"it uses {'.'.join(chain)}, which is not of Triton's language"
+            yield f"it uses {'.'.join(chain)}, which is not part of Triton's language"
             return
         part: ast.expr = node
         while isinstance(part, ast.Attribute):
             if not is_of_values(part.attr):
-                yield f"it uses .{part.attr}, which is nothing that tensors have"
+                yield f"it uses .{part.attr}, which tensors do not have"
             part = part.value
 
 
 def _bare_names(function: ast.FunctionDef) -> set[str]:
-    """The names that it uses, except those before a dot."""
+    """The names that the function uses, except those before a dot."""
     roots = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) not in roots}

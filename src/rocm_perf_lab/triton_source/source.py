@@ -19,29 +19,31 @@ _NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 
 
 class TritonSource:
-    """path: the file. text: its bytes, in UTF-8. Errors: SourceError when its functions are accessed if it is not Python."""
+    """path: the file. text: the file's bytes, in UTF-8. If the text is not Python, accessing the functions raises
+    SourceError.
+    """
 
-    also: Mapping[Path, bytes] = _NOTHING  # changes concern this file alone
+    also: Mapping[Path, bytes] = _NOTHING  # changes concern only this file
 
     def __init__(self, path: Path, text: bytes):
         self.path, self.text = path, text
 
     @property
     def state(self) -> bytes:
-        """What distinguishes it from others with the same path."""
+        """The value that distinguishes this source from others with the same path."""
         return self.text
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> TritonSource:
-        """elsewhere: must be empty. Errors: ValueError if edits overlap."""
+        """elsewhere: must be empty. Raises ValueError if edits overlap."""
         if list(elsewhere):
-            raise ValueError("a change of a Triton function concerns its file alone")
+            raise ValueError("a change to a Triton function concerns only its file")
         return TritonSource(self.path, apply_edits(self.text, edits))
 
     @functools.cached_property
     def tree(self) -> ast.Module:
-        """Errors: SourceError."""
+        """Raises SourceError."""
         try:
-            return ast.parse(self.text.decode(), str(self.path))  # places count bytes of UTF-8
+            return ast.parse(self.text.decode(), str(self.path))  # positions count bytes of UTF-8
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             hint = "name the script that launches the kernel"
             raise SourceError(f"{self.path} cannot be read as Python: {error}", hint) from error
@@ -57,15 +59,15 @@ class TritonSource:
         return tuple(self._kernel(one) for one in functions if any(map(is_jit, one.decorator_list)))
 
     def kernel(self, name: str) -> TritonKernel:
-        """Errors: SourceError if there is none of this name, or several."""
+        """Raises SourceError if there is no kernel with this name, or more than one."""
         found = [one for one in self.kernels if one.name == name]
         if len(found) != 1:
             what = f"{self.path} has {len(found) or 'no'} functions {name} with @triton.jit"
-            raise SourceError(what, "name one that is there once" if found else "name the file that defines it")
+            raise SourceError(what, "name one that occurs only once" if found else "name the file that defines it")
         return found[0]
 
     def function_at(self, name: str, line: int) -> ast.FunctionDef | None:
-        """The function `name` that has this line, which may be that of a decorator."""
+        """The function `name` that contains this line, which may be a decorator's line."""
         functions = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef) and node.name == name)
         return next((one for one in functions if first_line(one) <= line <= (one.end_lineno or line)), None)
 

@@ -1,4 +1,4 @@
-"""Which names of a file are Triton's, and which of these compute on the GPU alone."""
+"""Determines which names in a file are Triton's, and which of these only compute on the GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.triton_source.names import dotted
 _ROOT, _LANGUAGE = "triton", "language"
 _OF_TRITON = frozenset(("jit", "autotune", "heuristics", "Config", "cdiv", "next_power_of_2"))
 _INNER_MODULES = frozenset(("math", "extra", "libdevice", "hip"))
-# Names of the language that are modules, reach into the host, or hand text to a compiler.
+# Names in the language that are modules, reach into the host, or pass text to a compiler.
 _NOT_OF_KERNELS = frozenset(
     ("core", "standard", "random", "semantic", "target_info", "jit", "builtin", "extern", "constexpr_function", "static_print")
     + ("device_print", "inline_asm_elementwise", "extern_elementwise")
@@ -26,7 +26,7 @@ _OF_VALUES = frozenset(
 
 
 def is_of_values(attribute: str) -> bool:
-    """Whether it is an attribute of tensors, pointers, descriptors or types."""
+    """Whether the name is an attribute of tensors, pointers, descriptors or types."""
     return attribute in _OF_VALUES
 
 
@@ -38,12 +38,12 @@ class TritonNames:
         self.modules = frozenset(self._paths)
 
     def decorator(self, node: ast.expr) -> str:
-        """`autotune` of `@triton.autotune(...)`; empty for a decorator that is not Triton's."""
+        """For example, `autotune` for `@triton.autotune(...)`; empty for a decorator that is not Triton's."""
         path = self._path(dotted(node.func if isinstance(node, ast.Call) else node))
         return path[1] if len(path) == 2 and path[1] in _OF_TRITON else ""
 
     def is_function(self, chain: tuple[str, ...]) -> bool:
-        """Whether it names something that a kernel may use: ("tl", "math", "exp2"), or ("cdiv",) if that is imported."""
+        """Whether the chain names something that a kernel may use: ("tl", "math", "exp2"), or ("cdiv",) if that is imported."""
         path = self._path(chain)
         if any(part.startswith("_") for part in path) or len(path) < 2:
             return False
@@ -57,7 +57,7 @@ class TritonNames:
 
 
 def _imported(node: ast.AST) -> list[tuple[str, tuple[str, ...]]]:
-    """(name in the file, path of the object that it names), from one import statement."""
+    """For each name that an import statement binds in the file, the name and the path of the object that it denotes."""
     if isinstance(node, ast.Import):
         return [
             (one.asname or one.name.split(".")[0], tuple((one.name if one.asname else one.name.split(".")[0]).split(".")))

@@ -235,7 +235,7 @@ def test_a_damaged_wave_is_refused(written, document, said):
 
 
 def test_a_file_with_another_name_belongs_to_no_wave(written, tmp_path):
-    with pytest.raises(Unreadable, match="wave.json is not the file of a wave"):
+    with pytest.raises(Unreadable, match="wave.json is not a wave's file"):
         wave_json(written(wave(), "wave.json"))
     names = ["se0_sm1_sl0_wv2.json", "se0_sm1_sl0_wv10.json", "se0_sm10_sl0_wv0.json", "se10_sm0_sl0_wv0.json"]
     for name in reversed([*names, "se0_sm1_sl0_wv2.json.bak", "code.json"]):

@@ -108,7 +108,7 @@ def test_without_configurations_of_its_own_the_function_runs_as_the_script_launc
     found._launch["configurations"] = None
     assert found._run_reference() == ("the script's own values", {}) and workers.asked == [None]
     found, _ = search(tmp_path, {16: {"error": "a fault"}, 32: {"error": "out of registers"}})
-    with pytest.raises(NothingRanError, match="scale fails as it is launched: out of registers"):
+    with pytest.raises(NothingRanError, match="scale fails as the script launches it: out of registers"):
         found._run_reference()
 
 

@@ -40,10 +40,10 @@ def test_coordinates_are_logarithms_of_the_numbers():
         ({}, None),
         ({"lds_bytes": 65536, "workgroup_size": 1024, "occupancy": 0.125}, None),
         ({"occupancy": None}, None),
-        ({"lds_bytes": 65537}, "65537 bytes of LDS, of at most 65536"),
+        ({"lds_bytes": 65537}, "65537 bytes of LDS, but at most 65536 are possible"),
         ({"lds_bytes": 65537, "most_lds_bytes": 163840}, None),
-        ({"workgroup_size": 1025}, "1025 threads of a workgroup, of at most 1024"),
-        ({"occupancy": 0.0}, "no workgroup of it fits on a compute unit"),
+        ({"workgroup_size": 1025}, "1025 threads per workgroup, but at most 1024 are possible"),
+        ({"occupancy": 0.0}, "none of its workgroups fits on a compute unit"),
     ],
 )
 def test_why_no_compute_unit_can_run_it(changed, why):

@@ -153,7 +153,7 @@ def test_configurations_that_were_evaluated_before_are_not_evaluated_again(tuned
     [
         ({"sizes": ()}, NoKernelsError, "train.py launched no kernel called scale, and ended with status 0"),
         ({"blocks": [32, 256]}, NothingRanError, "none of 2 configurations can run"),
-        ({"blocks": [512]}, NothingRanError, "scale fails as it is launched: a fault"),
+        ({"blocks": [512]}, NothingRanError, "scale fails as the script launches it: a fault"),
         ({"blocks": None}, SpaceError, "scale has no configurations of its own"),
         ({"space": {"TILE": [1, 2]}}, SpaceError, "TILE is neither a constexpr of scale nor an option"),
     ],

@@ -156,7 +156,7 @@ def test_a_script_that_cannot_answer(judged, error):
     assert why.what == f"the baseline's launch cannot be interpreted: {error}"
     found, _, why = judged(interpreted=("no", error))
     assert why.step == "equivalence" and why.case.endswith(", interpreter") and why.case not in found.launches[0].cases
-    assert why.reason == f"{why.case}: it cannot be asked: {error}"
+    assert why.reason == f"{why.case}: it cannot be run: {error}"
     found, _, why = judged(fails=(error, None))
     cases = found.launches[0].cases
     assert why is None and cases["n=8"] == "dropped: the baseline does not compile for it"

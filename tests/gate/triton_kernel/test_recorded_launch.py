@@ -178,13 +178,13 @@ def test_a_launch_is_placed_on_the_memory_of_the_same_names():
     [
         (launch({"z w": 16}), "it is given z, w, which the baseline is not"),
         (launch({"": 16}), "it is given memory, which the baseline is not"),
-        (launch({"x y": 16}), "it is given the same memory for x, y, where the baseline has several"),
-        (launch({"x": 16, "y": 31}), "y has 31 bytes, and 32 in the baseline"),
-        (launch({"x": 17}), "x has 17 bytes, and 16 in the baseline"),
+        (launch({"x y": 16}), "it is given the same memory for x, y, but the baseline has several"),
+        (launch({"x": 16, "y": 31}), "y has 31 bytes, but 32 in the baseline"),
+        (launch({"x": 17}), "x has 17 bytes, but 16 in the baseline"),
         (launch({"x": 16, "view": 16}), "it is given separate memory for arguments that share one in the baseline"),
-        (launch({"x": 16}, x=[place(0, 4)]), "x points to another place of its array"),
-        (launch({"x": 16, "y": 32}, x=[place(0)], y=[place(0)]), "y points to another place of its array"),
-        (launch({"x": 16}, n=[place(0)]), "n points to another place of its array"),
+        (launch({"x": 16}, x=[place(0, 4)]), "x points to a different place in its array"),
+        (launch({"x": 16, "y": 32}, x=[place(0)], y=[place(0)]), "y points to a different place in its array"),
+        (launch({"x": 16}, n=[place(0)]), "n points to a different place in its array"),
     ],
 )
 def test_the_reason_why_a_launch_cannot_be_placed_is_given(candidate, said):

@@ -84,7 +84,7 @@ def test_the_time_decides(ms, asked, expected):
 @pytest.mark.parametrize("before, after, outcome", [(300, int("300"), "passed"), (0, 1, "rejected"), (2, 1, "rejected")])
 def test_both_scripts_must_end_alike(before, after, outcome):
     step = steps((2.0, 1.0)).of_statuses(before, after).steps[-1]
-    said = ", as the baseline's does" if outcome == "passed" else f", and the baseline's with {before}"
+    said = ", as the baseline's does" if outcome == "passed" else f", but the baseline's with {before}"
     assert (step.outcome.value, step.reason) == (outcome, f"its script ends with status {after}{said}")
 
 

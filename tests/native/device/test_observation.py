@@ -48,4 +48,4 @@ def test_commands_that_need_times_refuse_unobserved_runs(rocm_perf, native_dir) 
     refused = rocm_perf("profile", "--device", "gfx942", "true", environment={OPTIONS_VARIABLE: f"lds-check,{NO_OBSERVATION}"})
     assert refused.returncode == 2 and "profile needs counters and times" in refused.stderr
     wrong = rocm_perf("run", "--device", "gfx942", "--device-option", "observe=some", "true")
-    assert wrong.returncode == 2 and "it is all, auto, sampled or none" in wrong.stderr
+    assert wrong.returncode == 2 and "it must be all, auto, sampled or none" in wrong.stderr

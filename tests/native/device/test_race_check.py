@@ -40,15 +40,15 @@ NOT_WRITTEN_BACK = {  # by target: a release that is not waited for
 USED_EARLY = r"{0}\d+ is used before the load at entry \+ 0x\w+ \({1}.*\) has been waited for: at entry \+ 0x\w+ \({2}"
 OVERTAKEN = (
     r"the store at entry \+ 0x\w+ \(global_store_dword .*\) had not been waited for when the atomic at entry \+ 0x\w+ "
-    r"\(global_atomic_add .*\) was issued, so that others may see the atomic first, \d+ times, "
+    r"\(global_atomic_add .*\) was issued, so others may see the atomic first, \d+ times, "
     r"first with the store by wave {0} "
 )
 # The finding for each kernel with a counterpart that waits.
 NOT_WAITED_FOR = {
-    "late_write": r"race in LDS, .*store .*ds_write_b32 .* and load .*ds_read_b32 .* for the first had not been waited for",
-    "late_read": r"race in LDS, .*load .*ds_read_b32 .* and store .*ds_write_b32 .* for the first had not been waited for",
-    "late_flat_write": r"race in LDS, .*store .*flat_store_dword .* for the first had not been waited for",
-    "late_transfer": r"race in LDS, .*store .*global_load_lds_dword .* for the first had not been waited for",
+    "late_write": r"race in LDS, .*store .*ds_write_b32 .* and load .*ds_read_b32 .* because the first had not been waited for",
+    "late_read": r"race in LDS, .*load .*ds_read_b32 .* and store .*ds_write_b32 .* because the first had not been waited for",
+    "late_flat_write": r"race in LDS, .*store .*flat_store_dword .* because the first had not been waited for",
+    "late_transfer": r"race in LDS, .*store .*global_load_lds_dword .* because the first had not been waited for",
     "early_vector_use": USED_EARLY.format("v", "global_load_dword .* offset:4", "v_add"),
     "early_lds_use": USED_EARLY.format("v", "ds_read_b32", "v_add"),
     "early_scalar_use": USED_EARLY.format("s", "s_load_dword", "s_add_u32"),

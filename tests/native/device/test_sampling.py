@@ -84,7 +84,7 @@ def test_the_report_says_what_is_estimated(runs) -> None:
     assert set(stated["counter_errors"]) < set(kernel["counters"]) and "SQ_INSTS" not in stated["counter_errors"]
     assert any("were estimated" in note or "are estimates" in note for note in kernel["notes"])
     for kernel in whole:
-        assert kernel["sampling"] is None and "observed as a whole" in kernel["reasons"]["sampling"]
+        assert kernel["sampling"] is None and "observed completely" in kernel["reasons"]["sampling"]
 
 
 def test_a_sample_does_not_depend_on_host_threads(runs, rocm_perf, testbed, tmp_path) -> None:

@@ -23,7 +23,7 @@ COMMAND = ("hipcc", "-O2", "--offload-arch=gfx942")
 PROPOSED = {"by_byte": {256}, "by_pointer": {256}, "by_number": {256, 2048}, "weighed": {256, 2048}}
 REFUSED = {
     "uses_result": "no statement of it adds",
-    "reads_counts": "it is used other than to add",
+    "reads_counts": "it is also used other than for adding",
     "ends_inside": "a thread may end",
     "in_lds": "",
 }

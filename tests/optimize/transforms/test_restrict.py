@@ -74,7 +74,7 @@ static void host(float* x, float* y, float* z) {
 int main() { float *a, *b, *c; hipMalloc((void**)&a, 64), hipMalloc((void**)&b, 64), hipMalloc((void**)&c, 64); host(a, b, c); }
 """
 REASONS = {
-    "one": "only pointer", "same": "of the same y", "indirect": "a may hold addresses", "holder": "a may hold addresses",
+    "one": "only pointer", "same": "from the same y", "indirect": "a may hold addresses", "holder": "a may hold addresses",
     "global": "variable shared", "number": "pointer from a number", "taken": "not all of its launches are known",
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ REFUSED = {
     "same_place": "every iteration stores, or may store, to out[x]",
     "stores_before": "stores outside of the loop",
     "leaves": "may end",
-    "in_place": "of the same",
+    "in_place": "from the same",
     "together": "barrier",
 }
 

@@ -22,13 +22,13 @@ REFUSED = {
     "counting": "changes variables other than",
     "in_turns": "changes variables other than",
     "until": "neither stores an element nor reduces",
-    "from_one": "sum does not begin as 0",
-    "at_once": "what a NaN does depends on its place",
+    "from_one": "sum does not start at 0",
+    "at_once": "the effect of a NaN depends on its position",
     "in_order": "reduces in a way that is not known",
-    "prefix": "sum is needed while it is summed",
+    "prefix": "sum is used while it is being accumulated",
     "neighbours": "reads x, which it stores to",
     "by_place": "more than its row",
-    "beyond": "something for rows beyond the last",
+    "beyond": "something for rows past the last",
     "of_half": "not arithmetic over its own arguments",
 }
 

@@ -1,9 +1,9 @@
-// The rows that the table of flat, global and scratch accesses shares with that of buffer accesses. The including file
-// defines LOAD(NAME, EXECUTE, BYTES), STORE (likewise) and ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES), and provides the functions
-// named here.
+// The rows that the table of flat, global and scratch accesses has in common with the table of buffer accesses. The including
+// file defines LOAD(NAME, EXECUTE, BYTES), STORE (with the same parameters) and ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES), and
+// provides the functions named here.
 #pragma once
 
-// clang-format off: one row each, as in a table
+// clang-format off: one entry per row, as in a table
 
 #define ATOMIC(NAME, KIND, FUNCTION, T32, T64)                                     \
   ATOMIC_ONE(NAME, KIND, (update<T32, atomic::FUNCTION<T32>>), 4),                  \

@@ -1,4 +1,4 @@
-// SOPP and the scalar instructions that move the program counter or read the wave's own state.
+// SOPP and the scalar instructions that move the program counter, or read or write the wave's own state.
 #include <bit>
 #include <optional>
 
@@ -103,7 +103,7 @@ std::optional<uint32_t> hardware_register(Wave& wave, unsigned id) {
     case kMode: return wave.mode;
     case kStatus: return status(wave);
     case kTrapStatus: return wave.trap_status;
-    case kBufferStatus: return 0;  // instructions complete in order here: nothing is outstanding
+    case kBufferStatus: return 0;  // in this model, instructions complete in order, so nothing is outstanding
     case kMemoryBases: return static_cast<uint32_t>(kPrivateAperture >> 48 | kSharedAperture >> 48 << 16);
     default: return target_of_device().rules.has_wave32 ? register_of_gfx10(wave, id) : register_of_gfx9(wave, id);
   }
@@ -127,7 +127,7 @@ const char* refuse_to_get(const Op& op) {
 
 void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
-// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset from the dispatcher. Both are 0 here.
+// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset from the dispatcher. Both are 0 in this model.
 bool is_flat_scratch(unsigned id) {
   return target_of_device().rules.has_wave32 && (id == kFlatScratchLow || id == kFlatScratchHigh);
 }
@@ -151,7 +151,7 @@ void set_register_literal(const Op& op, Wave& wave) { set_field(op, wave, static
 void set_rounding(const Op& op, Wave& wave) { set_bits(wave.mode, kModeRounding, op.immediate); }
 void set_denormals(const Op& op, Wave& wave) { set_bits(wave.mode, kModeDenormals, op.immediate << 4); }
 
-// Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, or SIMM16 of
+// Register indexing. The enable bits are an immediate: the raw second operand of s_set_gpr_idx_on, or SIMM16 of
 // s_set_gpr_idx_mode.
 void set_index(Wave& wave, const Operand& index) {
   set_bits(wave.scalar[kM0], kGprIndexMask, read_scalar<uint32_t>(index, wave));
@@ -174,7 +174,7 @@ void move_relative(const Op& op, Wave& wave) {
   Operand moved = OfDestination ? op.destination : op.source[0];
   const uint64_t reg = uint64_t{moved.reg} + wave.scalar[kM0];
   if (reg + sizeof(T) / 4 > target_of_device().rules.sgprs)
-    return wave.raise("a scalar register that does not exist, by the index in m0", op.address);
+    return wave.raise("a scalar register that does not exist, selected by the index in m0", op.address);
   moved.reg = static_cast<uint16_t>(reg);
   if constexpr (OfDestination) write_scalar(moved, wave, read_scalar<T>(op.source[0], wave));
   else write_scalar(op.destination, wave, read_scalar<T>(moved, wave));

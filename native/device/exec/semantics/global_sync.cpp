@@ -28,7 +28,7 @@ constexpr Semantics global_sync(const char* name, Execute execute) {
           .global_sync = true};
 }
 
-// The number of waves comes with each barrier, so initialisation has nothing to do.
+// Each barrier instruction states the number of waves, so initialisation has nothing to do.
 const Semantics kTable[] = {
     global_sync("ds_gws_init", nothing),
     global_sync("ds_gws_barrier", meet),

@@ -21,7 +21,7 @@ struct LdsAddresses {
   uint64_t outside;       // ... and those whose access lies partly outside it
 };
 
-// Sorts the enabled lanes. Returns false (and raises a fault) if one is out of range and that is checked.
+// Sorts the enabled lanes into `inside` and `outside`. Raises a fault and returns false if one is outside and lds-check is on.
 bool sort_by_range(Wave& wave, uint32_t bytes, LdsAddresses& out) {
   uint64_t outside = 0;
   for (int l = 0; l < kLanes; ++l) outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
@@ -32,8 +32,8 @@ bool sort_by_range(Wave& wave, uint32_t bytes, LdsAddresses& out) {
   return may_leave_lds(wave, out.lane[first], first);
 }
 
-// Takes the addresses from address_of(lane). Returns false (and raises a fault) if an enabled lane is out of range and that is
-// checked.
+// Takes the addresses from address_of(lane). Raises a fault and returns false if an enabled lane is out of range and lds-check
+// is on.
 template <class AddressOf>
 bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf address_of) {
   uint64_t highest = 0;
@@ -48,7 +48,7 @@ bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf add
   return true;
 }
 
-// The address register plus `offset`, modulo 2^32: compilers fold offsets into negative bases.
+// The address register plus `offset`, modulo 2^32, because compilers fold offsets into negative bases.
 bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
   const uint32_t* address = wave.registers(op.source[0]);
   return find_addresses(wave, bytes, out, [=](int l) -> uint32_t { return address[l] + offset; });
@@ -67,7 +67,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
   wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
-// All lanes take part, within the LDS.
+// For accesses in which all lanes take part and lie within the LDS.
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
   if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
@@ -94,7 +94,7 @@ void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
 
-// The address of the first lane, if the addresses have this pattern and lie within the LDS.
+// The address of the first lane; nullopt if addresses with this pattern would not all lie within the LDS.
 std::optional<uint32_t> first_of_pattern(const Op& op, const Wave& wave, LanePattern pattern, uint32_t offset, uint32_t bytes) {
   const uint32_t first = wave.registers(op.source[0])[0] + offset;
   const uint32_t extent = pattern == LanePattern::Consecutive ? kLanes * bytes : bytes;
@@ -182,11 +182,11 @@ void write_by_lane(const Op& op, Wave& wave) {
   if (addresses_of_lanes(op, wave, addresses)) write_to<1>(op, wave, addresses, wave.registers(op.source[0]));
 }
 
-// ---- transposing reads of gfx950, which give matrix instructions rows from columns ----
+// ---- gfx950's transposing reads, which turn columns into rows for matrix instructions ----
 
-// Each lane of a row of 16 reads 64 bits, W elements; two, four or sixteen consecutive lanes read one row of a W x 16 matrix,
-// of which each lane gets a column: lane l, element n is element l % W of lane (16 / W) * n + l / W (Triton's layouts of these
-// instructions; LLVM does not say).
+// Each lane reads 64 bits, which are W elements. In a row of 16 lanes, 16 / W consecutive lanes read one row of a W x 16
+// matrix, and each lane gets one column of it: element n of lane l is element l % W of lane (16 / W) * n + l / W (according to
+// Triton's layouts for these instructions; LLVM does not say).
 template <int Bits>
 void read_transposed(const Op& op, Wave& wave) {
   if (wave.exec() != ~uint64_t{0}) return wave.raise("a transposing read with disabled lanes is not modelled", op.address);
@@ -206,7 +206,7 @@ void read_transposed(const Op& op, Wave& wave) {
   }
 }
 
-// The paired forms: offsets count elements (or 64 elements).
+// The paired forms, whose offsets count elements (or units of 64 elements).
 template <int Dwords, int Stride>
 void read_two(const Op& op, Wave& wave) {
   uint32_t* reg = wave.registers(op.destination);
@@ -216,7 +216,7 @@ void read_two(const Op& op, Wave& wave) {
     if (wave.state == WaveState::Faulted) return;
     return read_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, reg + Dwords * kLanes);
   }
-  // The first half of the destination holds the addresses: read both before writing either.
+  // The first half of the destination holds the addresses: read both values before writing either.
   alignas(64) uint32_t first[Dwords * kLanes];
   std::memcpy(first, reg, sizeof first);
   read_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, first);
@@ -261,9 +261,9 @@ void write_narrow(const Op& op, Wave& wave) {
   observe(op, wave, AccessKind::Store, sizeof(T), addresses);
 }
 
-// ---- atomics: lanes in order, as the LDS serialises them ----
+// ---- atomics: one lane after the other, since the LDS serialises them ----
 
-// Reads and writes may be misaligned, as in global memory; a misaligned atomic raises a fault and returns false.
+// Reads and writes may be misaligned, as in global memory. For a misaligned atomic, raises a fault and returns false.
 template <class T>
 bool all_aligned(Wave& wave, const LdsAddresses& addresses) {
   for (uint64_t left = addresses.inside; left; left &= left - 1) {
@@ -325,7 +325,7 @@ void update_by_two(const Op& op, Wave& wave) {
   for_each_update<T>(op, wave, [=](T old, int l) { return F(old, lane_value<T>(first, l), lane_value<T>(second, l)); });
 }
 
-// Compares as numbers if T is a floating-point type: denormals are not flushed, whatever MODE says.
+// If T is a floating-point type, compares the values as numbers; denormals are not flushed, whatever MODE says.
 template <class T>
 T compare_store(T old, T compare, T value) {
   return old == compare ? value : old;
@@ -336,7 +336,7 @@ T masked_or(T old, T mask, T bits) {
 }
 uint32_t wrap(uint32_t old, uint32_t limit, uint32_t step) { return old >= limit ? old - limit : old + step; }
 
-// Each half of the operand with its top bit set replaces the same half of memory, with that bit cleared.
+// Each half of the operand whose top bit is set replaces the same half of memory, with that bit cleared.
 uint64_t exchange_marked(uint64_t old, uint64_t value) {
   constexpr uint64_t marks = uint64_t{1} << 63 | uint64_t{1} << 31;
   const uint64_t replaced = ((value & marks) >> 31) * 0xffffffff;
@@ -377,8 +377,9 @@ void exchange_two(const Op& op, Wave& wave) {
   observe(op, wave, AccessKind::Atomic, sizeof(T), second);
 }
 
-// DS_APPEND, DS_CONSUME: add (subtract) the number of enabled lanes to one counter, whose old value all of them get.
-// Its address is M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer of __builtin_amdgcn_ds_append there.
+// DS_APPEND adds the number of enabled lanes to a counter, and DS_CONSUME subtracts it. Both return the counter's old value to
+// all of these lanes. The counter's address is in M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer of
+// __builtin_amdgcn_ds_append there.
 template <int Sign>
 void count_lanes(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();
@@ -399,7 +400,7 @@ void count_lanes(const Op& op, Wave& wave) {
 
 // ---- cross-lane ----
 
-// The lane that an address names, for lane `l`: of all, or of those in its half of the wave.
+// The lane that an address of lane `l` selects: one of all lanes, or one in the same half of the wave.
 uint32_t permuted_lane(const Op& op, uint32_t address, int l) {
   const uint32_t lanes = target_of_device().rules.permuted_lanes;
   return (static_cast<uint32_t>(l) & ~(lanes - 1)) | ((address + static_cast<uint32_t>(op.offset)) / 4 % lanes);
@@ -428,10 +429,10 @@ void permute_forward(const Op& op, Wave& wave) {
   write_lanes32(wave.registers(op.destination), out, exec);
 }
 
-// The lane that each lane reads, within groups of 32, as selected by the control's upper bits:
-//   0b111  FFT: bits in reverse order, except those of the mask
-//   0b110  rotate by offset[9:5], down where offset[10] is set, except for the bits of the mask
-//   0b1    within groups of four
+// The lane that each lane reads, within groups of 32. The control's upper bits select the pattern:
+//   0b111  FFT: the bits of the lane's number in reverse order, except for those in the mask
+//   0b110  rotation by offset[9:5], downwards if offset[10] is set, except for the bits in the mask
+//   0b1    any lane within groups of four
 //   0b0    ((lane & and) | or) ^ xor
 int reversed5(int lane) {
   int out = 0;

@@ -1,11 +1,11 @@
 // MFMA and SMFMAC: D = A * B + C over the whole wave, whatever exec says.
 //
-// Layout (AMD's matrix instruction calculator prints it for every instruction): for an M x M x K product of B blocks,
-// each lane holds consecutive k of one row of A and one column of B, the row (column) being lane % M. Groups of M
-// lanes hold the blocks or, if there is only one block, the rest of k. The column of D is lane % M; four consecutive
-// rows are in four consecutive registers.
+// Layout (AMD's matrix instruction calculator prints it for every instruction): for an M x M x K product of B blocks, each lane
+// holds elements of one row of A and one column of B for consecutive values of k; the row (column) is lane % M. Groups of M
+// lanes hold the blocks or, if there is only one block, the remaining values of k. In D, a lane holds column lane % M, with
+// four consecutive rows in four consecutive registers.
 //
-// Products are summed in the order of k, rounding once per step. The hardware's internal order is not documented.
+// Products are summed in the order of k, with one rounding per step. The hardware's internal order is not documented.
 #include <algorithm>
 #include <iterator>
 
@@ -74,13 +74,13 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
 }
 
 float multiply_add(float a, float b, float sum) { return std::fma(a, b, sum); }
-// The same with the target's NaNs instead of the host's, which is slower.
+// The same, but slower, with the target's NaNs instead of the host's.
 float multiply_add_nan(float a, float b, float sum) { return settle_nan(std::fma(a, b, sum), a, b, sum); }
 int32_t multiply_add(int32_t a, int32_t b, int32_t sum) {
   return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum));
 }
 
-// The position of an element of D: its row and block, from its register and lane.
+// The position of an element of D: its row and block, given its register and lane.
 template <int M, int Blocks>
 struct Element {
   int row, block;
@@ -101,7 +101,7 @@ int block_of_a(const MatrixControl& control, int block) {
   return (block & -(1 << control.broadcast_size)) | control.broadcast_block;
 }
 
-// BLGP: the lane whose B a lane gets.
+// BLGP: the lane whose elements of B a lane uses.
 int lane_of_b(const MatrixControl& control, int lane) {
   switch (control.lane_pattern) {
     case 0: return lane;
@@ -112,8 +112,8 @@ int lane_of_b(const MatrixControl& control, int lane) {
   }
 }
 
-// Rearranges the lanes' elements of A or B: [block][k][row or column]. `lane_of` gives the lane that each lane takes them
-// from.
+// Rearranges the lanes' elements of A or B: [block][k][row or column]. `lane_of` returns the lane from which a lane takes its
+// elements.
 template <class In, int M, int K, int Blocks, class Sum, class LaneOf>
 void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], LaneOf lane_of) {
   constexpr int per_lane = M * K * Blocks / kLanes;
@@ -137,7 +137,7 @@ void spread_b(const Op& op, const Wave& wave, Sum (&b)[Blocks][K][M]) {
   spread<In, M>(wave, op.source[1], b, [&](int lane) { return lane_of_b(op.matrix, lane); });
 }
 
-// Initialises D: from C, or a constant.
+// Initialises D from C, which may be a constant.
 template <class Sum, int Registers>
 void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
   if (is_vector(op.source[2])) return void(std::memcpy(d, wave.registers(op.source[2]), sizeof d));
@@ -180,7 +180,7 @@ void multiply_matrices(const Op& op, Wave& wave) {
   std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
 
-// ---- sparse: of every four k, A holds two; a lane's index register tells which ones, with two bits for each ----
+// ---- sparse: of every four k, A holds two; a lane's index register shows which, with two bits for each ----
 
 // The register holds several sets of indices, one of which ABID selects if CBSZ is 0.
 template <int Bits>
@@ -229,7 +229,7 @@ double read_double(const Wave& wave, const Operand& operand, int pair, int lane)
   return operand.negate ? -value : value;
 }
 
-// M = 16: one block. M = 4: four blocks, at (lane / 4) % 4.
+// M = 16: one block. M = 4: four blocks; a lane belongs to block (lane / 4) % 4.
 template <int M>
 void multiply_matrices_double(const Op& op, Wave& wave) {
   constexpr int pairs = M / 4;
@@ -309,7 +309,7 @@ constexpr Semantics doubled(Semantics entry) {
   return entry;
 }
 
-// The instructions of gfx90a have different names, and all but those for doubles accept BLGP.
+// gfx90a's instructions have different names, and all but those for doubles accept BLGP.
 template <int M, int K, class In>
 constexpr Semantics older(const char* name) {
   return dense<M, K, In>(name, MatrixModifiers::Pattern);
@@ -325,7 +325,7 @@ constexpr Semantics half_rate_blocks(const char* name) {
       blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \
       blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX), sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX),    \
       sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
-// Those that gfx950 adds.
+// The shapes that gfx950 adds.
 #define DOUBLED_SHAPES16(SUFFIX, IN)                                                                                    \
   doubled(dense<32, 16, IN>("v_mfma_f32_32x32x16_" SUFFIX)), doubled(dense<16, 32, IN>("v_mfma_f32_16x16x32_" SUFFIX)), \
       doubled(sparse<16, 64, IN>("v_smfmac_f32_16x16x64_" SUFFIX)),                                                     \
@@ -401,7 +401,7 @@ const Semantics kTable[] = {
     of_doubles<4, 4>("v_mfma_f64_4x4x4f64", MatrixModifiers::None),
 };
 
-// Where 8-bit floats are those of the OCP.
+// For targets whose 8-bit floats are OCP floats.
 const Semantics kOcpTable[] = {
     SHAPES8("fp8_fp8", OcpFp8, OcpFp8),
     SHAPES8("fp8_bf8", OcpFp8, OcpBf8),

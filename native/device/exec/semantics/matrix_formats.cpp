@@ -1,9 +1,10 @@
-// The matrix products of gfx950 whose operands are floats of 8, 6 or 4 bits, as CBSZ says of A and BLGP of B, without scales
-// and with a scale (E8M0) for each 32 elements of a row of A or a column of B.
+// The matrix products of gfx950 whose operands are floats of 8, 6 or 4 bits, as selected by CBSZ for A and BLGP for B. Some
+// have no scales, others a scale (E8M0) for each 32 elements of a row of A or a column of B.
 //
-// Layout (LLVM AMDGPUUsage does not say; AMD's Composable Kernel, whose tests run on the hardware, does): a lane holds 32
-// elements of one row. Elements of 6 or 4 bits are consecutive; of those with 8 bits, the first 16 are, and the others are half
-// of K farther on. Lane M * b + i has the scale of elements 32 b to 32 b + 31 of row i. D is as in matrix.cpp.
+// Layout (according to AMD's Composable Kernel, whose tests run on the hardware; LLVM AMDGPUUsage does not describe it): a lane
+// holds 32 elements of one row. Elements of 6 or 4 bits are consecutive. Elements of 8 bits form two runs of 16, and the second
+// run begins K / 2 after the first. Lane M * b + i holds the scale for elements 32 b to 32 b + 31 of row i. D has the layout
+// described in matrix.cpp.
 //
 // The sum of a row's products and C is rounded once. The hardware's internal order and precision are not documented.
 #include <algorithm>
@@ -39,7 +40,7 @@ double scale_of(uint32_t exponent) {
   return exponent == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(exponent) - 127);
 }
 
-// A row of A, or a column of B: [k][row]. `scales` holds one for each 32 elements: [block][row].
+// Unpacks the rows of A, or the columns of B: [k][row]. `scales` holds one scale for each 32 elements: [block][row].
 template <int M, int K>
 void spread(const Wave& wave, const Operand& operand, const Format& format, const double (&scales)[K / kPerLane][M],
             double (&out)[K][M]) {
@@ -52,7 +53,7 @@ void spread(const Wave& wave, const Operand& operand, const Format& format, cons
   }
 }
 
-// OP_SEL and OP_SEL_HI are the lower and the upper bit of the number of the byte that holds the scale.
+// The byte that holds the scale is selected by two bits, the lower one from OP_SEL and the upper one from OP_SEL_HI.
 template <int M, int Blocks>
 void read_scales(const Op& op, const Wave& wave, size_t source, double (&scales)[Blocks][M]) {
   const size_t which = source - 3;

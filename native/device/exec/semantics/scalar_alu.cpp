@@ -97,7 +97,7 @@ T quad_mask(T value) {
 
 using Combine = u64 (*)(u64 operand, u64 exec);
 
-// exec = f(S0, exec), of which T is all (64 bits) or the lower half; D is the old value or the new one.
+// exec = f(S0, exec), for all of exec (if T has 64 bits) or for its lower half. D receives the old value or the new one.
 template <class T, Combine F, bool Saves>
 void change_exec(const Op& op, Wave& wave) {
   const T before = static_cast<T>(wave.exec());
@@ -117,7 +117,7 @@ constexpr Semantics writes_exec(const char* name) {
   return {name, change_exec<T, F, false>, Unit::Salu, 1, type_of<T>(), {type_of<T>()}};
 }
 
-// The destination keeps its value unless scc (S_CMOV) or bits of it (S_BITSET).
+// The destination keeps its value if scc is 0 (S_CMOV), or keeps all of its other bits (S_BITSET).
 template <class T>
 void conditional_move(const Op& op, Wave& wave) {
   if (wave.scc) write_scalar(op.destination, wave, read_scalar<T>(op.source[0], wave));
@@ -295,7 +295,7 @@ const Semantics kTable[] = {
     {"s_bitset1_b32", bit_set<u32, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
     {"s_bitset1_b64", bit_set<u64, true>, Unit::Salu, 1, Type::B64, {Type::B32}},
 
-    // clang-format off: it takes & for a reference
+    // clang-format off: it mistakes & for a reference
     EXEC_ROWS(saves_exec, "and_saveexec", s & e),
     EXEC_ROWS(saves_exec, "or_saveexec", s | e),
     EXEC_ROWS(saves_exec, "xor_saveexec", s ^ e),

@@ -1,4 +1,4 @@
-// SMEM: loads, stores and atomics through the scalar cache. The cache is never stale here: writes by others are visible.
+// SMEM: loads, stores and atomics through the scalar cache. In this model, the cache is never stale.
 #include "exec/atomics.h"
 #include "exec/instruction_events.h"
 #include "exec/operands.h"
@@ -6,7 +6,7 @@
 namespace rpd {
 namespace {
 
-// "s_load_dword s0, s[2:3], s4 offset:0x10": the register offset is unsigned 32-bit, a constant signed.
+// "s_load_dword s0, s[2:3], s4 offset:0x10": an offset in a register is an unsigned 32-bit number, a constant one is signed.
 int64_t offset_of(const Op& op, const Wave& wave, const Operand& offset) {
   if (offset.kind == Operand::Kind::Constant) return static_cast<int32_t>(offset.constant) + op.offset;
   return int64_t{read_scalar<uint32_t>(offset, wave)} + op.offset;
@@ -49,7 +49,7 @@ void buffer_load(const Op& op, Wave& wave) {
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
 
-// ---- stores and atomics: the data register is the first source and, with glc, gets an atomic's old value ----
+// ---- stores and atomics: the data register is the first source and, with glc, receives an atomic's old value ----
 
 template <int Dwords>
 void store(const Op& op, Wave& wave) {
@@ -73,7 +73,7 @@ void buffer_store(const Op& op, Wave& wave) {
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
 
-// The address of an atomic, or null if it does not take place: out of the buffer's range, or a fault.
+// The address of an atomic, or null if it does not take place because it is out of the buffer's range or raises a fault.
 template <class T, bool Buffer>
 T* place_of(const Op& op, Wave& wave) {
   uint64_t address;

@@ -1,4 +1,4 @@
-// Executed at addresses without an instruction that the device can execute.
+// Executed at addresses that hold no instruction that the device can execute.
 #include "exec/wave.h"
 #include "isa/semantics.h"
 

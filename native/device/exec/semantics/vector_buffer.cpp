@@ -1,5 +1,5 @@
-// MUBUF: loads, stores and atomics through a buffer resource descriptor. Loads and stores are checked against its range dword
-// by dword, atomics and narrow accesses as a whole.
+// MUBUF: loads, stores and atomics through a buffer resource descriptor. Loads and stores are checked against the buffer's
+// range dword by dword, atomics and narrow accesses as a whole.
 #include <array>
 
 #include "exec/atomics.h"
@@ -12,7 +12,7 @@
 namespace rpd {
 namespace {
 
-// Carries out an access of any of this file's instructions.
+// Performs the access for any instruction in this file.
 template <class Access, class Transfer = NoTransfer>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access, const Transfer& transfer = {}) {
   for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access, transfer);

@@ -1,5 +1,6 @@
-// Loads and stores that convert formats: MTBUF, with the format in the instruction, and MUBUF's format instructions, with the
-// format in the buffer's descriptor, which also selects the source of each component (CDNA3 ISA, "Buffer data").
+// Loads and stores that convert formats: MTBUF, which has the format in the instruction, and MUBUF's format instructions, which
+// use the format in the buffer's descriptor. The descriptor also selects the source of each component (CDNA3 ISA, "Buffer
+// data").
 #include "exec/buffer_access.h"
 #include "exec/buffer_format.h"
 #include "exec/lane_values.h"
@@ -10,7 +11,7 @@ namespace {
 
 using Components = std::array<uint32_t, kComponents>;
 
-// The source of a register's component: constant 0 or 1, or from 4 on X, Y, Z, W.
+// The source of a component in a register: the constant 0 or 1, or, from 4 on, X, Y, Z or W.
 enum Source : uint32_t { kZero = 0, kOne = 1, kX = 4 };
 
 struct Layout {
@@ -45,7 +46,7 @@ Components rearranged(const Layout& layout, const Components& in_registers) {
   return out;
 }
 
-// ---- registers: one component each, or two halves ----
+// ---- registers: each holds one component, or two halves ----
 
 enum class Width { Whole, Halves, UpperHalf };
 
@@ -82,7 +83,7 @@ Components get(const BufferFormat& format, const uint32_t* reg, int lane) {
   return values;
 }
 
-// ---- the accesses: an element is in range as a whole ----
+// ---- the accesses: an element is either entirely in range or out of range ----
 
 template <class Access>
 void for_each_element(const Op& op, Wave& wave, AccessKind kind, Access access) {

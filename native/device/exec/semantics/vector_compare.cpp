@@ -16,7 +16,7 @@ namespace {
       COMPARE_AS(KIND, "gt_" SUFFIX, T, a > b), COMPARE_AS(KIND, "ne_" SUFFIX, T, a != b),               \
       COMPARE_AS(KIND, "ge_" SUFFIX, T, a >= b), COMPARE_AS(KIND, "t_" SUFFIX, T, ((void)a, (void)b, true))
 
-// lg means ordered and unequal; the n-forms are the negations, true for NaN.
+// lg means ordered and unequal; the n-forms are the negations, and are true for NaN.
 #define FLOAT_COMPARES(SUFFIX, T)                                                                                              \
   COMPARE("f_" SUFFIX, T, ((void)a, (void)b, false)), COMPARE("lt_" SUFFIX, T, a < b), COMPARE("eq_" SUFFIX, T, a == b),       \
       COMPARE("le_" SUFFIX, T, a <= b), COMPARE("gt_" SUFFIX, T, a > b), COMPARE("lg_" SUFFIX, T, a<b || a> b),                \

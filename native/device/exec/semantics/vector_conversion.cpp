@@ -1,5 +1,5 @@
-// Conversions between number formats. Follows AMD's pseudo-code for CDNA3: float to integer truncates, saturates,
-// and gives 0 for NaN.
+// Conversions between number formats. Follows AMD's pseudo-code for CDNA3: conversions from float to integer truncate,
+// saturate, and return 0 for NaN.
 #include <cmath>
 #include <limits>
 
@@ -106,7 +106,7 @@ u32 narrow_stochastically(float v, u32 random) {
   return F::narrow_stochastically(v, random, Saturates);
 }
 
-// Of MODE, only FP16_OVFL matters: these round to nearest, and denormal singles become 0.
+// Of MODE, only FP16_OVFL matters: these conversions round to nearest, and denormal singles become 0.
 template <auto Saturating, auto Without>
 constexpr Semantics by_overflow_mode(const char* name) {
   Semantics entry = vector<Saturating>(name);
@@ -128,7 +128,7 @@ constexpr Semantics narrows_stochastically(const char* name) {
   return entry;
 }
 
-// SDWA selects bytes 1 to 3; every other selection means byte 0.
+// SDWA can select bytes 1 to 3; every other selection means byte 0.
 template <class F>
 void widen_byte(const Op& op, Wave& wave) {
   Operand from = op.source[0];
@@ -139,7 +139,8 @@ void widen_byte(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
-// WORD_1 selects the upper half (and so does BYTE_1, whose two bits the hardware reads the same way), all others the lower.
+// WORD_1 selects the upper half, and so does BYTE_1, whose two bits the hardware reads the same way. All others select the
+// lower.
 template <class F>
 void widen_pair(const Op& op, Wave& wave) {
   Operand from = op.source[0];
@@ -163,7 +164,7 @@ constexpr Semantics widens(const char* name, Execute execute, Type to) {
   return Semantics{name, execute, Unit::Valu, 1, to, {Type::B32}}.as(Arithmetic::Conversion);
 }
 
-// The bits of such a constant are not documented.
+// The bits of a bfloat constant are not documented.
 constexpr Semantics of_bfloats(Semantics entry) {
   entry.refusal = [](const Op& op) {
     return op.source[0].kind == Operand::Kind::Constant ? "a constant of this type is not modelled" : nullptr;
@@ -229,7 +230,7 @@ const Semantics kTable[] = {
     widens("v_cvt_pk_f32_bf8", widen_pair<Bf8>, Type::F64),
 };
 
-// Where 8-bit floats are those of the OCP.
+// For targets whose 8-bit floats are OCP floats.
 const Semantics kOcpTable[] = {
     narrows_pair<OcpFp8>("v_cvt_pk_fp8_f32").as(Conversion),
     narrows_pair<OcpBf8>("v_cvt_pk_bf8_f32").as(Conversion),

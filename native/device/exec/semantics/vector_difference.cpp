@@ -1,4 +1,4 @@
-// Sums of absolute differences, with which motion estimation compares blocks of pixels. Follows AMD's pseudo-code for CDNA3.
+// Sums of absolute differences, which motion estimation uses to compare blocks of pixels. Follows AMD's pseudo-code for CDNA3.
 #include <algorithm>
 
 #include "exec/lane_function.h"

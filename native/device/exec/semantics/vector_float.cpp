@@ -48,19 +48,19 @@ double root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double log_of_two(double x) { return std::log2(x); }
 
-// With a plain form that estimates the results.
+// Adds a plain form that estimates the results.
 template <auto Quick, double (*F)(double)>
 constexpr Semantics estimated(Semantics entry) {
   entry.plain = execute_estimated<Quick, special<F>>;
   return entry;
 }
 
-// V_SIN/V_COS take any number of revolutions (gfx8 and older: up to 256).
+// V_SIN/V_COS accept any number of revolutions (gfx8 and older: up to 256).
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
 
-// ---- division: the three steps that make v_rcp correctly rounded ----
+// ---- division: the three steps that make the result of v_rcp a correctly rounded quotient ----
 
 template <class T>
 constexpr int kScaleBy = sizeof(T) == 4 ? 64 : 128;
@@ -80,10 +80,10 @@ struct Scaling {
 };
 
 // S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). This departs from the published
-// pseudo-code in ways that the sequence needs to give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
-// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if
-// both reciprocal and quotient are tiny, the (huge) denominator is scaled down, not up into infinity. The most special case
-// decides, and so comes last.
+// pseudo-code where the sequence would otherwise not give IEEE's quotient: "1.0 / 64'F(S1)" is computed in the operation's own
+// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and if both
+// the reciprocal and the quotient are tiny, the (huge) denominator is scaled down, instead of up into infinity. The most
+// specific case takes precedence, and so comes last.
 template <class T>
 [[gnu::always_inline]] inline Scaling division_scaling(T s0, T denominator, T numerator) {
   constexpr int by = kScaleBy<T>;
@@ -173,7 +173,7 @@ using Quad = __float128;
 #else
 using Quad = long double;
 #endif
-// a + b rounded to odd: never a tie, so that rounding again to a narrower format gives the same as rounding once.
+// a + b rounded to odd: never a tie, so rounding the sum to a narrower format gives the same result as rounding only once.
 template <class Wide, class WideBits>
 Wide add_to_odd(Wide a, Wide b) {
   const Wide sum = a + b;
@@ -199,8 +199,9 @@ WiderThan<T> scaled_fma(T a, T b, T c, int power) {
   return add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power));
 }
 
-// D = fma(S0, S1, S2), scaled back where v_div_scale has set vcc. The CDNA pseudo-code has 2**32 and 2**64, which does
-// not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
+// D = fma(S0, S1, S2), scaled back where v_div_scale has set vcc. The CDNA pseudo-code scales by 2**32 and 2**64, which does
+// not undo v_div_scale's 2**64 and 2**128. RDNA's pseudo-code does, and is used here: it scales up for a large quotient, and
+// otherwise down.
 template <class T>
 WiderThan<T> scaled_back(T a, T b, T c) {
   constexpr int bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
@@ -256,7 +257,7 @@ constexpr Semantics divides_by_fma(const char* mnemonic) {
   return by_vcc(entry).as(Arithmetic::MultiplyAdd);
 }
 
-// The most special case decides, and so comes last.
+// The most specific case takes precedence, and so comes last.
 template <class T>
 T divide_fixup(T quotient, T denominator, T numerator) {
   constexpr int smallest = sizeof(T) == 4 ? -150 : -1075;
@@ -265,7 +266,7 @@ T divide_fixup(T quotient, T denominator, T numerator) {
   const T zero = from_bits<T>(sign);
   const bool no_number = ((numerator == 0) & (denominator == 0)) | (is_infinite(numerator) & is_infinite(denominator));
   T result = from_bits<T>((bits_of(quotient) & ~kSignBit<T>) | sign);
-  // The estimate overflows to NaN only if the quotient is infinite: the other cases are handled below.
+  // `quotient` has overflowed to NaN only if the exact quotient is infinite: the other cases are handled below.
   result = choose(is_nan(quotient), infinity, result);
   result = choose(biased_exponent(numerator) - biased_exponent(denominator) < smallest, zero, result);
   result = choose(is_infinite(denominator) | (numerator == 0), zero, result);
@@ -282,8 +283,8 @@ T fraction(T v) {
   const T result = v - std::floor(v);
   return settle_nan(result < below_one ? result : is_nan(result) ? result : below_one, v);
 }
-// Denormals give their true exponent and a normalised mantissa, zero gives exponent 0 (the pseudo-code's "exponent(S0) - 127
-// + 1" holds for normal numbers only; the device libraries' frexp relies on the other cases).
+// A denormal returns its true exponent and a normalised mantissa, and zero returns exponent 0 (the pseudo-code's "exponent(S0)
+// - 127 + 1" holds for normal numbers only; the device libraries' frexp relies on the other cases).
 template <class T>
 i32 exponent_of(T v) {
   if (std::isinf(v) || is_nan(v) || v == 0) return 0;
@@ -297,16 +298,16 @@ T mantissa_of(T v) {
   int exponent;
   return std::frexp(v, &exponent);
 }
-// Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
+// Rounds once and overflows to infinity, whereas the pseudo-code's factor 2.0F ** n would itself overflow.
 double scale(double v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
-// Exact in double precision; beyond these exponents every single overflows, or rounds as the smallest numbers do.
+// Exact in double precision. Beyond these exponents, every single overflows, or rounds like the smallest numbers.
 float scale(float v, i32 exponent) {
   const i32 limited = std::clamp(exponent, -400, 400);
   const double factor = from_bits<double>(static_cast<u64>(1023 + limited) << 52);
   return settle_nan(static_cast<float>(static_cast<double>(v) * factor), v);
 }
 
-// A segment of 53 bits of 2/pi for the exact reduction of large angles; the larger the angle, the later the segment.
+// A segment of 53 bits of 2/pi for the exact reduction of large angles. The larger the angle, the later the segment begins.
 double reduction_segment(double angle, u32 segment) {
   const u32 exponent = bits_of(angle) >> 52 & 0x7ff;
   u32 skip = (segment & 0x1f) * 53;
@@ -318,11 +319,11 @@ double reduction_segment(double angle, u32 segment) {
 
 float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multiply(a, b); }
 
-// A product with 0 is 0, whatever the other operand is.
+// A product with 0 is 0, whatever the other factor is.
 float legacy_fused(float a, float b, float c) { return a == 0 || b == 0 ? settle_nan(0.0f + c, c) : fused(a, b, c); }
 
-// V_MAD_F32 and similar instructions round twice and flush denormals, whatever MODE says. Compilers use them where denormals
-// are flushed.
+// V_MAD_F32 and similar instructions round twice and flush denormals, whatever MODE says. Compilers use them in code that
+// flushes denormals.
 float multiply_then_add(float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }
 float legacy_multiply_then_add(float a, float b, float c) {
   return flush(a) == 0 || flush(b) == 0 ? 0.0f + flush(c) : multiply_then_add(a, b, c);

@@ -10,7 +10,8 @@ namespace {
 Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
 Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
 Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
-// The product of two halves and its sum with a third are exact in double: only one rounding.
+// In double precision, the product of two halves is exact, and its sum with a third is exact or too close to the third for a
+// second rounding to matter.
 Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
@@ -65,7 +66,7 @@ Half fraction(Half v) {
   const Half result = to_half(x - std::floor(x));
   return settle_nan(result > below_one ? below_one : result, v);
 }
-// V_SIN/V_COS take any number of revolutions.
+// V_SIN/V_COS accept any number of revolutions.
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }

@@ -48,7 +48,7 @@ constexpr Semantics looks_up_bits(const char* name) {
   return entry;
 }
 
-// Two shifted numbers, limited to 8 bits.
+// Shifts two numbers and limits each to 8 bits.
 template <class T>
 u16 shift_pair(i32 a, i32 b, u32 by) {
   const auto limited = [by](i32 v) { return static_cast<uint8_t>(saturated<T>(v >> (by & 31))); };
@@ -91,13 +91,13 @@ u32 average_bytes(u32 a, u32 b, u32 round_up) {
   return out;
 }
 
-// Converts two signed halves to two unsigned bytes.
+// Converts the two signed 16-bit halves of a register to two unsigned bytes.
 u16 bytes_of_halves(u32 v) {
   const auto byte = [](u32 half) { return saturated<uint8_t>(static_cast<i16>(half)); };
   return static_cast<u16>(byte(v) | byte(v >> 16) << 8);
 }
 
-// T: i32 for signed elements, u32 for unsigned ones; Sum: equally wide for a wrapping sum, i64 for an exact one.
+// T: i32 for signed elements, u32 for unsigned ones. Sum: as wide as T for a wrapping sum, i64 for an exact one.
 template <int Bits, class T, class Sum>
 Sum dot(u32 a, u32 b, T c) {
   Sum total = static_cast<Sum>(c);
@@ -146,7 +146,7 @@ constexpr T clamped(T a, T b) {
 
 using AddWithCarry = u64 (*)(u32 a, u32 b, u32 carry);  // bit 32 is the carry (or borrow) out
 
-// Limit: the clamped value of a result with a carry (or borrow).
+// Limit: the value to which clamp sets a result with a carry (or borrow).
 template <AddWithCarry F, bool CarryIn, u32 Limit>
 void execute_carry(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);
@@ -176,7 +176,7 @@ constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; }
 constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
 constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
 
-// V_MAD_U64_U32, V_MAD_I64_I32: bit 64 of the 65-bit result goes to the carry-out; in the signed case that is the sign.
+// V_MAD_U64_U32, V_MAD_I64_I32: bit 64 of the 65-bit result goes to the carry-out; in the signed case, it is the sign.
 template <bool Signed>
 void multiply_add_64(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);

@@ -26,14 +26,14 @@ void plain_conditional_mask(const Op& op, Wave& wave) {
     store_words(reg + l, select_words(mask >> l, load_words(if_set.at(l)), load_words(if_clear.at(l))), exec >> l);
 }
 
-// With no lane enabled the hardware reads lane 0.
+// With no lane enabled, the hardware reads lane 0.
 void read_first_lane(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);
   const uint64_t exec = wave.exec();
   write_scalar(op.destination, wave, source.data[exec == 0 ? 0 : std::countr_zero(exec)]);
 }
 
-// Modulo the number of lanes.
+// The lane that the second source names, modulo the number of lanes.
 uint32_t lane_of(const Op& op, const Wave& wave) {
   return read_scalar<uint32_t>(op.source[1], wave) % static_cast<uint32_t>(wave.lane_count());
 }
@@ -61,8 +61,9 @@ void count_below(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
-// V_PERMLANE16, V_PERMLANEX16: each lane of a row reads the lane of this row, or of the other one in its half of the wave, that
-// four bits of the scalar operands name. op_sel:[fi,bc] are the modifiers of DPP: disabled lanes are read, or count as 0.
+// V_PERMLANE16, V_PERMLANEX16: each lane reads a lane of its own row, or of the other row in its half of the wave. Four bits of
+// the scalar operands select that lane. op_sel:[fi,bc] means the same as DPP's modifiers: disabled lanes are read, or count as
+// 0.
 template <bool OfOtherRow>
 void permute_rows(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);
@@ -98,7 +99,8 @@ void swap(const Op& op, Wave& wave) {
   }
 }
 
-// The upper half of each group of lanes of the first register, and the lower half of the second. Both lanes have to be enabled.
+// Swaps the upper half of each group of lanes in the first register with the lower half in the second. Two lanes are swapped
+// only if both are enabled.
 template <int Half>
 void swap_halves(const Op& op, Wave& wave) {
   uint32_t* a = wave.registers(op.destination);

@@ -25,7 +25,7 @@ struct Addresses {
     pattern = known;
     first = of_first;
   }
-  // Lists them whatever the pattern is.
+  // Lists the addresses, whatever the pattern is.
   void list(uint64_t bytes) {
     const uint64_t step = pattern == LanePattern::Same ? 0 : bytes;
     if (pattern != LanePattern::Any)
@@ -34,7 +34,7 @@ struct Addresses {
   }
 };
 
-// global: a 64-bit vector address, or a scalar base + 32-bit vector offset.
+// global: a 64-bit vector address, or a scalar base plus a 32-bit vector offset.
 void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
   const uint32_t* low = wave.registers(vector);
   const LanePattern pattern = pattern_of(low, wave.exec(), op.semantics->bytes);
@@ -71,15 +71,15 @@ struct Spaces {
   uint64_t global = 0, lds = 0, scratch = 0;
 };
 
-// The base decides the aperture; the offset is then added to the low 32 bits, so that a negative offset in the LDS can lead
-// back into it.
+// The base decides which aperture is meant. The offset is then added to the low 32 bits, so a negative offset in the LDS can
+// lead back into it.
 uint64_t aperture_of(const Op& op, uint64_t address) {
   const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
   const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
   return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
 }
 
-// Whether no lane's address, nor its base, can lie in an aperture.
+// Whether neither the address nor the base of any lane can lie in an aperture.
 bool far_below_apertures(const Addresses& addresses) {
   uint64_t bits = 0;
   for (int l = 0; l < kLanes; ++l) bits |= addresses.lane[l];
@@ -111,8 +111,8 @@ constexpr const char* kMisaligned = "misaligned atomic";
 
 constexpr int kLargestAccess = 16;  // bytes per lane
 
-// Performs an access that is partly out of range on a copy: see lds_range_check.h. An atomic is performed completely or not at
-// all.
+// Uses a copy to perform an access that is partly out of range: see lds_range_check.h. An atomic is performed either completely
+// or not at all.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
   alignas(8) uint8_t copy[kLargestAccess] = {};
@@ -121,8 +121,8 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// Accesses within memory that is accessible as a whole, which is contiguous in this process as well. These functions return
-// false if it is not.
+// For accesses within a range that is accessible as a whole, and is therefore contiguous in this process as well. These
+// functions return false if the range is not accessible.
 template <class Access>
 bool access_pattern(const Op& op, Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
@@ -153,7 +153,7 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   const uint32_t bytes = op.semantics->bytes;
   const bool writes = kind != AccessKind::Load;
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
-  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics may not.
+  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must be aligned.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
   if (addresses.pattern != LanePattern::Any) {
     if (kind != AccessKind::Atomic && wave.exec() && access_pattern(op, wave, writes, addresses, access)) {
@@ -218,7 +218,7 @@ void load_narrow(const Op& op, Wave& wave) {
   });
 }
 
-// Directly into the LDS, bypassing the registers.
+// Loads directly into the LDS, bypassing the registers.
 template <class T>
 void load_to_lds(const Op& op, Wave& wave) {
   Addresses addresses;
@@ -292,7 +292,7 @@ void compare_swap(const Op& op, Wave& wave) {
 
 void fence(const Op& op, Wave& wave) { wave.observer->fence(wave, op); }
 
-// ---- the table: every access exists as flat_, global_ and scratch_ (atomics not as scratch_) ----
+// ---- the table: every access exists as flat_, global_ and scratch_, except that atomics have no scratch_ form ----
 
 constexpr Semantics access(const char* name, Execute execute, Unit unit, Space space, int bytes) {
   return {.mnemonic = name,
@@ -359,10 +359,10 @@ const Semantics kTable[] = {
     fences("buffer_wbl2", CacheControl::WriteBack),
     fences("buffer_inv", CacheControl::Invalidate),
     fences("buffer_invl2", CacheControl::InvalidateL2),
-    fences("buffer_wbinvl1", CacheControl::Invalidate),  // the L1 of gfx9 is written through
+    fences("buffer_wbinvl1", CacheControl::Invalidate),  // gfx9's L1 is write-through
     fences("buffer_wbinvl1_vol", CacheControl::Invalidate),
     fences("buffer_gl0_inv", CacheControl::Invalidate),
-    fences("buffer_gl1_inv", CacheControl::Invalidate),  // of the L1 that WGPs share, which is not modelled
+    fences("buffer_gl1_inv", CacheControl::Invalidate),  // concerns the L1 that WGPs share, which is not modelled
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ using i16 = int16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
 
-// One source of a packed instruction: 64 lanes of two halves (16 bits of a register, or a register of a pair).
+// One source of a packed instruction: 64 lanes with two elements each (the halves of a register, or a pair of registers).
 template <class T>
 struct PackedSource {
   alignas(64) T low[kLanes];
@@ -122,7 +122,7 @@ void execute_packed(const Op& op, Wave& wave) {
   run_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
-// ---- the plain form, of singles ----
+// ---- the plain form for singles ----
 
 // Where the two values of a source are.
 struct PairOfWords {
@@ -135,7 +135,7 @@ struct PairOfWords {
   }
 };
 
-// Computes both results before it writes one: the low one may overwrite what the high one is computed from.
+// Computes both results before it writes either, because the low result may overwrite an operand of the high one.
 template <auto F, bool All, class... Pair>
 void compute_pairs(u32* reg, u64 exec, const Pair&... sources) {
   const auto settled = []<class... T>(const Chunk<T>&... source) {
@@ -185,7 +185,7 @@ constexpr Semantics packed(const char* name) {
   return entry;
 }
 
-// Arithmetic on singles; F leaves out the rule for NaNs.
+// Arithmetic on singles; F does not apply the NaN rule itself.
 template <auto F>
 constexpr Semantics packed_arithmetic(const char* name) {
   Semantics entry = packed<SettlesNans<F>::value>(name);
@@ -193,10 +193,10 @@ constexpr Semantics packed_arithmetic(const char* name) {
   return entry;
 }
 
-// ---- the plain form, of halves: computed as singles ----
+// ---- the plain form for halves, which are computed as singles ----
 
 #if defined(__F16C__) && defined(__AVX2__)
-// The lower halves of the words as singles.
+// Converts the lower halves of the words to singles.
 Chunk<float> singles_of(const Words& words) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
   return std::bit_cast<Chunk<float>>(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(std::bit_cast<__m512i>(words))));
@@ -207,7 +207,7 @@ Chunk<float> singles_of(const Words& words) {
 #endif
 }
 
-// Rounded to halves, in the lower half of each word.
+// Rounds to halves, which go to the lower half of each word.
 Words halves_of(const Chunk<float>& singles) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
   const __m256i halves = _mm512_cvtps_ph(std::bit_cast<__m512>(singles), _MM_FROUND_TO_NEAREST_INT);
@@ -226,7 +226,7 @@ float fused_halves(float a, float b, float c) {
   return from_bits<float>((bits_of(sum) - (inexact & away)) | static_cast<u32>(inexact));
 }
 
-// In the lower halves, from those of the sources. `OfHalves` has the rule for NaNs.
+// Computes the lower halves of the results from those of the sources. `OfHalves` includes the NaN rule.
 template <auto OfSingles, auto OfHalves, class... W>
 Words compute_halves(const W&... sources) {
   const Chunk<float> out = compute_chunk<OfSingles, float>(singles_of(sources)...);
@@ -266,8 +266,8 @@ constexpr Semantics packed_halves(const char* name) {
 #define PACKED_HALVES(OF_SINGLES, ...) packed<__VA_ARGS__>
 #endif
 
-// The destination is also read, as the last source. The encodings are those of unpacked instructions, with modifiers that
-// packed instructions do not have; their effect on two halves is not documented.
+// For instructions that also read the destination, as the last source. They have the encodings of unpacked instructions, with
+// modifiers that other packed instructions lack; the effect of these modifiers on two halves is not documented.
 const char* refuse_modified(const Op& op) {
   bool modified =
       op.permutation || op.destination_select != Select::Dword || op.packed_low || op.output_modifier != OutputModifier::None;
@@ -322,7 +322,7 @@ T multiply(T a, T b) {
   return settle_nan(static_cast<T>(a * b), a, b);
 }
 
-// V_PK_MOV_B32: op_sel picks for the low result from S0, for the high result from S1.
+// V_PK_MOV_B32: op_sel picks the low result from S0 and the high result from S1.
 void packed_move(const Op& op, Wave& wave) {
   const PackedSource<u32> s0(op, 0, wave);
   const PackedSource<u32> s1(op, 1, wave);
@@ -334,7 +334,7 @@ void packed_move(const Op& op, Wave& wave) {
   write_lanes32(wave.registers(op.destination) + kLanes, high, wave.exec());
 }
 
-// Mixed precision: op_sel_hi marks a source as a half, and op_sel tells which half of the register it is in.
+// Mixed precision: op_sel_hi marks a source as a half, and op_sel selects the half of the register that holds it.
 struct MixedSource {
   alignas(64) float value[kLanes];
 
@@ -368,7 +368,7 @@ struct MixedSource {
 
 enum class MixTo { Single, LowHalf, HighHalf };
 
-// The second rounding of a mixed result, to a half.
+// Rounds a mixed result a second time, to a half.
 void narrow(const FloatMode& mode, const float* singles, Half* halves) {
   {
     const HostRounding rounding(mode.rounding<Half>());
@@ -426,8 +426,8 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
-// The same for bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is added last, or is the sum that
-// the products are added to.
+// The same for bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is either added last or is the
+// initial sum to which the products are added.
 float bfloat_of(u32 v, int shift) { return from_bits<float>(v >> shift << 16); }
 float dot_bfloats(u32 a, u32 b, float c) { return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c; }
 float add_dot_of_bfloats(u32 a, u32 b, float c) {
@@ -435,7 +435,7 @@ float add_dot_of_bfloats(u32 a, u32 b, float c) {
 }
 constexpr Semantics dot_of_bfloats(Semantics entry) {
   entry.plain = nullptr;
-  // The bits of a constant are not documented.
+  // The bits of a bfloat constant are not documented.
   entry.refusal = [](const Op& op) {
     const bool constant = op.source[0].kind == Operand::Kind::Constant || op.source[1].kind == Operand::Kind::Constant;
     return constant ? "a constant of this type is not modelled" : nullptr;
@@ -443,7 +443,8 @@ constexpr Semantics dot_of_bfloats(Semantics entry) {
   return entry;
 }
 
-// A dot product of two pairs of halves. Which NaN it gives depends on how the compiler orders operands: there is no plain form.
+// A dot product of two pairs of halves. There is no plain form, because the NaN that it returns depends on how the compiler
+// orders the operands.
 constexpr Semantics dot_of_halves(Semantics entry) {
   entry.source_types[0] = entry.source_types[1] = Type::PackedF16;
   entry.plain = nullptr;

@@ -1,5 +1,5 @@
-// Moves between vector registers whose numbers M0 shifts, with which gfx10 indexes arrays in registers. Follows RDNA 2's ISA
-// document.
+// Moves between vector registers whose numbers are shifted by M0, which gfx10 uses to index arrays in registers. Follows the
+// RDNA 2 ISA document.
 #include <utility>
 
 #include "exec/operands.h"
@@ -7,7 +7,7 @@
 namespace rpd {
 namespace {
 
-// By how much M0 shifts the registers of sources and of destinations.
+// The amounts by which M0 shifts the register numbers of sources and of destinations.
 struct Shifts {
   uint32_t source = 0, destination = 0;
 };
@@ -16,11 +16,11 @@ Shifts of_destination(uint32_t m0) { return {.destination = m0}; }
 Shifts of_both(uint32_t m0) { return {m0, m0}; }
 Shifts apart(uint32_t m0) { return {m0 & 0x3ff, m0 >> 16 & 0x3ff}; }
 
-// The operand's register, shifted; null (and a fault) if the kernel does not have it. Constants and scalars stay as they are.
+// The operand's register, shifted. Raises a fault and returns null if the kernel does not have that register.
 uint32_t* shifted(const Op& op, Wave& wave, const Operand& operand, uint32_t by) {
   const auto registers = static_cast<uint64_t>(wave.accumulator - wave.vector) / kLanes;
   if (operand.reg + uint64_t{by} < registers) return wave.vector + (operand.reg + by) * uint64_t{kLanes};
-  wave.raise("a register that the kernel was not given, by the index in m0", op.address);
+  wave.raise("a register not allocated to the kernel, selected by the index in m0", op.address);
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
-// gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale, a power of two: the exponent field of a
-// single. Follows AMD's pseudo-code for CDNA 4. It does not say which random bits stochastic rounding uses, so these
-// conversions are missing.
+// gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale. The scale is a power of two, given by the
+// exponent field of a single. Follows AMD's pseudo-code for CDNA 4, which does not say which random bits stochastic rounding
+// uses, so the conversions with stochastic rounding are missing.
 #include <cmath>
 #include <limits>
 
@@ -61,7 +61,7 @@ void write_registers(const Op& op, Wave& wave, const u32 (&values)[Registers * k
 
 // ---- from small floats ----
 
-// One or two elements of one register; OP_SEL says where they begin, in units of their total size.
+// Converts one or two elements of a register. OP_SEL says where they begin, in units of their total size.
 template <class F, class To, int Count>
 void widen(const Op& op, Wave& wave) {
   constexpr int bits = F::kBits, unit = bits * Count, places = 32 / unit < 4 ? 32 / unit : 4;
@@ -76,7 +76,7 @@ void widen(const Op& op, Wave& wave) {
   write_registers<sizeof out / sizeof(u32) / kLanes>(op, wave, out);
 }
 
-// To one half of a register, which the third bit of OP_SEL names.
+// Converts to one half of a register, which the third bit of OP_SEL selects.
 template <class F>
 void widen_to_half(const Op& op, Wave& wave) {
   const Lanes<u32> source(op, op.source[0], wave), scale(op, op.source[1], wave);
@@ -106,14 +106,14 @@ void widen_many(const Op& op, Wave& wave) {
 
 // ---- to small floats ----
 
-// Where the two results go: OP_SEL's last bit or bits.
+// Where in the destination the two results go: the last bit of OP_SEL decides, or the last two for 4-bit floats.
 template <class F, class From>
 int destination_shift(const Op& op) {
   if constexpr (F::kBits == 4) return (op.packed_low >> 2 & 3) * 8;
   return op.packed_low >> (std::is_same_v<From, float> ? 3 : 2) & 1 ? 16 : 0;
 }
 
-// Singles are in two registers, others in the halves of one.
+// The two operands are in two registers if they are singles, and otherwise in the halves of one register.
 template <class F, class From>
 void narrow(const Op& op, Wave& wave) {
   constexpr bool singles = std::is_same_v<From, float>;
@@ -168,14 +168,15 @@ void narrow_two(const Op& op, Wave& wave) {
 
 // ---- the table ----
 
-// Sign modifiers of a pair, or of many elements, are not modelled: it is not documented which elements they would affect.
+// Sign modifiers on a pair, or on many elements, are not modelled, because it is not documented which elements they would
+// affect.
 const char* refuse_signs(const Op& op) {
   const Operand& source = op.source[0];
-  return source.negate || source.absolute ? "the sign of several elements is not modelled" : nullptr;
+  return source.negate || source.absolute ? "sign modifiers on several elements are not modelled" : nullptr;
 }
-// Many elements can be in registers only.
+// Operands of many elements must be in registers.
 const char* refuse_others(const Op& op) {
-  return is_vector(op.source[0]) ? refuse_signs(op) : "an operand other than registers is not modelled";
+  return is_vector(op.source[0]) ? refuse_signs(op) : "operands that are not registers are not modelled";
 }
 
 constexpr Semantics scaled(const char* name, Execute execute, int sources, const char* (*refusal)(const Op&)) {

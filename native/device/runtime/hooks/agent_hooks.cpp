@@ -1,12 +1,12 @@
 // What the device reports about itself beyond what ROCr takes from the topology: that it supports cooperative launches, and
 // its name.
 //
-// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. The
-// queue need not ask for it: HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes
-// itself, and a grid that fits runs as a whole because the engine places workgroups as the hardware does. So cooperative
-// queues are treated like any other queue.
+// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Here it is
+// not needed: HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes itself, and all
+// workgroups of a grid that fits are resident because the engine places workgroups as the hardware does. So cooperative queues
+// are treated like any other queue.
 //
-// The name of a real device comes from the graphics half of the driver.
+// A real device's name comes from the graphics half of the driver. Here it comes from the topology.
 #include <cstring>
 #include <string>
 
@@ -16,7 +16,7 @@
 namespace rpd {
 namespace {
 
-constexpr size_t kNameBytes = 64;  // ROCr's space for a name
+constexpr size_t kNameBytes = 64;  // the size of ROCr's buffer for a name
 
 bool is_gpu(hsa_agent_t agent) {
   hsa_device_type_t kind;
@@ -24,7 +24,7 @@ bool is_gpu(hsa_agent_t agent) {
          kind == HSA_DEVICE_TYPE_GPU;
 }
 
-// From the file that the topology has in addition to those that ROCr reads.
+// Reads the name from a file that the topology contains in addition to those that ROCr reads.
 std::string product_name(hsa_agent_t agent) {
   uint32_t node = 0;
   original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);

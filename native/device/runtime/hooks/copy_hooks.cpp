@@ -12,7 +12,7 @@
 namespace rpd {
 namespace {
 
-// Submits a copy with `submit`, ROCr's own function.
+// Records a copy's dependencies and when, in virtual time, it is submitted; then submits it with `submit`, ROCr's own function.
 template <class Submit>
 hsa_status_t order_copy(hsa_signal_t completion, uint32_t dependency_count, const hsa_signal_t* dependencies, Submit submit) {
   virtual_clock::advance_by(submit_cost_ns());
@@ -50,8 +50,8 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* 
   });
 }
 
-// Which engines are free depends on real time, and HIP distributes its copies accordingly. In modelled time every engine
-// that can do such a copy accepts it: an engine that was free once counts as free (at the first query all are).
+// Which engines are free depends on real time, and HIP distributes its copies accordingly. In modelled time every engine that
+// supports such a copy accepts it: an engine that has ever been free counts as free (at the first query, all are free).
 hsa_status_t copy_engine_status(hsa_agent_t target, hsa_agent_t source, uint32_t* free_engines) {
   static std::mutex mutex;
   static std::map<std::pair<uint64_t, uint64_t>, uint32_t> usable;

@@ -39,7 +39,7 @@ std::map<const void*, Pending>& pending() {
 }
 std::atomic<int> running{0};
 std::atomic<bool> closed{false};
-pid_t owner = 0;  // a forked child has none of the threads to wait for
+pid_t owner = 0;  // a forked child must not wait: it has none of the threads that finish the work
 
 bool any_due() {
   const std::lock_guard lock(mutex);

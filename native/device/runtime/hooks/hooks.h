@@ -1,13 +1,13 @@
 // The device as an HSA tools library.
 //
-// ROCr loads every library of HSA_TOOLS_LIB and hands it the function table behind its interface. Through this table the
-// device sees what host threads do: the thunk's model interface shows neither which thread rang a doorbell nor which thread
-// waits for what. Each group of functions is replaced in a separate file. The groups work independently, and without any of
-// them the device still executes correctly, but its times then take no account of the host.
+// ROCr loads every library listed in HSA_TOOLS_LIB and passes it the function table behind the HSA interface. Through this
+// table the device sees what host threads do: the thunk's model interface shows neither which thread rang a doorbell nor which
+// thread waits for what. Each group of functions is replaced in a separate file. The groups are independent. Even without any
+// of them the device executes correctly, but its times then take no account of the host.
 #pragma once
 
 #ifndef AMD_INTERNAL_BUILD
-#define AMD_INTERNAL_BUILD  // hsa_api_trace.h is complete only with it
+#define AMD_INTERNAL_BUILD  // hsa_api_trace.h is complete only with this macro
 #endif
 #include <hsa/hsa.h>
 #include <hsa/hsa_api_trace.h>
@@ -30,16 +30,16 @@ void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destru
 void hook_agents(CoreApiTable& core);     // what the device reports about itself
 void hook_copies(AmdExtTable& amd);
 void hook_memory(CoreApiTable& core, AmdExtTable& amd);  // memory given to the program, fault handlers
-void hook_virtual_memory(AmdExtTable& amd);  // addresses and memory that the program itself maps together
-void hook_managed_memory(AmdExtTable& amd);  // attributes of ranges, prefetches
-void hook_shared_memory(AmdExtTable& amd);   // with other processes
+void hook_virtual_memory(AmdExtTable& amd);  // memory that the program itself maps to addresses
+void hook_managed_memory(AmdExtTable& amd);  // attributes of address ranges
+void hook_shared_memory(AmdExtTable& amd);   // memory shared with other processes
 void hook_times(AmdExtTable& amd);
-void hook_executables(CoreApiTable& core);  // names of kernels, variables
+void hook_executables(CoreApiTable& core);  // kernel names, variables
 
 // The type of queue to create if a program requests `type`.
 hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);
 
-// A program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. Returns false,
+// Handles a program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. Returns false,
 // having done nothing, if the signal is not a known doorbell.
 bool ring_doorbell(hsa_signal_t signal, hsa_signal_value_t value, void (*store)(hsa_signal_t, hsa_signal_value_t));
 

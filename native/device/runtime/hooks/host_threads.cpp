@@ -21,7 +21,7 @@ struct Known {
   std::mutex mutex;
   std::set<pid_t> of_runtime;
   std::map<pid_t, Clock::time_point> waiting;  // until when
-  std::map<pid_t, uint64_t> ticks;  // of each thread at the last look
+  std::map<pid_t, uint64_t> ticks;  // of each thread at the last check
   uint64_t sum = 0;
 };
 
@@ -30,7 +30,8 @@ Known& known() {
   return *all;
 }
 
-// User and system time, the 14th and 15th fields. Parsing starts after the name, which may contain anything.
+// The sum of a thread's user and system time, the 14th and 15th fields of its stat file; 0 if the thread has ended. Parsing
+// starts after the name, which may contain any character.
 uint64_t ticks_of(pid_t thread) {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);

@@ -5,11 +5,11 @@
 
 namespace rpd::host_threads {
 
-// The calling thread is the device's or ROCr's own: it acts only on behalf of the program's other threads.
+// Declares that the calling thread belongs to the device or to ROCr, and acts only on behalf of the program's threads.
 void belongs_to_runtime();
 
-// The calling thread waits for the device for as long as this exists, provided that it `counts` (polling without a timeout is
-// not waiting).
+// While this object exists, the calling thread counts as waiting for the device, provided that `counts` is true (a poll, with a
+// timeout of 0, is not a wait).
 class Wait {
  public:
   explicit Wait(bool counts);
@@ -22,8 +22,8 @@ class Wait {
 // Whether any thread waits for the device, continuously or repeatedly: HIP waits for a few milliseconds at a time.
 bool any_waits();
 
-// Processor time, in ticks, that the program's threads have used, not counting threads that belong to the runtime or wait for
-// the device. Grows only while one of the others works.
+// Processor time, in ticks, used by the program's threads, except those that belong to the runtime or wait for the device. It
+// grows only while one of the other threads works.
 uint64_t busy_ticks();
 
 }  // namespace rpd::host_threads

@@ -1,4 +1,4 @@
-// Memory shared with other processes: they map the same pages, through the file that holds them in the owning process.
+// Memory shared between processes: all of them map the same pages, from a file that the owning process has open.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ struct Shared {
   uint32_t mark;
   int32_t process;
   int32_t file;
-  int32_t owner;  // as the device number of both processes
+  int32_t owner;  // a device's number, the same in both processes
   uint64_t offset;
   uint64_t size;
 };
@@ -37,7 +37,7 @@ struct Location {
   uint64_t inode = 0, offset = 0;
 };
 
-// The file that this process has mapped at the address.
+// The file that this process has mapped at the address; inode 0 if no single mapping contains the whole range.
 Location location_of(uint64_t address, size_t size) {
   Location location;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
@@ -70,12 +70,12 @@ hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
   const auto list = devices();
   if (!address || !handle || size == 0 || list.empty()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto number = reinterpret_cast<uint64_t>(address);
-  // Through the aperture of the device whose memory it is, where it is certain to be mapped.
+  // Located through the aperture of the device that owns the memory, where it is certain to be mapped.
   const Owner owner = list.front()->allocations().owner(number);
   const AddressSpace& memory = list[owner == kHost ? 0 : static_cast<size_t>(owner)]->memory();
   const Location location = location_of(reinterpret_cast<uint64_t>(memory.at(number)), size);
   const int file = location.inode ? file_of(location.inode) : -1;
-  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's memory, or more than one allocation
+  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not a device's memory, or it spans several allocations
   const Shared shared{kMark, getpid(), file, owner, location.offset, size};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &shared, sizeof shared);
@@ -128,7 +128,7 @@ hsa_status_t detach(void* address) {
   return HSA_STATUS_SUCCESS;
 }
 
-// A buffer from the graphics half of the driver, for devices of other kinds; not available here.
+// Exports a buffer of the driver's graphics half for other kinds of devices; not available here.
 hsa_status_t export_buffer(const void*, size_t, int*, uint64_t*) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 hsa_status_t export_buffer_v2(const void*, size_t, int*, uint64_t*, uint64_t) { return HSA_STATUS_ERROR_INVALID_AGENT; }
 

@@ -11,11 +11,12 @@ namespace {
 
 std::mutex mutex;
 std::vector<std::shared_ptr<const LoadedCode>>& loaded() {
-  static auto* list = new std::vector<std::shared_ptr<const LoadedCode>>;  // dispatches may run until the very end
+  static auto* list = new std::vector<std::shared_ptr<const LoadedCode>>;  // dispatches may run until the process ends
   return *list;
 }
 
-// The bytes of code objects that were loaded from a file are in that file, not in memory; HIP loads none that way.
+// Returns null for an invalid code object, and for one that was loaded from a file, since its bytes are not in memory; HIP
+// loads none that way.
 std::shared_ptr<const CodeObject> read_object(hsa_loaded_code_object_t object) {
   if (code_info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE) !=
       HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY) {
@@ -57,7 +58,7 @@ const hsa_ven_amd_loader_1_03_pfn_t& code_loader() {
 
 std::shared_ptr<const LoadedCode> loaded_code_at(uint64_t address) {
   const std::lock_guard lock(mutex);
-  // Latest first: the memory of an unloaded code object can be reused.
+  // The latest are searched first, because the memory of an unloaded code object can be reused.
   for (auto code = loaded().rbegin(); code != loaded().rend(); ++code) {
     if (address - (*code)->base < (*code)->size) return *code;
   }

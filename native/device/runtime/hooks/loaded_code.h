@@ -12,11 +12,11 @@
 namespace rpd {
 
 struct LoadedCode {
-  uint64_t number = 0;   // 1 for the first that the process loaded
+  uint64_t number = 0;   // counted from 1, in the order of loading
   uint64_t base = 0;     // device address
   uint64_t size = 0;
   int64_t delta = 0;     // device address - ELF address
-  std::shared_ptr<const CodeObject> object;  // null if its file cannot be read
+  std::shared_ptr<const CodeObject> object;  // null if its bytes are not in memory or not valid
 };
 
 // The loaded code object that contains the device address; null if remember_code() has not recorded one.
@@ -24,7 +24,7 @@ std::shared_ptr<const LoadedCode> loaded_code_at(uint64_t address);
 
 const hsa_ven_amd_loader_1_03_pfn_t& code_loader();
 
-// An attribute of a code object, from ROCr's loader.
+// An attribute of a code object, as reported by ROCr's loader.
 template <class T>
 T code_info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_object_info_t attribute) {
   T value{};

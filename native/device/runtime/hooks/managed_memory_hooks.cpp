@@ -1,7 +1,8 @@
 // Managed memory: its preferred location and access attributes.
 //
-// It is host memory, and the device accesses it in place: nothing migrates, so advice and prefetches do not change any time.
-// The thunk's model accepts attributes and drops them; querying one would end the process.
+// Managed memory is host memory, and the device accesses it in place: nothing migrates, so advice and prefetches do not affect
+// modelled times. The thunk's model accepts attributes and drops them. Querying one there would end the process, so they are
+// kept here.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -25,7 +26,7 @@ class Ranges {
     parts_.erase(parts_.lower_bound(begin), parts_.lower_bound(end));
     parts_[begin] = {end, value};
   }
-  // The value of the range; nothing unless all of it has the same.
+  // The value of the range; empty unless the whole range has the same value.
   std::optional<uint64_t> get(uint64_t begin, uint64_t end) const {
     auto part = parts_.upper_bound(begin);
     if (part == parts_.begin() || (--part)->second.end <= begin) return std::nullopt;
@@ -54,7 +55,7 @@ class Ranges {
 struct Attributes {
   std::mutex mutex;
   std::map<uint64_t, Ranges> plain;   // by attribute
-  std::map<uint64_t, Ranges> access;  // by agent: which of the access attributes
+  std::map<uint64_t, Ranges> access;  // by agent; the value is one of the access attributes
 };
 
 Attributes& attributes() {
@@ -98,7 +99,7 @@ hsa_status_t get_attributes(void* address, size_t size, hsa_amd_svm_attribute_pa
   const std::lock_guard lock(attributes().mutex);
   for (size_t i = 0; i < count; ++i) {
     auto& [attribute, value] = pairs[i];
-    if (is_access(attribute)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // can only be set
+    if (is_access(attribute)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // access attributes can only be set
     if (attribute == HSA_AMD_SVM_ATTRIB_ACCESS_QUERY)
       attribute = attributes().access[value].get(pages.begin, pages.end).value_or(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE);
     else value = attributes().plain[attribute].get(pages.begin, pages.end).value_or(default_of(attribute));

@@ -1,4 +1,4 @@
-// The program's queues: their doorbells, their error callbacks, and the hardware queues that execute them.
+// The program's queues: their doorbells, their error callbacks, and the hardware queues that execute their packets.
 #include <cstring>
 
 #include "runtime/hooks/hooks.h"
@@ -49,7 +49,7 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
   return original().core.hsa_queue_destroy_fn(queue);
 }
 
-// ---- priorities and masks of compute units: accepted, but without effect on what runs where and when ----
+// ---- priorities and compute unit masks: accepted, but without effect on what runs where and when ----
 
 hsa_status_t set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
   if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
@@ -66,7 +66,7 @@ hsa_status_t set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t* m
   return HSA_STATUS_SUCCESS;
 }
 
-// Without a mask, all compute units are enabled.
+// If no mask has been set, all compute units are enabled.
 hsa_status_t get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
   const auto known = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
   if (!known) return HSA_STATUS_ERROR_INVALID_QUEUE;
@@ -89,12 +89,12 @@ bool stamp(const ProgramQueue& queue, uint64_t index) {
   return true;
 }
 
-// Stamps the packets before `end` that have not been stamped. With several producers, a doorbell may overtake packets that
-// another thread is still writing and will ring for itself. Returns the index up to which all packets are stamped.
+// Stamps the packets before `end` that have not been stamped. With several producers, a doorbell may cover packets that another
+// thread is still writing; that thread will ring for them itself. Returns the index up to which all packets are stamped.
 uint64_t stamp_until(ProgramQueue& queue, uint64_t end) {
   std::lock_guard lock(queue.stamping);
   for (; queue.next_unstamped < end; ++queue.next_unstamped) queue.unstamped.insert(queue.next_unstamped);
-  // ROCr may have submitted some of the packets itself; those are already done.
+  // ROCr may have submitted some of the packets itself; those have already been handled.
   const uint64_t done = original().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   std::erase_if(queue.unstamped, [&](uint64_t index) { return index < done || stamp(queue, index); });
   return queue.unstamped.empty() ? queue.next_unstamped : *queue.unstamped.begin();

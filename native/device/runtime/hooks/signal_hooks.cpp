@@ -1,13 +1,13 @@
 // Host threads and signals: which thread waits for what, and until when in virtual time.
 //
-// A host thread must see a signal as it is at the thread's own virtual time. Otherwise the program's decisions, and with
-// them modelled times, would depend on how fast this machine happens to execute. So
+// A host thread must see a signal as it is at the thread's own virtual time. Otherwise the program's decisions, and with them
+// modelled times, would depend on how fast this machine happens to be. So
 //  - a wait advances the thread's clock to the end of what it waited for;
-//  - a wait with a timeout takes the timeout as virtual time: it is satisfied if the signal completes by then;
-//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end; to know
-//    that end, it waits (in real time) for the packet while the device makes progress. HIP loads signals in order to omit
-//    dependencies that are already complete; going by real time would omit them at random;
-//  - a thread that loads the same signal over and over, and does nothing else, is polling, which counts as a wait.
+//  - a wait with a timeout interprets the timeout as virtual time: it succeeds if the signal completes within that time;
+//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end; to learn when that
+//    end is, the load waits (in real time) for the packet while the device makes progress. HIP loads signals in order to omit
+//    dependencies that are already complete; which ones are complete in real time is random;
+//  - a thread that loads the same signal over and over, and does nothing else, is polling, which counts as waiting.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -34,7 +34,7 @@ amd_signal_t& of(hsa_signal_t signal) { return *reinterpret_cast<amd_signal_t*>(
 
 // ---- polling ----
 
-// This many consecutive loads of one signal count as a polling loop: HIP itself loads one at most a few times in a row.
+// This many consecutive loads of one signal count as a polling loop: HIP itself loads a signal at most a few times in a row.
 constexpr int kPollingLoads = 32;
 thread_local uint64_t loaded_signal = 0;
 thread_local int loads_in_a_row = 0;
@@ -49,7 +49,7 @@ bool is_polling(hsa_signal_t signal) {
 
 // ---- loads ----
 
-// Blocks until done(). Spins briefly first: short work is often done by then.
+// Blocks until done() returns true. Spins briefly first, since short work is often done by then.
 template <class Done>
 void block_until(Done done) {
   const auto spin_end = Clock::now() + 20us;
@@ -61,8 +61,8 @@ void block_until(Done done) {
   }
 }
 
-// Detects when waiting for the device has become pointless: no queue has worked on anything for longer than it takes to
-// notice a new packet. Pending signals then stay pending until the host does something.
+// Detects when waiting for the device has become pointless: for longer than it takes to notice a new packet, no queue has
+// worked on anything. Pending signals then stay pending until the host does something.
 class Hope {
  public:
   bool lost() {
@@ -76,9 +76,9 @@ class Hope {
   Clock::time_point last_work_ = Clock::now();
 };
 
-// Blocks until the signal is 0, or the device alone cannot make it 0.
+// Blocks until the signal is 0 or less, or until it is clear that the device alone will not complete it.
 void await_outcome(hsa_signal_t signal) {
-  thread_local uint64_t hopeless_signal = 0;  // the signal of the last load, if that gave up
+  thread_local uint64_t hopeless_signal = 0;  // the signal of the last load, if that load gave up
   if (loads_in_a_row > 1 && hopeless_signal == signal.handle) return;
   hopeless_signal = 0;
   Hope hope;
@@ -114,7 +114,7 @@ struct WaitItem {
   hsa_signal_t signal;
   hsa_signal_condition_t condition;
   hsa_signal_value_t reference;
-  hsa_signal_value_t value = 0;  // at the last look
+  hsa_signal_value_t value = 0;  // at the last check
 
   bool look() {
     value = load_value(of(signal));
@@ -124,12 +124,12 @@ struct WaitItem {
 
 constexpr uint64_t kForEver = ~uint64_t{0};
 
-// Blocks until satisfied(), and returns its value. A timeout, in virtual ns, ends the wait earlier only if it has also passed
-// in real time (for signals that host threads complete) and the device, which is far slower than the hardware that it models,
-// is idle.
+// Blocks until satisfied(), then returns true; returns false after the timeout. The timeout is in virtual ns. It ends the wait
+// only when that much real time has passed as well (for signals that host threads complete) and the device, which is far slower
+// than the hardware that it models, is idle.
 template <class Satisfied>
 bool block_for(uint64_t timeout, Satisfied satisfied) {
-  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more counts as forever, and would overflow
+  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more would overflow, and counts as forever
   const bool for_ever = timeout >= static_cast<uint64_t>(kMost.count());
   const auto deadline = for_ever ? Clock::time_point::max() : Clock::now() + std::chrono::nanoseconds(timeout);
   bool result = false;
@@ -142,7 +142,8 @@ bool block_for(uint64_t timeout, Satisfied satisfied) {
   return result;
 }
 
-// Whether, in virtual time, `end` lies within the timeout. Advances the clock to the earlier of the two.
+// Whether, in virtual time, `end` is within the timeout. Advances the clock to `end` or to the end of the timeout, whichever is
+// earlier.
 bool in_time(uint64_t end, uint64_t timeout) {
   const uint64_t now = virtual_clock::now();
   const uint64_t deadline = timeout > kForEver - now ? kForEver : now + timeout;
@@ -168,7 +169,7 @@ hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t cond
 }
 hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t reference,
                                   uint64_t timeout, hsa_wait_state_t) {
-  return wait_one({signal, condition, reference}, timeout);  // its loads acquire
+  return wait_one({signal, condition, reference}, timeout);  // all of its loads have acquire order
 }
 
 std::vector<WaitItem> items_of(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
@@ -212,7 +213,7 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
 // ---- stores ----
 
 // To be called before a host thread changes a signal's value. A positive value arms the signal for new work, whose end is
-// unknown; otherwise the thread itself completes it, unless a device or a tool already has.
+// unknown; any other value means that the thread itself completes the signal, unless a device or a tool already has.
 void note_host_write(hsa_signal_t signal, hsa_signal_value_t value) {
   if (of(signal).kind != AMD_SIGNAL_KIND_USER) return;
   if (value > 0) __atomic_store_n(&of(signal).end_ts, 0, __ATOMIC_RELAXED);
@@ -236,7 +237,7 @@ void subtract(hsa_signal_t signal, hsa_signal_value_t amount) {
   signal_changes().announce();
 }
 
-// A new signal may reuse the memory of an old one, which holds the old times.
+// A new signal may reuse the memory of an old one, which still contains the old times.
 void is_new(hsa_status_t status, const hsa_signal_t* signal) {
   if (status != HSA_STATUS_SUCCESS) return;
   of(*signal).start_ts = of(*signal).end_ts = 0;
@@ -263,7 +264,7 @@ hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_
 
 // ---- handlers ----
 
-// A handler runs on ROCr's event thread, at the virtual end time of the operation that it waited for.
+// A handler runs on ROCr's event thread, at the virtual time when the operation that it waited for ended.
 struct Handler {
   hsa_amd_signal_handler function;
   void* argument;
@@ -275,7 +276,7 @@ struct Handler {
 bool run_handler(hsa_signal_value_t value, void* context) {
   auto* handler = static_cast<Handler*>(context);
   if (!handlers_at_exit::begin()) return false;
-  handlers_at_exit::remove(handler);  // before the function gives the signal back
+  handlers_at_exit::remove(handler);  // before the function releases the signal
   bool again;
   {
     const virtual_clock::Scope scope(completion_time(of(handler->signal)));
@@ -293,7 +294,7 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
   if (signal.handle == 0 || !function)
     return original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, function, argument);
   auto handler = std::make_unique<Handler>(Handler{function, argument, signal, condition, reference});
-  // By the first registration, more of HIP's static objects exist than when the runtime was loaded.
+  // Called at the first registration rather than on loading, because by then more of HIP's static objects exist.
   static std::once_flag first;
   std::call_once(first, handlers_at_exit::settle_at_exit);
   handlers_at_exit::add(handler.get(), signal, condition, reference);

@@ -1,7 +1,7 @@
 // Returns the times of finished work as the device wrote them.
 //
-// ROCr converts a signal's ticks to system time with clock counters that the thunk's model leaves at zero, so that
-// the result is always 0/0. The device's ticks are already system time.
+// ROCr converts a signal's ticks to system time with clock counters that the thunk's model leaves at zero, so the result is
+// always 0/0. The device's ticks are already system time.
 #include "runtime/hooks/hooks.h"
 #include "runtime/queues/signals.h"
 

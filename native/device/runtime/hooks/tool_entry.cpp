@@ -21,13 +21,13 @@ OriginalTables& original() {
   return tables;
 }
 
-// AMD's ROCr ignores HSA_TOOLS_LIB if a tool registered through rocprofiler-register has its table, unless it is told not to.
+// Unless told otherwise, AMD's ROCr ignores HSA_TOOLS_LIB if rocprofiler-register has given its table to a tool.
 void expect_hooks() {
   static std::atomic<bool> said{false};
   if (original().core.version.major_id != 0 || said.exchange(true)) return;
   report_error(
-      "ROCr has not loaded the device as a tools library: modelled times ignore the host. HSA_TOOLS_LIB has to "
-      "name it; if a profiler has registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
+      "ROCr has not loaded the device as a tools library: modelled times ignore the host. HSA_TOOLS_LIB must "
+      "name it; if a profiler has registered with ROCr, also set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1");
 }
 
 namespace {
@@ -35,7 +35,7 @@ namespace {
 // The signal whose event no thread waits for (see EventWakeups).
 hsa_signal_t spare_signal{};
 
-// The table of a newer ROCr is longer, that of an older one shorter; each begins with its size.
+// A newer ROCr's table is longer, an older one's is shorter; each table begins with its size.
 template <class Table>
 void copy_table(Table& to, const Table& from) {
   std::memcpy(static_cast<void*>(&to), &from, std::min<size_t>(sizeof to, from.version.minor_id));
@@ -47,8 +47,8 @@ void open_wakeups() {
   for (Device* device : devices()) device->wakeups().open(event);
 }
 
-// The number of times that the program has initialised the runtime, less those that it has shut it down. The first
-// initialisation is what loads this library.
+// How many times the program has initialised the runtime, less how many times it has shut it down. The first initialisation
+// loads this library.
 std::atomic<int> initialisations{0};
 
 void close_wakeups() {
@@ -62,13 +62,13 @@ hsa_status_t init() {
   return original().core.hsa_init_fn();
 }
 
-// A profiler may be in the process: see preload/registration.cpp.
+// Hands the table to the profiler if the process contains one: see preload/registration.cpp.
 void serve_profiler(HsaApiTable* table) {
   void* const hand_over = dlsym(RTLD_DEFAULT, "rocm_perf_hand_over_hsa");
   if (hand_over) reinterpret_cast<void (*)(HsaApiTable*)>(hand_over)(table);
 }
 
-// OnUnload is too late for destroying a signal: by then the runtime counts as shut down, and reports a leak.
+// OnUnload would be too late to destroy a signal: by then the runtime counts as shut down and reports a leak.
 hsa_status_t shut_down() {
   if (--initialisations == 0) {
     close_wakeups();

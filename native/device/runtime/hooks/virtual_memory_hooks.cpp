@@ -1,7 +1,7 @@
-// Virtual memory that programs manage themselves: they reserve addresses, create memory, and map it to addresses.
+// Virtual memory that programs manage themselves: they reserve addresses, create memory and map it to the addresses.
 //
-// ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here memory is an unnamed
-// file; mapped memory lies at its address in this process, where the device accesses it like host memory.
+// ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here each piece of memory
+// is an unnamed file, mapped at the same address in this process, where the device accesses it like host memory.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ size_t whole_pages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
 
 hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint64_t alignment, uint64_t flags) {
   if (alignment == 0) alignment = kPage;
-  size = whole_pages(size);  // HIP passes on the program's size for managed memory
+  size = whole_pages(size);  // for managed memory, HIP passes the program's size unrounded
   if (!address || size == 0 || alignment % kPage || (alignment & (alignment - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const size_t with_slack = size + alignment - kPage;
   // Addresses that are not registered with the driver are for managed memory: host pages, allocated when they are touched.
@@ -135,7 +135,7 @@ hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type
   return HSA_STATUS_SUCCESS;
 }
 
-// Mappings stay until they are unmapped.
+// A mapping stays until it is unmapped, even without handles.
 hsa_status_t release(hsa_amd_vmem_alloc_handle_t handle) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().memories.find(handle.handle);
@@ -180,7 +180,7 @@ bool is_device_memory(hsa_amd_memory_pool_t pool) {
 
 struct PoolSearch {
   hsa_amd_memory_pool_t pool;
-  hsa_agent_t agent{};  // the one of those below that is being looked at
+  hsa_agent_t agent{};  // the agent being searched
   bool found = false;
 };
 
@@ -241,7 +241,8 @@ hsa_status_t unmap(void* address, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-// Memory that one agent may access is accessible to all, as through the large BAR of a real device.
+// The rights that at least one agent has: memory that one agent may access is accessible to all agents, as it is through the
+// large BAR of a real device.
 int rights(const Mapping& mapping) {
   int all = PROT_NONE;
   for (const auto& [agent, access] : mapping.access) {
@@ -279,7 +280,7 @@ hsa_status_t get_access(void* address, hsa_access_permission_t* access, hsa_agen
   return HSA_STATUS_SUCCESS;
 }
 
-// ---- sharing with other processes, through the file itself ----
+// ---- sharing with other processes, by passing on the file itself ----
 
 hsa_status_t export_handle(int* file, hsa_amd_vmem_alloc_handle_t handle, uint64_t) {
   const std::lock_guard lock(state().mutex);

@@ -20,14 +20,14 @@ inline uint8_t packet_type(uint16_t header) {
   return (header >> HSA_PACKET_HEADER_TYPE) & ((1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
 }
 inline bool has_barrier_bit(uint16_t header) { return header >> HSA_PACKET_HEADER_BARRIER & 1; }
-// Whether the release at the end of a dispatch writes back dirty lines of the L2. A device with a single L2 needs that only if
-// other agents have to see them.
+// Whether the release at the end of a dispatch writes back dirty lines of the L2. A device with a single L2 needs this only if
+// other agents have to see those lines.
 inline bool writes_back(uint16_t header) {
   const int scope = header >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE & 3;
   return scope >= (target::xcds() > 1 ? HSA_FENCE_SCOPE_AGENT : HSA_FENCE_SCOPE_SYSTEM);
 }
 
-// A vendor-specific packet that runs PM4 commands elsewhere in memory.
+// A vendor-specific packet that runs PM4 commands stored elsewhere in memory.
 struct Pm4IbPacket {
   uint16_t header;
   uint16_t vendor_header;
@@ -38,7 +38,7 @@ struct Pm4IbPacket {
 };
 static_assert(sizeof(Pm4IbPacket) == kAqlPacketBytes);
 
-// A copy of a packet, out of the ring.
+// A copy of a packet, made outside the ring.
 struct AqlPacket {
   alignas(8) unsigned char bytes[kAqlPacketBytes];
 

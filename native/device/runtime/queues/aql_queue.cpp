@@ -66,8 +66,9 @@ bool AqlQueue::is_submitted(uint64_t index) {
   if (!requires_release_.load(std::memory_order_acquire)) return true;
   if (index < released_end_.load(std::memory_order_acquire)) return true;
 
-  // Either the submitting thread has not rung yet, which takes no longer than a preemption of the thread; or ROCr itself
-  // has submitted the packet on the program's queue, in which case the doorbell is not seen.
+  // A complete packet that has not been released is served after a while. Either the submitting thread has not yet rung the
+  // doorbell, which takes it no longer than a preemption; or ROCr itself has submitted the packet on the program's queue, and
+  // the hooks never see that doorbell.
   constexpr auto kPatience = 100ms;
   const auto now = std::chrono::steady_clock::now();
   if (held_index_ != index) {
@@ -171,7 +172,7 @@ void AqlQueue::process_barrier(const AqlPacket& packet) {
   const BarrierCondition dependencies(device_.memory(), barrier.dep_signal, all);
   if (!wait_until([&] { return dependencies.satisfied(); })) return;
   const uint64_t time = std::max(ready_time(packet), dependencies.satisfied_at());
-  earliest_start_ = std::max(earliest_start_, time);  // a barrier packet holds back all that follow
+  earliest_start_ = std::max(earliest_start_, time);  // a barrier packet holds back all packets that follow
   complete_at(packet, time, time);
 }
 
@@ -199,7 +200,7 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
 void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end) {
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
-  // Before the signal: whoever sees that all packets are complete may destroy the queue.
+  // The slot must be released before the signal: whoever sees that all packets are complete may destroy the queue.
   release_slot();
   device_.complete(packet.completion_signal(), start, end);
 }

@@ -18,17 +18,17 @@ class AqlQueue : public Queue {
  public:
   AqlQueue(Device& device, const model::QueueInfo& info);
 
-  // From now on a packet is served only once it is released, that is, when its doorbell has been rung and its submit time
-  // noted.
+  // From now on a packet is served only once it is released, that is, once its doorbell has been rung and its submission time
+  // stamped.
   void require_release() { requires_release_.store(true, std::memory_order_release); }
-  // Packets before index `end` are released.
+  // Releases the packets before index `end`.
   void release_until(uint64_t end);
 
   bool can_make_progress() const override {
     return Queue::can_make_progress() && entry_.state != EngineScheduler::Entry::State::Parked;
   }
   bool is_about_to_serve(uint64_t time) const override;
-  // The entry of the dispatch in flight.
+  // The schedule entry of the dispatch in flight.
   EngineScheduler::Entry& entry() { return entry_; }
 
   // Device address of the amd_queue_t that holds the write pointer.
@@ -43,7 +43,7 @@ class AqlQueue : public Queue {
   uint16_t* header_of(uint64_t index) const;
   bool is_submitted(uint64_t index);
   AqlPacket copy_of(uint64_t index) const;
-  // Allows the slot of the current packet to be written again.
+  // Frees the current packet's slot for a new packet.
   void release_slot();
 
   void process(const AqlPacket& packet);
@@ -51,7 +51,7 @@ class AqlQueue : public Queue {
   void process_barrier(const AqlPacket& packet);
   void process_vendor(const AqlPacket& packet);
   void complete_at(const AqlPacket& packet, uint64_t start, uint64_t end);
-  // The earliest time at which this queue and the submitting thread allow the packet to start.
+  // The earliest virtual time at which the packet can start, given its submission and the earlier packets of this queue.
   uint64_t ready_time(const AqlPacket& packet) const;
   void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);
@@ -60,8 +60,8 @@ class AqlQueue : public Queue {
   QueueRegisters registers_;
   uint64_t next_ = 0;  // index of the packet to process
   bool failed_ = false;
-  uint64_t latest_end_ = 0;    // virtual; over all packets so far
-  uint64_t earliest_start_ = 0;  // virtual; packets start in order
+  uint64_t latest_end_ = 0;    // virtual time, over all packets so far
+  uint64_t earliest_start_ = 0;  // virtual time; packets start in order
 
   std::atomic<bool> requires_release_{false};
   std::atomic<uint64_t> released_end_{0};

@@ -20,7 +20,7 @@ bool BarrierCondition::satisfied() const {
 uint64_t BarrierCondition::satisfied_at() const {
   uint64_t first = ~uint64_t{0}, last = 0;
   for (int i = 0; i < count_; ++i) {
-    if (load_value(*signals_[i]) != 0) continue;  // still pending, in the case of OR
+    if (load_value(*signals_[i]) != 0) continue;  // only with OR: this one is still pending
     const uint64_t time = completion_time(*signals_[i]);
     first = std::min(first, time);
     last = std::max(last, time);

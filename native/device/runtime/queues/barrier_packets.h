@@ -1,4 +1,4 @@
-// What barrier packets wait for, and when it is satisfied in virtual time.
+// The conditions that barrier packets wait for, and when, in virtual time, they are satisfied.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>

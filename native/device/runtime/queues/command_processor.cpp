@@ -9,8 +9,8 @@
 namespace rpd {
 namespace {
 
-// Type 3 commands (Linux, soc15d.h and nvd.h): the type in bits 31:30, the number of the following dwords less one in bits
-// 29:16, the opcode in bits 15:8. Type 2 is a filler of one dword.
+// Type 3 commands (Linux, soc15d.h and nvd.h): the type in bits 31:30, the number of dwords that follow, less one, in bits
+// 29:16, the opcode in bits 15:8. Type 2 is a one-dword filler.
 enum Opcode : uint32_t {
   kPredExec = 0x23,
   kWriteData = 0x37,
@@ -21,13 +21,13 @@ enum Opcode : uint32_t {
   kSetUconfigReg = 0x79,
 };
 constexpr uint32_t kType3 = 3;
-constexpr uint32_t kShRegisters = 0x2c00, kUconfigRegisters = 0xc000;  // the first of those that the commands set
+constexpr uint32_t kShRegisters = 0x2c00, kUconfigRegisters = 0xc000;  // the first registers of the two set commands
 constexpr uint32_t kPerfcountEnable = 0x2e0b;                          // COMPUTE_PERFCOUNT_ENABLE
 
-// CP_COHER_CNTL of gfx9. When ROCr invalidates code that it has loaded, it leaves out the L1s, and names only the code's range.
+// CP_COHER_CNTL of gfx9. When ROCr invalidates loaded code, it does not set the L1 bit, and gives only the code's range.
 constexpr uint32_t kDropL1 = 1u << 22, kDropL2 = 1u << 23;
 
-// Sources and destinations of COPY_DATA and WRITE_DATA.
+// The sources and destinations of COPY_DATA and WRITE_DATA.
 enum Place : uint32_t { kRegister = 0, kMemory = 1, kL2 = 2, kPerfCounters = 4, kImmediate = 5, kMemoryByDestination = 5 };
 
 bool is_register(uint32_t place) { return place == kRegister || place == kPerfCounters; }
@@ -35,7 +35,7 @@ bool is_memory(uint32_t place) { return place == kMemory || place == kL2 || plac
 
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
-// One XCC's way through a buffer of commands.
+// One XCC's run through a buffer of commands.
 class Run {
  public:
   Run(const AddressSpace& memory, uint32_t xcc, PerformanceMonitor& monitor, QueueRegisters& queue,
@@ -64,9 +64,9 @@ class Run {
  private:
   static constexpr int kDeepest = 8;
 
-  // Returns the number of following dwords to skip.
+  // Runs one command; returns the number of dwords to skip after it.
   uint32_t command(uint32_t opcode, std::span<const uint32_t> body) {
-    if (body.size() < least_dwords(opcode)) return fail("a command shorter than its kind", opcode), 0;
+    if (body.size() < least_dwords(opcode)) return fail("a command too short for its opcode", opcode), 0;
     switch (opcode) {
       case kPredExec: return body[0] >> (24 + xcc_) & 1 ? 0 : body[0] & 0x3fff;
       case kWriteData: write_data(body); break;
@@ -121,7 +121,7 @@ class Run {
 
   void acquire_memory(std::span<const uint32_t> body) {
     outcome_.drops_code = true;
-    const bool is_gfx9 = body.size() < 7;  // later ones have GCR_CNTL at the end; what they send leaves the L2 as it is
+    const bool is_gfx9 = body.size() < 7;  // later generations append GCR_CNTL; ROCr's commands for them leave the L2 unchanged
     if (is_gfx9 && body[0] & kDropL1 && body[0] & kDropL2) outcome_.drops_l2 = true;
   }
 

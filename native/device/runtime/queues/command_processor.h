@@ -1,7 +1,7 @@
-// The command processors of a device, one in each XCC: they run the PM4 commands that ROCr and profilers put into memory.
+// The command processors of a device, one in each XCC: they run the PM4 commands that ROCr and profilers place in memory.
 //
-// Commands set and read registers, and drop caches. Most of the others only order what this device does in order anyway, and
-// have no effect.
+// The commands that have an effect here set and read registers and invalidate caches. Most others only enforce an order that
+// this device keeps anyway.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace rpd {
 
-// The registers that a queue has of its own.
+// The registers of which each queue has its own copy.
 struct QueueRegisters {
-  bool counts = false;  // COMPUTE_PERFCOUNT_ENABLE: its dispatches are counted
+  bool counts = false;  // COMPUTE_PERFCOUNT_ENABLE: whether the queue's dispatches are counted
 };
 
 class CommandProcessors {
@@ -25,14 +25,14 @@ class CommandProcessors {
   struct Outcome {
     bool drops_code = false;
     bool drops_l2 = false;
-    std::string error;  // why a command could not be run, and no further one was; empty otherwise
+    std::string error;  // why a command could not be run (the commands after it were not run either), or empty
   };
 
   explicit CommandProcessors(const AddressSpace& memory);
 
-  // Runs the commands that the packet points to, on every XCC.
+  // Runs, on every XCC, the commands that the packet points to.
   Outcome run(const Pm4IbPacket& packet, QueueRegisters& queue);
-  // A dispatch of a queue whose dispatches are counted has ended.
+  // To be called when a dispatch ends on a queue whose dispatches are counted.
   void count(const std::vector<double>& counters);
 
  private:

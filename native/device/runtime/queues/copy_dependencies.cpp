@@ -7,7 +7,7 @@
 namespace rpd {
 namespace {
 
-// Signals are in host memory, whatever their device address.
+// Signals are in host memory, and a handle is the signal's host address.
 const amd_signal_t& on_host(hsa_signal_t signal) { return *reinterpret_cast<const amd_signal_t*>(signal.handle); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the host knows when it submits a copy but SDMA packets cannot carry.
+// What the host knows when it submits a copy and what SDMA packets cannot express.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -10,14 +10,14 @@
 
 namespace rpd {
 
-// ROCr emits no packet for a dependency that is already complete when it checks; in virtual time, that dependency may
-// still end after the submission. So all dependencies are noted here, under the copy's completion signal.
+// ROCr emits no packet for a dependency that is already complete when it checks; in virtual time, that dependency may end only
+// after the submission. So all dependencies are noted here, under the copy's completion signal.
 class CopyDependencies {
  public:
   void submitted(hsa_signal_t completion, uint64_t submit_time, uint32_t count, const hsa_signal_t* dependencies);
   void withdraw(hsa_signal_t completion);
-  // The earliest virtual time at which the copy that completes the signal can start; its dependencies must all be complete
-  // by now. 0 for a copy that was not noted. Forgets the copy.
+  // The earliest virtual time at which the copy that completes the signal can start; all its dependencies must be complete by
+  // now. 0 for a copy that was not noted. Forgets the copy.
   uint64_t take_ready_time(hsa_signal_t completion);
 
  private:

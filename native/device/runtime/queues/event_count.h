@@ -1,4 +1,4 @@
-// An event count, for sleeping until something may have changed.
+// An event count: lets threads sleep until something may have changed.
 //
 //   const auto seen = changes.current();
 //   if (!condition()) changes.wait(seen, timeout);
@@ -28,7 +28,7 @@ class EventCount {
   std::condition_variable changed_;
 };
 
-// Announced whenever the device has changed a signal's value, or the host has in a way that the device can observe.
+// Announced whenever the device has changed a signal's value, or the host has done so in a way that the device can observe.
 // Never destroyed: threads outlive static destructors.
 EventCount& signal_changes();
 

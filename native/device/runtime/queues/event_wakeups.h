@@ -15,13 +15,13 @@ class EventWakeups {
  public:
   void set_callback(model::SetEvent set_event, void* data);
 
-  // Raises the event like an interrupt. For an event that is already destroyed this must have no effect, where the thunk's
-  // model would abort.
+  // Raises the event as an interrupt would; has no effect after close(), since the thunk's model would abort for an event that
+  // has been destroyed.
   void raise(uint32_t event_id);
 
-  // The thunk's set_event can lose the wake-up of a thread that is just going to sleep. From now on every raise
-  // is followed by a few more broadcasts, made by setting `spare_event`, which no thread waits for: a sleeping thread
-  // re-checks its own events at any broadcast. Without them, ROCr's event thread could sleep forever.
+  // The thunk's set_event can lose the wake-up of a thread that is about to go to sleep. From now on every raise is followed by
+  // a few more broadcasts, made by setting `spare_event`, which no thread waits for: a sleeping thread re-checks its own events
+  // at any broadcast. Without them, ROCr's event thread could sleep forever.
   void open(uint32_t spare_event);
   // Nothing is raised from now on, so all events may be destroyed: on shutdown, ROCr destroys them before the queues, on
   // which kernels may still complete.

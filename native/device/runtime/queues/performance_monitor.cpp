@@ -23,10 +23,10 @@ constexpr uint32_t kStateMask = 0xf;
 enum State : uint32_t { kReset = 0, kCount = 1 };
 
 constexpr std::string_view kSq = "SQ";
-constexpr uint32_t kWaveLevel = 5;       // SQ_LEVEL_WAVES of gfx9: how many waves there are
-constexpr uint32_t kCoarseLevelSum = 1;  // SQ_ACCUM_PREV: in quad-cycles
+constexpr uint32_t kWaveLevel = 5;       // SQ_LEVEL_WAVES of gfx9: the number of waves
+constexpr uint32_t kCoarseLevelSum = 1;  // SQ_ACCUM_PREV of gfx9: the sum, in quad-cycles
 
-// What each instance of a block belongs to.
+// The part of the device to which each instance of a block belongs.
 enum class Extent : uint8_t { Xcc, Engine, Cu, L2Channel };
 
 uint64_t units_per_xcc(Extent extent) {
@@ -38,7 +38,7 @@ uint64_t units_per_xcc(Extent extent) {
   }
 }
 
-// The share of one of `units` equal units, so that all shares add up to the sum.
+// The share of unit number `unit` of `units` equal ones; all shares add up to the sum.
 uint64_t share(uint64_t sum, uint64_t unit, uint64_t units) { return sum * (unit + 1) / units - sum * unit / units; }
 
 }  // namespace
@@ -61,7 +61,7 @@ struct PerformanceMonitor::Counter {
   static const Block kBlocks[];
   static std::optional<Counter> selected_by(uint32_t address);
   static std::optional<Counter> held_by(uint32_t address);
-  // Distinguishes counters of all blocks, and the instances of each.
+  // A key that is unique among the counters of all blocks and the instances of each counter.
   uint64_t key(uint32_t instance) const { return (static_cast<uint64_t>(block - kBlocks) << 32) | number << 8 | instance; }
 };
 
@@ -136,14 +136,14 @@ std::optional<uint32_t> PerformanceMonitor::event_of(const Counter& counter) con
   return selected == events_.end() ? std::nullopt : std::optional(selected->second);
 }
 
-// Over the device, since the last reset.
+// The sum of the event over the device, since the last reset; 0 if the model does not count the event.
 double PerformanceMonitor::sum(const Counter& counter, uint32_t event) const {
   if (sums_.empty()) return 0;
   if (const auto place = counter_of_event(counter.block->name, event)) return sums_[*place];
   if (counter.block->name != kSq || counter.number == 0 || event == 0) return 0;
   const bool is_fine = event == target_of_device().level_sum_event;
   if (!is_fine && event != kCoarseLevelSum) return 0;
-  // The only level known is that of waves: the time that they spend on the device, in quad-cycles.
+  // The only level known is the number of waves; its sum is the time that waves spend on the device, in quad-cycles.
   if (event_of({counter.block, counter.number - 1}) != kWaveLevel || target_of_device().level_sum_event == 0) return 0;
   return wave_cycles(sums_) * (is_fine ? 4 : 1);
 }
@@ -157,7 +157,7 @@ uint64_t PerformanceMonitor::counted(const Counter& counter) const {
   return share(whole, xcc_ * per_xcc + *number, target::xcds() * per_xcc);
 }
 
-// Which unit of its block GRBM_GFX_INDEX names, or the first of those that it names; none where there is no such unit.
+// The block's unit that GRBM_GFX_INDEX selects, or the first one if it selects several; empty if there is no such unit.
 std::optional<uint64_t> PerformanceMonitor::unit(const Block& block) const {
   const uint32_t instance = index_ & kAllInstances ? 0 : index_ & kInstanceMask;
   const uint32_t engine = index_ & kAllEngines ? 0 : index_ >> kEngineShift & kEngineMask;
@@ -165,7 +165,7 @@ std::optional<uint64_t> PerformanceMonitor::unit(const Block& block) const {
   uint64_t number = 0;
   switch (block.extent) {
     case Extent::Engine: number = engine; break;
-    case Extent::Cu: number = uint64_t{instance} * engines + engine; break;  // workgroups go to the engines in turn
+    case Extent::Cu: number = uint64_t{instance} * engines + engine; break;  // workgroups are assigned to the engines in turn
     case Extent::L2Channel: number = instance; break;
     case Extent::Xcc: break;
   }

@@ -24,13 +24,13 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // The thread keeps the queue alive for as long as it runs.
   void start();
-  // Waits for the thread for up to `patience`; returns false if it is still busy (with a long kernel) then. In either case the
-  // queue no longer accesses the ring or signals after this has returned, except for a kernel's own stores.
+  // Waits for the thread for up to `patience`; returns false if it is still busy (with a long kernel) after that. Either way,
+  // once this has returned, the queue no longer accesses the ring or signals, except through a kernel's own stores.
   bool stop(std::chrono::milliseconds patience);
   // Tells the thread that there may be new packets.
   void wake() { work_.announce(); }
 
-  // Whether the queue has packets, does not wait for something else, and has not given up.
+  // Whether the queue has packets, is not waiting for anything else, and has not given up.
   virtual bool can_make_progress() const;
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
@@ -41,7 +41,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   uint64_t ring_address() const { return info_.ring_base_address; }
 
  protected:
-  // Serves the packets in the ring; returns whether there were any.
+  // Serves the packets in the ring; returns whether there were any packets.
   virtual bool serve_packets() = 0;
 
   // Stops serving packets for good.

@@ -45,10 +45,10 @@ void report_queue_error(Device& device, AqlQueue& queue, const std::string& reas
   const auto program_queue = queue_registry().by_hardware(&queue);
   if (!program_queue) return leave_to_rocr(device, queue, error_code);
   if (!program_queue->error_callback) {
-    report_error("the program gave its queue no error callback and would wait for ever: aborting");
+    report_error("the program gave its queue no error callback and would wait forever: aborting");
     std::abort();
   }
-  // On a thread of its own, as in ROCr: the callback may destroy the queue, which waits for the present thread.
+  // The callback is called on a separate thread, as in ROCr: it may destroy the queue, which waits for the current thread.
   std::thread([program_queue, status = status_of(error_code)] {
     program_queue->error_callback(status, program_queue->queue, program_queue->error_data);
   }).detach();

@@ -6,7 +6,7 @@
 //
 // On the software device, suspending fails: the thunk's model has no such ioctl and aborts with "model: Unimplemented KFD
 // ioctl" before the callback is called. So if the hooks have seen the queue's creation (queue_hooks.cpp), the callback is
-// called directly, with the status that ROCr would pass; otherwise the error takes ROCr's way.
+// called directly, with the status that ROCr would pass; otherwise the error is reported through ROCr.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace rpd {
 class AqlQueue;
 class Device;
 
-// Values that ROCr knows, for queue_inactive_signal.
+// Values of queue_inactive_signal that ROCr recognises.
 namespace queue_error {
 inline constexpr int64_t kInvalidDimension = 0x2;
 inline constexpr int64_t kInvalidGroupMemory = 0x4;
@@ -31,7 +31,7 @@ inline constexpr int64_t kIllegalInstruction = 0x40000000;
 inline constexpr int64_t kException = 0x80000000;
 }  // namespace queue_error
 
-// Prints `reason` and reports the error as above. The queue must process no further packets.
+// Prints `reason` and reports the error as described above. The queue must process no further packets.
 void report_queue_error(Device& device, AqlQueue& queue, const std::string& reason, int64_t error_code);
 
 }  // namespace rpd

@@ -4,7 +4,7 @@
 
 namespace rpd {
 
-// ROCr creates the hardware queue on the thread that called hsa_queue_create.
+// Called on the thread that called hsa_queue_create, since ROCr creates the hardware queue there.
 void QueueRegistry::created(const std::shared_ptr<AqlQueue>& queue) {
   std::lock_guard lock(mutex_);
   last_created_[std::this_thread::get_id()] = queue;

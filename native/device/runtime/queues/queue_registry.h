@@ -25,20 +25,21 @@ struct ProgramQueue {
   hsa_queue_t* queue = nullptr;
   QueueErrorCallback error_callback = nullptr;
   void* error_data = nullptr;
-  // The queue that executes its packets. For an intercept queue ROCr copies packets from the program's ring to the hardware
-  // queue's own; otherwise they share a ring.
+  // The queue that executes its packets. For an intercept queue, ROCr copies packets from the program's ring to the hardware
+  // queue's ring; otherwise the two queues share a ring.
   std::weak_ptr<AqlQueue> hardware;
   bool intercepted = false;
-  std::vector<uint32_t> mask;    // of compute units; empty for all; guarded by `stamping`
+  std::vector<uint32_t> mask;    // enabled compute units, one bit each; empty: all; guarded by `stamping`
   std::mutex stamping;
-  uint64_t next_unstamped = 0;   // packets from this index on, and
-  std::set<uint64_t> unstamped;  // these before it; guarded by `stamping`
+  uint64_t next_unstamped = 0;   // no packet from this index on is stamped ...
+  std::set<uint64_t> unstamped;  // ... and none of these before it; both guarded by `stamping`
 };
 
 class QueueRegistry {
  public:
   void created(const std::shared_ptr<AqlQueue>& queue);
-  // The AQL queue that the calling thread has most recently caused the device to create since the last call, if any.
+  // The AQL queue whose creation the calling thread caused most recently; null if it has caused none since its last call of
+  // this function.
   std::shared_ptr<AqlQueue> take_last_created();
 
   void add(const std::shared_ptr<ProgramQueue>& queue);
@@ -49,7 +50,8 @@ class QueueRegistry {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<ProgramQueue>> by_doorbell_;
-  // Not thread_local: a thread's objects are destroyed before HIP's own, which may create queues until the very end.
+  // Not thread_local: a thread's thread_local objects are destroyed before HIP's own objects, which may create queues until the
+  // very end.
   std::unordered_map<std::thread::id, std::weak_ptr<AqlQueue>> last_created_;
 };
 

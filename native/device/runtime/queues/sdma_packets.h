@@ -1,5 +1,5 @@
-// SDMA packets of GFX9 (as ROCr and the Linux driver write them): a sequence of dwords; bits 7:0 of the first are the opcode,
-// bits 15:8 the sub-opcode.
+// SDMA packets of GFX9 (as ROCr and the Linux driver write them): each is a sequence of dwords; bits 7:0 of the first dword are
+// the opcode, bits 15:8 the sub-opcode.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class Packet {
   const uint32_t* dwords_;
 };
 
-// COPY_LINEAR_RECT: a box of elements in two pitched volumes. Offsets, pitches and extents are in elements.
+// COPY_LINEAR_RECT copies a box of elements between two pitched volumes. Offsets, pitches and extents are in elements.
 struct Box {
   uint64_t address;
   uint64_t x, y, z;

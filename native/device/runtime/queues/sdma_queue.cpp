@@ -18,7 +18,7 @@
 namespace rpd {
 namespace {
 
-// POLL_REGMEM's comparisons of the masked word with the reference, all unsigned.
+// How POLL_REGMEM compares the masked word with the reference; every comparison is unsigned.
 bool poll_satisfied(uint32_t function, uint32_t value, uint32_t reference) {
   switch (function) {
     case 0: return true;
@@ -87,7 +87,7 @@ void SdmaQueue::execute(const sdma::Packet& packet) {
     case sdma::kAtomic: return atomic(packet);
     case sdma::kConstantFill: return fill(packet);
     case sdma::kTimestamp: return timestamp(packet);
-    default: return;  // NOP, and GCR: the copy engine has no caches here
+    default: return;  // NOP; also GCR, since the copy engine has no caches here
   }
 }
 
@@ -115,7 +115,7 @@ void SdmaQueue::copy_rect(const sdma::Packet& packet) {
 
 void SdmaQueue::fill(const sdma::Packet& packet) {
   constexpr uint32_t kDwords = 2;
-  if (packet.bits(0, 30, 2) != kDwords) fail("SDMA fill of other than dwords");
+  if (packet.bits(0, 30, 2) != kDwords) fail("SDMA fill with elements that are not dwords");
   const uint64_t target = packet.qword(1);
   const uint64_t bytes = (packet.bits(4, 0, 22) / sizeof(uint32_t) + uint64_t{1}) * sizeof(uint32_t);
   std::fill_n(device_.memory().at<uint32_t>(target), bytes / sizeof(uint32_t), packet.dword(3));
@@ -158,7 +158,7 @@ void SdmaQueue::atomic(const sdma::Packet& packet) {
   }
   __atomic_fetch_add(target, packet.qword(3), __ATOMIC_ACQ_REL);
   signal_changes().announce();
-  // ROCr adds an interrupt packet only for signals with a mailbox; under the thunk's model they have none.
+  // ROCr adds an interrupt packet only for signals with a mailbox; under the thunk's model no signal has one.
   device_.wakeups().raise(event);
 }
 
@@ -173,7 +173,7 @@ void SdmaQueue::finish_work(amd_signal_t& signal, uint64_t value_address) {
 
 void SdmaQueue::timestamp(const sdma::Packet& packet) {
   // When profiling, ROCr has the engine stamp the signal before and after the copy. The copy's start is known only when its
-  // completion signal is (in finish_work), which overwrites the time written here.
+  // completion signal is; finish_work() then overwrites the time written here.
   const uint64_t time = std::max(latest_end_, dependencies_) + duration_;
   *device_.memory().at<uint64_t>(packet.qword(1)) = virtual_clock::to_timestamp(time);
 }

@@ -1,4 +1,4 @@
-// HSA signals as a device sees them: amd_signal_t in memory that host and device share.
+// HSA signals as a device sees them: amd_signal_t objects in memory that host and device share.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -16,7 +16,7 @@ bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t re
 uint64_t completion_time(const amd_signal_t& signal);
 void set_times(amd_signal_t& signal, uint64_t start, uint64_t end);
 
-// The signal whose value is the 64-bit word (or has its upper half) at `address`, or null if there is no such signal.
+// The signal whose value, or the upper half of it, is at `address`; null if there is no such signal.
 amd_signal_t* signal_of_value(void* address);
 
 }  // namespace rpd

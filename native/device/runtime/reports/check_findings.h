@@ -15,7 +15,7 @@ void report_race(const std::string& race);
 // ROCM_PERF_DEVICE_WRITTEN names, if set.
 void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
-// Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; on stderr it appears as the kernel's
+// Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; stderr reports the access as the kernel's
 // failure.
 void report_foreign_access(const std::string& write);
 

@@ -14,7 +14,7 @@ namespace rpd {
 struct DispatchRecord {
   uint64_t start = 0, end = 0;  // timestamps
   std::vector<double> counters;
-  // The errors of estimates, see DispatchResult.
+  // The errors of estimated counters; see DispatchResult.
   std::vector<double> counter_errors;
   double duration_error = 0;
 };
@@ -24,11 +24,11 @@ class DispatchRecords {
   // Beyond this number, the oldest records are dropped, in case a tool enables recording but never takes any.
   static constexpr size_t kLimit = 1 << 16;
 
-  // Nested: records are kept until this has been disabled as often as it was enabled.
+  // Calls nest: recording continues until it has been disabled as often as it was enabled.
   void enable(bool enabled);
   void add(uint64_t completion_signal, DispatchRecord record);
   bool has(uint64_t completion_signal);
-  // Moves the record into `record`; returns false if there is none.
+  // Moves the dispatch's record into `record`; returns false if there is none.
   bool take(uint64_t completion_signal, DispatchRecord& record);
 
  private:
@@ -43,7 +43,7 @@ class DispatchRecords {
   std::deque<std::pair<uint64_t, uint64_t>> oldest_;          // serial, signal
 };
 
-// One for all devices of the process: a completion signal belongs to one dispatch at a time. Never destroyed.
+// One object serves all devices of the process, since a completion signal belongs to one dispatch at a time. Never destroyed.
 DispatchRecords& dispatch_records();
 
 }  // namespace rpd

@@ -1,4 +1,4 @@
-// Names of kernels, for messages: the device itself sees only the addresses of their descriptors.
+// Kernel names for messages: the device itself sees only the addresses of kernel descriptors.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace rpd {
 
-// The demangled name; "kernel at 0x..." if the kernel was not loaded through ROCr's loader after the hooks were installed.
+// The word "kernel" and the demangled name; "kernel at 0x..." if the kernel was not loaded through ROCr's loader after the
+// hooks were installed.
 std::string kernel_name(uint64_t kernel_object);
 
 // The mangled symbol of the kernel's code; empty if unknown.

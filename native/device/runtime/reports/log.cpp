@@ -15,7 +15,7 @@ void write_line(const char* format, va_list arguments) {
   char line[1024];
   std::memcpy(line, kPrefix, sizeof kPrefix);
   const size_t prefix = sizeof kPrefix - 1;
-  const size_t room = sizeof line - prefix - 1;  // one byte is the newline's
+  const size_t room = sizeof line - prefix - 1;  // one byte is for the newline
   const int wanted = std::vsnprintf(line + prefix, room, format, arguments);
   if (wanted < 0) return;
   size_t length = prefix + (static_cast<size_t>(wanted) < room ? wanted : room - 1);

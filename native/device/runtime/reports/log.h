@@ -1,9 +1,9 @@
-// The device's output on stderr: errors always, its log only with ROCM_PERF_DEVICE_LOG=1.
+// The device's output on stderr: always its errors, but its log only with ROCM_PERF_DEVICE_LOG=1.
 #pragma once
 
 namespace rpd {
 
-// Prints one line, prefixed and written in one piece, so that lines of several threads do not mix.
+// Prints one line, with a prefix and in a single write, so that lines from several threads do not mix.
 [[gnu::format(printf, 1, 2)]] void report_error(const char* format, ...);
 
 bool log_enabled();

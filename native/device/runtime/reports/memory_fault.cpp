@@ -25,7 +25,7 @@ Aperture apertures[kMaxDevices];
 std::atomic<int> aperture_count{0};
 struct sigaction previous_segv, previous_bus;
 
-// Read in a signal handler: no lazily allocated thread-local storage.
+// Read in a signal handler, so its thread-local storage must not be allocated lazily.
 [[gnu::tls_model("initial-exec")]] thread_local int accesses = 0;
 
 struct EventHandler {
@@ -40,7 +40,7 @@ std::vector<EventHandler>& handlers() {
 
 constexpr char kPage[] = "Page not present or supervisor privilege.";
 
-// ---- signals: only what is allowed in a handler ----
+// ---- signals: only operations that are allowed in a handler ----
 
 uint64_t device_address(uint64_t host_address) {
   for (int i = 0; i < aperture_count.load(); ++i) {
@@ -60,7 +60,7 @@ void write_fault(uint64_t address) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  const bool sent = info->si_code <= 0;  // by kill or raise, not by an access
+  const bool sent = info->si_code <= 0;  // sent by kill or raise, not caused by an access
   if (accesses > 0 && !sent) {
     write_fault(device_address(reinterpret_cast<uint64_t>(info->si_addr)));
     std::abort();
@@ -69,7 +69,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(signal);
   if (previous.sa_handler == SIG_IGN && sent) return;
-  std::signal(signal, SIG_DFL);  // an access is repeated, with the default effect
+  std::signal(signal, SIG_DFL);  // the access is repeated, now with the default effect
   if (sent) raise(signal);       // delivered once this handler returns
 }
 

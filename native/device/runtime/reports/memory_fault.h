@@ -9,13 +9,14 @@
 namespace rpd {
 
 // Ends the process as ROCr does for a fault on the GPU of a node (Runtime::VMFaultHandler): first prints `what`, one line that
-// names who accessed what; then calls the program's system event handlers, and unless one of them handles the fault, prints
-// ROCr's line "Memory access fault by GPU node-..." and calls abort(). Returns only if a handler has handled the fault.
+// reports which kernel or copy accessed what; then calls the program's system event handlers, and unless one of them handles
+// the fault, prints ROCr's line "Memory access fault by GPU node-..." and calls abort(). Returns only if a handler has handled
+// the fault.
 void report_memory_fault(const std::string& what, uint64_t address, uint32_t node);
 
 // Kernels' accesses are checked before they are made. The remaining case, memory that is unmapped while a kernel uses it,
-// raises SIGSEGV or SIGBUS on a thread that has such an object: this too ends the process with a line. Signals on all other
-// threads are handled as before.
+// raises SIGSEGV or SIGBUS on a thread that holds a DeviceAccess: this too ends the process with a message. Signals on all
+// other threads are handled as before.
 class DeviceAccess {
  public:
   DeviceAccess();
@@ -27,7 +28,7 @@ class DeviceAccess {
 // Adds a program's handler of system events; earlier handlers stay.
 void add_system_event_handler(hsa_amd_system_event_callback_t handler, void* data);
 
-// Tells where the aperture of a device is, so that such a line can give a device address.
+// Registers where a device's aperture is, so that the message about a signal can give a device address.
 void report_memory_faults_in(void* aperture, uint64_t size);
 
 }  // namespace rpd

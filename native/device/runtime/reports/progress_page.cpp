@@ -19,7 +19,7 @@ Page* mapped() {
   if (!path || !*path) return nullptr;
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
-  const bool fits = lseek(file, 0, SEEK_END) >= static_cast<off_t>(sizeof(Page));  // a page beyond its end is not accessible
+  const bool fits = lseek(file, 0, SEEK_END) >= static_cast<off_t>(sizeof(Page));  // pages past its end are inaccessible
   void* memory = fits ? mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   close(file);
   return memory == MAP_FAILED ? nullptr : static_cast<Page*>(memory);
@@ -44,7 +44,7 @@ Page* page() {
 }
 
 void show(uint64_t dispatch, uint64_t kernel_object, const Work& work) {
-  static uint64_t shown = 0;  // serialised by the engine's turns
+  static uint64_t shown = 0;  // needs no lock, since dispatches take turns on the engine
   const bool other = shown != dispatch;
   const std::string name = other ? demangled_name(kernel_symbol(kernel_object)) : "";
   shown = dispatch;

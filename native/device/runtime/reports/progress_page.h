@@ -1,4 +1,4 @@
-// The progress of the dispatch on the engine, for observers outside the program: a page of the file that
+// The progress of the dispatch that has the engine, for observers outside the program: the first page of the file that
 // ROCM_PERF_DEVICE_PROGRESS names. Without that variable, this costs nothing.
 #pragma once
 
@@ -8,14 +8,14 @@ namespace rpd::progress {
 
 constexpr uint64_t kNameBytes = 256;
 
-// Written by one thread at a time. A reader may use what it has read if `version` was even, and the same before and after.
+// Written by one thread at a time. A reader may use what it has read if `version` was even, and was the same before and after.
 struct Page {
   uint32_t version;
   uint32_t process;
   uint64_t dispatch;  // its number in this process, from 1
   uint64_t done;      // workgroups
   uint64_t total;     // workgroups; 0: no dispatch is in flight
-  uint64_t instructions;  // executed so far; needed because workgroups that run side by side all end late
+  uint64_t instructions;  // executed so far; needed because workgroups that run side by side end at about the same time
   char kernel[kNameBytes];  // the demangled name, truncated if need be; zero-terminated
 };
 
@@ -23,7 +23,7 @@ struct Page {
 Page* page();
 
 struct Work {
-  uint64_t done;  // of total workgroups
+  uint64_t done;  // workgroups, out of `total`
   uint64_t total;
   uint64_t instructions;
 };

@@ -27,9 +27,9 @@ constexpr uint32_t kFirstCu = 1;
 
 struct Options {
   std::filesystem::path folder;      // empty: no traces
-  std::optional<std::regex> kernel;  // none: all except for the HIP runtime's own
-  uint64_t iteration = 1;            // which dispatch of each such kernel, from 1
-  std::map<std::string, uint64_t, std::less<>> also;  // further kernels' symbols, and which dispatch of each
+  std::optional<std::regex> kernel;  // none: all kernels except for the HIP runtime's own
+  uint64_t iteration = 1;            // which dispatch of each such kernel, counted from 1
+  std::map<std::string, uint64_t, std::less<>> also;  // symbols of further kernels, and which dispatch of each
   uint32_t cu = kFirstCu;
   uint32_t simds = 0xf;
 };
@@ -91,8 +91,8 @@ const Options& options() {
 }
 
 std::mutex mutex;
-uint64_t dispatch_number = 0;                 // of all kernel dispatches, from 1
-std::map<uint64_t, uint64_t>& dispatches() {  // of each kernel object
+uint64_t dispatch_number = 0;                 // counts all kernel dispatches, from 1
+std::map<uint64_t, uint64_t>& dispatches() {  // number of dispatches, by kernel object
   static auto* map = new std::map<uint64_t, uint64_t>;
   return *map;
 }
@@ -104,7 +104,7 @@ bool matches(const std::string& symbol) {
   return std::regex_search(symbol, *options().kernel) || std::regex_search(demangled_name(symbol), *options().kernel);
 }
 
-// Which dispatch of the kernel to trace, from 1; 0: none.
+// Which dispatch of the kernel to trace, counted from 1; 0: none.
 uint64_t wanted_iteration(const std::string& symbol) {
   const auto named = options().also.find(symbol);
   return named != options().also.end() ? named->second : matches(symbol) ? options().iteration : 0;
@@ -118,7 +118,7 @@ class Lister {
  public:
   explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target_of_device().isa_name) {}
 
-  // Adds the whole function around a device address, or only the address if it is in no known function.
+  // Adds the whole function around a device address, or only the address itself if it is not in a known function.
   void add(uint64_t address) {
     if (listing_.contains(address)) return;
     const auto code = loaded_code_at(address);

@@ -1,4 +1,4 @@
-// Thread traces of chosen dispatches: ROCM_PERF_THREAD_TRACE and its companions.
+// Thread traces of chosen dispatches: see the environment variables that begin with ROCM_PERF_THREAD_TRACE.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ bool thread_traces_wanted();
 // The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 
-// The source line of the instruction at a device address, as "file:line": where it is written, unless that is in a header of
-// the compiler or of ROCm; then what it was inlined into. Empty if it is not known.
+// The source line of the instruction at a device address, as "file:line": the line where it is written or, if that is in a
+// header of the compiler or of ROCm, the line into which it was inlined. Empty if not known.
 std::string line_of_code(uint64_t address);
 
 // Writes the trace of a dispatch that has run on a node's GPU and, if known, what each cause cost the dispatch. Errors are

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 // Each wait of the thunk for several events begins by allocating a struct of this size (kfd_event_data).
 constexpr size_t kEventDataBytes = 48;
 
-// A thread that waits this often in this time is not really waiting for anything.
+// A thread that waits this many times within this time is not really waiting for anything.
 constexpr int kManyWaits = 50;
 constexpr auto kShortTime = 5ms;
 constexpr auto kPause = 1ms;
@@ -28,7 +28,7 @@ void pause_if_busy() {
   const auto now = Clock::now();
   const bool busy = now - since < kShortTime;
   if (busy) std::this_thread::sleep_for(kPause);
-  // While this lasts, each further wait pauses too.
+  // As long as the thread stays busy, each further wait pauses too.
   waits = busy ? kManyWaits - 1 : 0;
   since = Clock::now();
 }

@@ -5,7 +5,7 @@
 namespace rpd {
 
 Caller caller_at(_Unwind_Context* frame) {
-  constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF's numbers
+  constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF register numbers
   return {_Unwind_GetGR(frame, kRbx),     _Unwind_GetGR(frame, kRbp),
           _Unwind_GetGR(frame, kR12),     _Unwind_GetGR(frame, kR12 + 1),
           _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3),

@@ -1,4 +1,4 @@
-// Returning from a function further up the stack, as unwinding an exception would, without running anything on the way.
+// Returns from a function further up the stack, as unwinding an exception would, but without running any cleanup on the way.
 #pragma once
 
 #if defined(__x86_64__)
@@ -9,16 +9,16 @@
 
 namespace rpd {
 
-// The registers that a function expects to be unchanged when a function that it has called returns.
+// The registers that a function expects to be unchanged when a function that it called returns.
 struct Caller {
   uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
 // The caller of the function that this frame belongs to.
 Caller caller_at(_Unwind_Context* frame);
-// Makes the function that it has called return `result`.
+// Makes the function that the caller has called return `result`.
 [[noreturn]] void return_to(const Caller& caller, int result);
-// The function that executes in a frame.
+// The function to which a frame belongs.
 void* function_of(_Unwind_Context* frame);
 
 }  // namespace rpd

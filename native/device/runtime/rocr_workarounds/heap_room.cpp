@@ -11,12 +11,12 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kReservation = uint64_t{1} << 30;  // least size of a mapping without rights that is a reservation
+constexpr uint64_t kReservation = uint64_t{1} << 30;  // least size at which a mapping without access rights is a reservation
 constexpr uint64_t kRoom = uint64_t{64} << 30;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kAperture = uint64_t{256} << 30;
 
-// Concerns only programs that are linked to a fixed address: others have their heap far above.
+// Affects only programs that are linked to a fixed address: in others the heap is far above the reserved addresses.
 void* above_heap(void* hint) {
   const auto heap_end = reinterpret_cast<uint64_t>(sbrk(0));
   if (heap_end + kRoom > kAperture / 2) return hint;

@@ -18,15 +18,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The mutex of the thunk's model: the one that a thread of ROCr has most recently locked when the model calls the device.
+// The mutex of the thunk's model: the last one that the calling thread had locked when the model first called the device.
 std::atomic<pthread_mutex_t*> model_mutex{nullptr};
 thread_local pthread_mutex_t* last_locked = nullptr;
 
-thread_local void* model_locked_at = nullptr;  // where this thread last locked it
+thread_local void* model_locked_at = nullptr;  // where this thread last locked model_mutex
 
 thread_local bool destroys_queue = false;
 
-// The threads that are about to lock it, in order of arrival.
+// The threads that are about to lock model_mutex, in order of arrival.
 struct Entrants {
   std::mutex mutex;
   std::condition_variable one_less;

@@ -1,5 +1,5 @@
-// The thunk's model keeps the page of a GPU's registers, of which it makes no use, and asserts that it is given only one. With
-// several GPUs it is given one for each. This makes the assertion return from the function that it is in.
+// The thunk's model stores the page of a GPU's registers, although it never uses it, and asserts that it receives only one
+// page. With several GPUs it receives one page for each. This makes the failed assertion return from the enclosing function.
 #include <cstdlib>
 #include <cstring>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr char kFunction[] = "model_set_mmio_page";
 
 using AssertionFailure = void (*)(const char* assertion, const char* file, unsigned line, const char* function);
-AssertionFailure end_program = nullptr;  // the C library's own
+AssertionFailure end_program = nullptr;  // the C library's own function
 
 struct Search {
   void* function;
@@ -38,7 +38,7 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
 }
 
 [[noreturn]] void failed_assertion(const char* assertion, const char* file, unsigned line, const char* function) {
-  static Search search;  // not on the stack, which is abandoned; GPUs are opened one after the other
+  static Search search;  // not on the stack, which is abandoned; static is safe because GPUs are opened one after the other
   search = Search{.function = _Unwind_FindEnclosingFunction(static_cast<char*>(__builtin_return_address(0)) - 1)};
   if (std::strcmp(function, kFunction) == 0) _Unwind_Backtrace(look, &search);
   if (search.found) return_to(search.caller, 0);

@@ -16,7 +16,7 @@ bool is_earlier(const timespec& one, const timespec& other) {
   return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
 }
 
-// The model's condition variable goes by the monotonic clock.
+// The model's condition variable uses the monotonic clock.
 int short_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* end) {
   timespec soon{};
   if (!is_model_mutex(mutex) || clock_gettime(CLOCK_MONOTONIC, &soon) != 0)

@@ -1,39 +1,39 @@
-// Workarounds for defects of ROCr's thunk in model mode (seen up to 7.2.4). Some cost time, the others end the
-// program. Each workaround replaces a C library function that libhsa-runtime64 calls at the right moment, in that library
-// only. If the library is built differently, nothing happens.
+// Workarounds for defects of ROCr's thunk in model mode (seen up to 7.2.4). Some of the defects cost time, the others end the
+// program. Each workaround replaces a C library function that libhsa-runtime64 calls at the right moment, for that library
+// only. If the library is built differently, nothing is replaced.
 #pragma once
 
 #include <pthread.h>
 
 namespace rpd {
 
-// hsaKmtOpenKFD sizes two arrays by a node count that is not initialised in model mode. It clears the first, of up to 4 GiB,
-// which can take seconds; the second has up to 32 GiB. Neither is ever used, but a process with more memory than the machine
-// has can no longer fork. This makes the first one take no memory, and the second fail, which the thunk expects.
+// hsaKmtOpenKFD sizes two arrays by a node count that is not initialised in model mode. It clears the first array, of up to 4
+// GiB, which can take seconds; the second has up to 32 GiB. Neither is ever used, but a process with more memory than the
+// machine can no longer fork. This makes the first array take no memory and the second allocation fail, which the thunk
+// handles.
 void survive_unset_node_count();
-// The thunk has been opened: from now on, ROCr's large arrays are not affected.
+// To be called once the thunk has been opened: from then on, ROCr's large arrays are not affected.
 void node_count_is_set();
 
-// ROCr's event threads wait for several events at once. When one of these occurs, the model forgets which age the others
-// wait for (it assumes age 0, "always there"), so that from then on every wait returns at once and the thread
-// occupies a core. This makes a thread pause if it waits far too often.
+// ROCr's event threads wait for several events at once. When one of these occurs, the model forgets the ages that are expected
+// of the others (it assumes age 0, "always there"), so from then on every wait returns at once and the thread occupies a core.
+// This makes a thread pause if it waits far too often.
 void avoid_busy_event_threads();
 
-// An event that occurs wakes a single one of the threads that wait for it in the model: that thread resets it, and the others
-// go back to sleep. ROCr's event thread and the thread that destroys a queue wait for the same events, so that one of them
-// could sleep forever. This makes waits end early, as if by a timeout, whereupon ROCr looks at the signal itself and waits
-// again.
+// In the model, an event that occurs ends the wait of only one of the threads that wait for it: that thread resets the event,
+// and the others go back to sleep. ROCr's event thread and the thread that destroys a queue wait for the same events, so one of
+// them could sleep forever. This makes waits end early, as if by a timeout; ROCr then checks the signal itself and waits again.
 void avoid_endless_waits();
 
-// The model ends the process at a driver call that it does not know. This makes the call fail instead.
+// The model ends the process when it receives a driver call that it does not know. This makes the call fail instead.
 void survive_unknown_calls();
 // The function that serves the driver call that the calling thread is in; null if it is in none.
 void* model_call_in_progress();
 // Makes the thread leave that call's critical section.
 void leave_model();
 
-// Called where the model is about to lock its mutex. If it has been called to set a trap handler, it returns that this was
-// done.
+// Called where the model is about to lock its mutex. If the model is serving the call that sets a trap handler, that call
+// returns success.
 void serve_trap_handler_call(void* called_from);
 
 // The thunk reserves addresses for the device directly after a program that is linked to a fixed address, where the
@@ -50,7 +50,7 @@ void avoid_late_queue_events();
 // To be called whenever the model calls the device from a thread that holds the model's mutex.
 void learn_model_mutex();
 bool is_model_mutex(const pthread_mutex_t* mutex);
-// The calling thread is destroying queues for as long as this exists.
+// While this object exists, the calling thread counts as destroying queues.
 struct QueueDestruction {
   QueueDestruction();
   ~QueueDestruction();

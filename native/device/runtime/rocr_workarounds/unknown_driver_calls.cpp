@@ -1,8 +1,10 @@
-// The thunk's model ends the process at any driver call that it does not know. This makes such a call fail instead, as on
-// a machine whose driver does not know it, and ROCr informs the program.
+// The thunk's model ends the process when it receives a driver call that it does not know. This makes such a call fail instead,
+// as on a machine whose driver does not know it, and ROCr informs the program.
 //
-// The call is intercepted in abort(). The thread then holds the model's mutex, which it has locked in the function that
-// serves driver calls: it is made to return from that function with -1, in the way that unwinding an exception would.
+// The model ends the process by calling abort(). For libhsa-runtime64, abort() is replaced by a function that therefore runs
+// inside the unfinished driver call. The thread still holds the model's mutex, which it has locked in the function that serves
+// driver calls. The replacement unlocks the mutex and makes that function return -1, in the way that unwinding an exception
+// would.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -23,14 +25,14 @@ namespace {
 #if defined(__x86_64__)
 
 struct Search {
-  void* server;        // start of the function that serves driver calls
+  void* server;  // start of the function that serves driver calls
   bool in_server = false;
   bool found = false;
   Caller caller{};
   std::string wanted_by;
 };
 
-// The function of ROCr's interface that a frame belongs to, if any.
+// The name of the ROCr interface function to which a frame belongs; empty if it belongs to none.
 std::string interface_function(_Unwind_Context* frame) {
   Dl_info info{};
   void* const begin = function_of(frame);
@@ -57,7 +59,7 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
   search = Search{.server = server};
   _Unwind_Backtrace(look, &search);
   if (!search.found) std::abort();
-  report_error("the device has no such driver call%s%s: it fails", search.wanted_by.empty() ? "" : ", wanted by ",
+  report_error("the device has no such driver call%s%s: the call fails", search.wanted_by.empty() ? "" : ", wanted by ",
                search.wanted_by.c_str());
   leave_model();
   errno = ENOTTY;

@@ -24,7 +24,8 @@ void restore(const char* function, std::atomic<void*>& original) {
   if (void* before = original.exchange(nullptr)) replace_plt_slot(kRocr, function, before);
 }
 
-// Whether malloc has mapped this memory: its data begins 16 bytes into a page, and its size field says so.
+// Whether malloc has mapped this memory separately: its data then begins 16 bytes into a page, and a flag in its size field is
+// set.
 bool is_mapped_chunk(const void* data, size_t size) {
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (address % static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)) != 2 * sizeof(size_t)) return false;
@@ -33,7 +34,8 @@ bool is_mapped_chunk(const void* data, size_t size) {
   return (size_field & kIsMapped) && (size_field & ~kFlags) >= size;
 }
 
-// New pages are zeros, take no memory until they are written, and are not charged when the program forks.
+// New pages contain zeros, take no memory until they are written, and do not count towards the memory limit when the program
+// forks.
 bool renew_pages(void* data, size_t size) {
   const auto page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data), end = begin + size;
@@ -49,13 +51,13 @@ void* clear_first_array(void* data, int value, size_t size) {
   if (value != 0 || size < kSuspiciousBytes) return std::memset(data, value, size);
   restore("memset", original_memset);
   if (!is_mapped_chunk(data, size) || !renew_pages(data, size)) return std::memset(data, value, size);
-  log_line("%zu bytes of the thunk's were cleared without touching them", size);
+  log_line("%zu bytes of the thunk's memory were cleared without touching them", size);
   return data;
 }
 
 void* refuse_second_array(size_t count, size_t size) {
   if (size == 0 || count < kSuspiciousBytes / size) {
-    // Belongs to another workaround, which also has to see the calls.
+    // The slot may have held the function of a different workaround, which also has to see the calls.
     const auto before = reinterpret_cast<void* (*)(size_t, size_t)>(original_calloc.load());
     return before ? before(count, size) : std::calloc(count, size);
   }

@@ -14,8 +14,8 @@ struct WaitDependencies {
   std::vector<size_t> accesses;  // indices of entries; never empty
 };
 
-// vmcnt and lgkmcnt of one instruction give one element each, lgkmcnt first. For accesses that may complete in any order, only
-// a wait for all of them shows which ones it waited for.
+// A wait instruction gives up to one element per counter: lgkmcnt, vmcnt and vscnt, in this order. If accesses may complete in
+// any order, what a wait waited for is known only if it waited for all of them.
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave);
 
 }  // namespace rpd

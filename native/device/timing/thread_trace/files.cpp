@@ -113,7 +113,7 @@ class Writer {
   std::unordered_map<uint64_t, Line> lines_;  // by device address
 };
 
-// The heading of a kernel takes a separate line.
+// A kernel's heading takes a line of its own.
 void Writer::number_lines() {
   uint64_t next = 0;
   for (const auto& [address, instruction] : listing_) {
@@ -134,7 +134,7 @@ void Writer::add_up(const TimelineWave& wave) {
   }
 }
 
-// The wave's states from its beginning, in order. Stalls stay separate, one per instruction.
+// The wave's states, in order from its beginning. Stalls stay separate, one per instruction.
 std::vector<std::pair<State, uint64_t>> Writer::states_of(const TimelineWave& wave) const {
   std::vector<std::pair<State, uint64_t>> states;
   const auto add = [&](State state, uint64_t cycles) {
@@ -248,7 +248,7 @@ void Writer::occupancy() const {
     events.push_back({wave.begin, &wave, true});
     events.push_back({wave.end, &wave, false});
   }
-  // A slot is freed before it is taken again.
+  // At equal times, ends come first: a slot is freed before it is taken again.
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.start < b.start; });
   JsonText json;
@@ -335,7 +335,7 @@ void rename_new(const fs::path& from, const fs::path& to) {
 
 void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceOf& traced, const Timeline& timeline,
                         const Listing& listing) {
-  // So that no reader sees half a trace, or mistakes one that is still being written for a complete one.
+  // The trace is written under a different name first, so that no reader mistakes an unfinished trace for a complete one.
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);

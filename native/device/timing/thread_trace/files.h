@@ -1,6 +1,6 @@
 // Writes a thread trace in the files that rocprofv3 uses for a decoded one: stats_<name>.csv and the folder <name> with
 // code.json, occupancy.json, realtime.json, filenames.json, wstates*.json and a file for each wave. The numbers have the same
-// meaning as there [rocprofiler-sdk, att-tool].
+// meaning as in rocprofv3's files [rocprofiler-sdk, att-tool].
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace rpd {
 
-// An instruction that a thread trace refers to, in the form that code.json has.
+// An instruction that a thread trace refers to, with the contents of its entry in code.json.
 struct ListedInstruction {
   std::string text;
   std::string source;          // "file:line", or empty
   uint64_t code_object = 0;    // 1 for the first one loaded; 0 if unknown
   uint64_t vaddr = 0;          // in the code object's ELF file; the device address if that is unknown
-  std::string kernel;          // if a kernel begins here, its symbol
+  std::string kernel;          // the kernel's symbol if a kernel begins here, else empty
 };
 
 // By device address: all instructions of every function that a wave executed.
@@ -26,7 +26,7 @@ using Listing = std::map<uint64_t, ListedInstruction>;
 
 struct ThreadTraceOf {
   std::string kernel;  // its symbol
-  uint32_t cu;         // the number to give the CU
+  uint32_t cu;         // the number that the files give the CU
   uint32_t simds;      // SIMDs to include, one bit each; waves on the others appear only in occupancy.json
 };
 

@@ -18,7 +18,7 @@ void Timeline::launched(uint32_t wave, uint32_t simd, uint64_t time) {
   if (free != slots.end()) *free = true;
 }
 
-// Instructions that wait in the instruction buffer (waits, barriers, no-ops) never issue: all of their time is a stall.
+// Instructions that wait in the instruction buffer (waits, barriers, no-ops) never issue: all their time counts as a stall.
 void Timeline::executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) {
   const Unit unit = op.semantics->unit;
   const bool stays_in_buffer = unit == Unit::Wait || unit == Unit::Barrier || unit == Unit::Nop;

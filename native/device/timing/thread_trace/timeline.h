@@ -1,4 +1,4 @@
-// What the waves of one CU did and when: a record of a CU's replay.
+// What the waves of one CU did and when, recorded during a replay of the CU.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rpd {
 
-// An instruction of a wave, in the form of a gfx9 hardware thread trace: next in order at `time`, it stalled for `stall`
-// cycles and then issued; `latency` is the total in cycles.
+// An instruction of a wave, in the form of a gfx9 hardware thread trace: the wave reached it at `time`, and it stalled for
+// `stall` cycles before it issued; `latency` is the total in cycles.
 struct TimelineEntry {
   const Op* op;
   uint64_t time;
@@ -20,7 +20,7 @@ struct TimelineEntry {
 
 struct TimelineWave {
   uint32_t simd = 0;
-  uint32_t slot = 0;      // of the SIMD; the lowest one that was free
+  uint32_t slot = 0;      // the SIMD's lowest slot that was free
   uint64_t begin = 0;
   uint64_t end = 0;
   uint64_t lost = 0;      // instructions for which the recording had no room
@@ -32,7 +32,7 @@ class Timeline : public CuObserver {
   void launched(uint32_t wave, uint32_t simd, uint64_t time) override;
   void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;
   void ended(uint32_t wave, uint64_t time) override;
-  // Copies from the recording the number of instructions for which it had no room.
+  // Copies, for each wave, the number of instructions for which the recording had no room.
   void note_losses(const CuTrace& trace);
 
   const std::vector<TimelineWave>& waves() const { return waves_; }  // in the order of launch

@@ -1,7 +1,7 @@
 """What a thread trace says about its kernel.
 
-A wave's cycles are those of its instructions (latency) and those between them (idle). On gfx9 latency is stall + issue, on
-gfx10 and later stall + execution: never compare the two. The cycles of a SIMD are those in which it had a traced wave.
+A wave's cycles are those of its instructions (latency) and those between them (idle). On gfx9, latency is stall + issue; on
+gfx10 and later, it is stall + execution: never compare the two. A SIMD's cycles are those in which it had a traced wave.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Instruction:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of the source, "file:line". cost: that of its instructions. waited: cycles that waves stalled at waits which this
-    line's accesses ended; the waits themselves are often on other lines.
+    """A line of the source, "file:line". cost: that of its instructions. waited: cycles for which waves stalled at waits that
+    this line's accesses ended; the waits themselves are often on other lines.
     """
 
     source: str
@@ -67,8 +67,8 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction that a wait waited for. times: in how many waits. ended: in how many of them it completed last.
-    waited: the cycles of the waits that it ended.
+    """A memory instruction that a wait waited for. times: the number of waits for it. ended: the number of these in which it
+    completed last. waited: the cycles of the waits that it ended.
     """
 
     instruction: Instruction
@@ -90,7 +90,7 @@ class WaitChain:
 
 @dataclass(frozen=True)
 class OccupancyOverTime:
-    """Waves on the traced CU. start, width: those of the bins, in cycles. waves: the mean number of waves in each bin."""
+    """Waves on the traced CU. start, width: of the bins, in cycles. waves: the mean number of waves in each bin."""
 
     start: int
     width: float
@@ -103,7 +103,7 @@ class OccupancyOverTime:
 class TraceFindings:
     """Values that the trace cannot provide are None, with a reason. The fractions of wave cycles add up to 1.
 
-    instructions, waves, truncated_waves: numbers traced. mix: kind of instruction -> number executed.
+    instructions, waves, truncated_waves: how many were traced. mix: kind of instruction -> number executed.
     issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the share of the stalls at
     s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles in which
     a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory ->
@@ -144,7 +144,7 @@ class TraceFindings:
 
 
 def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
-    """family: that of the traced GPU, for the rate of its matrix units."""
+    """Evaluate a trace. family: that of the traced GPU, for the rate of its matrix units."""
     code, missing = trace.code, trace.missing
     name = trace.kernel
     no_waves = missing.get("waves", "the trace has no waves")
@@ -385,7 +385,7 @@ _BINS = 48
 
 
 def _occupancy(trace: ThreadTrace) -> tuple[OccupancyOverTime | None, str | None]:
-    """For the CU with traced waves; all its waves count, including those on SIMDs that were not traced."""
+    """The occupancy of the CU with traced waves, or why it is not known. Waves on SIMDs that were not traced count as well."""
     if trace.events is None:
         return None, trace.missing.get("events", "no occupancy.json")
     if not trace.waves:

@@ -27,6 +27,6 @@ def busy_cycles(text: str, family: Family) -> float | None:
     if not rate or "_1k" in found[5]:
         return None
     blocks = int(found[4] or 1)
-    # CDNA4's rate is that of its doubled shapes: the others take as many cycles as these.
+    # CDNA4's rate applies to its doubled shapes; the other shapes take as many cycles as the doubled ones.
     least = 4.0 if blocks > 1 else float(m)
     return max(least, 2.0 * m * n * k * blocks * _SIMDS / rate)

@@ -1,4 +1,4 @@
-"""Parses the files of a thread trace into columns. Defects raise Unreadable, with one line that names the file."""
+"""Parses the files of a thread trace into columns. Defects raise Unreadable, whose message is one line that names the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
 _HERE = re.compile(r"(/\.)+/")  # in the path of a header that was included from a program in the current folder
-_LARGEST = 1 << 62  # larger cycles and counts are damage, and could overflow sums
+_LARGEST = 1 << 62  # larger cycles and counts result from damage, and could overflow sums
 
 
 class Unreadable(Exception):
@@ -79,7 +79,7 @@ def _in_range(path: Path, what: str, table: Integers) -> Integers:
 def code_json(path: Path) -> TracedCode:
     rows = load(path).get("code")
     if rows is None:
-        rows = []  # what the decoder writes for a trace without instructions
+        rows = []  # the decoder writes null for a trace without instructions
     if not isinstance(rows, list):
         raise Unreadable(f"{path.name}: `code` is not a list")
     for number, row in enumerate(rows):
@@ -94,7 +94,7 @@ _SHAPE = "[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle
 
 
 def stats_csv(path: Path) -> TracedCode:
-    """As code_json; lines are numbered from 0 in file order."""
+    """Like code_json(), but lines are numbered from 0 in file order."""
     try:
         text = read_bytes(path).decode("utf-8")
         csv.field_size_limit(1 << 24)  # demangled names of up to 100 kB have been seen
@@ -151,12 +151,14 @@ def _coordinates(path: Path) -> tuple[int, ...]:
     """Engine, SIMD, slot and wave."""
     found = _WAVE_FILE.fullmatch(path.name)
     if found is None:
-        raise Unreadable(f"{path.name} is not the file of a wave")
+        raise Unreadable(f"{path.name} is not a wave's file")
     return tuple(map(int, found.groups()))
 
 
 def wave_json(path: Path) -> Wave:
-    """A wave's file can have hundreds of megabytes, nearly all of it rows of five numbers; those bypass the JSON parser."""
+    """Read a wave's file, which can be hundreds of megabytes long. Nearly all of it is rows of five numbers, which bypass the
+    JSON parser.
+    """
     text = read_bytes(path)
     head, rows, tail = _cut(text, b'"instructions":')
     middle, _, end = _cut(tail, b'"timeline":')
@@ -191,8 +193,8 @@ def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
 
 
 def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
-    """Split the text at the table of that key: the text before it with [] in place of the table, the table's rows as
-    "1,2],[3,4", and the text after it. The rows are None if the table is empty or written with blanks.
+    """Split the text at the table of `key`: the text before it with [] in place of the table, the table's rows as
+    "1,2],[3,4", and the text after it. If the table is empty or contains spaces: the whole text, None, and b"".
     """
     start = text.find(key + b"[[")
     end = text.find(b"]]", start) if start >= 0 else -1
@@ -208,7 +210,7 @@ def _rows_of_five(path: Path, rows: bytes) -> Integers:
         table = np.loadtxt(io.BytesIO(lines), np.int64, comments=None, delimiter=",", ndmin=2)
     except (ValueError, OverflowError) as error:
         raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers per row ({_one_line(error)})") from error
-    # An empty line is skipped, and older versions of NumPy cut fractions off.
+    # loadtxt skips empty lines, and older versions of NumPy truncate fractions.
     if table.shape != (lines.count(b"\n") + 1, 5) or re.search(rb"[^-0-9,\n]", lines):
         raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers per row")
     return _in_range(path, "`instructions`", table)
@@ -243,7 +245,7 @@ def _leaves(tree: Any) -> list[str]:
 
 
 def clock_mhz(path: Path) -> float:
-    """The shader clock, derived from its readings beside those of a clock of known frequency."""
+    """The shader clock, derived from its readings and the simultaneous readings of a clock of known frequency."""
     document = load(path)
     metadata = document.get("metadata")
     frequency = metadata.get("frequency") if isinstance(metadata, dict) else None

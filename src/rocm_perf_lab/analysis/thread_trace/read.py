@@ -51,7 +51,7 @@ def _read(output: Output) -> ThreadTrace:
 
 
 def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
-    """The code from code.json, or from the CSV if that is missing. None if both exist and differ."""
+    """The code from code.json, or from the CSV if code.json cannot be used. None if neither can, or if the two differ."""
     found: list[tuple[str, TracedCode]] = []
     reasons = []
     for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
@@ -73,7 +73,7 @@ def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
 
 
 def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
-    """Compare the two, which list the same instructions: the CSV by address, code.json by first execution."""
+    """How the two differ, or None. Both list the same instructions: the CSV by address, code.json by first execution."""
     one, other = (code.by_address() for _, code in (csv, json))
     return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)
 

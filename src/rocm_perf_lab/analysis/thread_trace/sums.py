@@ -1,7 +1,7 @@
 """Cross-checks a trace, which records everything twice: per wave and in code.json, and the latter again in the CSV.
 
-For every instruction, over all waves: hits is the number of records, latency and stall are the sums of theirs, and idle is the
-sum of the times between the end of the preceding instructions (initially, the wave's start) and the record's time. The
+For every instruction, over all waves: hits is the number of records, latency and stall are sums over the records, and idle is
+the sum of the times between the end of the preceding instructions (initially, the wave's start) and the record's time. The
 preceding instructions have ended when all earlier records of the wave have. A record on line 0 is one that the decoder could
 not place; it is ignored. A record on a line that code.json lacks is not counted for any instruction, but its time still passes.
 (These are the rules of rocprofiler-sdk's att-tool, get_trace_data; they hold for every instruction of the recorded MI300X

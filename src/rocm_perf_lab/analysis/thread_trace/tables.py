@@ -34,9 +34,9 @@ class Category(IntEnum):
 class TracedCode:
     """The instructions of the traced code, one row each in the order of `line`; all cycles are sums over waves.
 
-    line: LineNumber, which waves refer to. text: assembly. source: "file:line", the innermost first, followed by " -> " and the
+    line: LineNumber, by which waves refer to a row. text: assembly. source: "file:line", innermost first, then " -> " and the
     places that it was inlined into; "" without debug information. kernel: index into `kernels`, -1 if unknown.
-    kernels: (mangled, demangled).
+    kernels: (mangled, demangled) names.
     """
 
     line: Integers
@@ -68,7 +68,7 @@ class TracedCode:
 class Wave:
     """The life of a wave on a SIMD, in cycles of the shader clock.
 
-    records: int64[n, 5]: the time at which the instruction was next in order, category, stall, latency (stall included), line.
+    records: int64[n, 5]: the time when the instruction became the next in order, category, stall, latency (with stall), line.
     truncated: the number of instructions that the trace lost.
     """
 
@@ -104,13 +104,13 @@ class Wave:
 
     @property
     def last(self) -> int:
-        """The end of the wave's last instruction, which can be slightly later than its own end."""
+        """The end of the wave or of its last instruction, which can be slightly later."""
         return max(self.end, int((self.time + self.latency).max(initial=self.end)))
 
 
 @dataclass(frozen=True)
 class WaveEvents:
-    """Starts and ends of waves on all traced CUs, by engine: int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel."""
+    """Starts and ends of waves on all traced CUs, by engine, as int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel."""
 
     engines: dict[int, Integers]
 

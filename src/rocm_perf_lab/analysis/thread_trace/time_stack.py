@@ -1,8 +1,8 @@
 """What each cause costs a dispatch, from experiments on the software device: the dispatch's time as a sum.
 
-The device times the recording of a dispatch again without each set of the causes that matter (causes.json, see
+The device re-times the recording of a dispatch without each set of the causes that matter (causes.json, see
 native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on which causes have been removed
-before it, so each gets its Shapley value. The values sum to the time that all of the causes cost together.
+before it, so each gets its Shapley value. The values sum to the time that all the causes cost together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class CauseMeaning:
-    """See causes.toml."""
+    """An entry of causes.toml, whose head explains the fields."""
 
     name: str
     costs: str
@@ -75,8 +75,7 @@ class TimeStack:
 
     without_ns: the time without each cause alone, including causes that are not among the parts. lines: those with the most to
     gain first; empty if source lines are not known. chosen, subset_ns: the parts' causes, and the time without each set of
-    them; bit i of the index
-    stands for the i-th cause.
+    them; bit i of the index stands for the i-th cause.
     """
 
     duration_ns: int
@@ -104,21 +103,21 @@ class TimeStack:
 
 @cache
 def meanings() -> dict[str, CauseMeaning]:
-    """By name, in the order of causes.toml."""
+    """The meanings of the causes by name, in the order of causes.toml."""
     text = (files(__package__) / "causes.toml").read_text("utf-8")
     return {name: CauseMeaning(name, **entry) for name, entry in tomllib.loads(text).items()}
 
 
 def read(folder: Path) -> TimeStack:
-    """The stack of the thread trace in `folder`. Raises Unreadable."""
+    """The stack of the thread trace in `folder`. Raises Unreadable if there is none, or if it is damaged."""
     path = folder / FILE
     if not path.exists():
-        raise Unreadable("only the software device can try what a dispatch would take otherwise, and it did not write it")
+        raise Unreadable("only the software device can time a dispatch without a cause, and it wrote no such times")
     document = load(path)
     try:
         return _stack(path, document)
     except (KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"{path.name} lacks what it should have ({error})") from error
+        raise Unreadable(f"{path.name} is incomplete ({error})") from error
 
 
 def _stack(path: Path, document: dict[str, Any]) -> TimeStack:

@@ -1,8 +1,8 @@
 """Determines which accesses each wait instruction waited for.
 
-A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three of the first kind are left.
-If accesses of a kind complete in order, those are the three youngest, so the wait was for all older ones and was ended by the
-youngest of those. If they complete in any order, this remains open, unless the wait is for all of them.
+A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three vector accesses are left.
+If accesses of a kind complete in order, the three youngest are left, so the wait was for all older ones and was ended by the
+youngest of these. If they complete in any order, this remains unknown, unless the wait is for all of them.
 
 gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts LDS
 accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may complete
@@ -83,7 +83,7 @@ class _Counter:
         self.any_order |= any_order
 
     def wait(self, left: int) -> list[int]:
-        """The accesses that must have completed since the last wait, oldest first."""
+        """The accesses that must have completed since the last wait, oldest first; [] also if that cannot be determined."""
         if left == 0:
             done, self.pending, self.any_order = self.pending, [], False
             return done
@@ -99,7 +99,7 @@ class Wait:
     """A wait of a wave; all numbers are indices of its records.
 
     accesses: what the wait was for, oldest first; [] if nothing was outstanding or it cannot be determined.
-    last: the access that ended the wait; None if that is open.
+    last: the access that ended the wait; None if it is not known.
     """
 
     record: int

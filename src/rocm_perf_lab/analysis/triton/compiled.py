@@ -31,9 +31,9 @@ class SharedLayout:
 @dataclass(frozen=True)
 class CompiledKernel:
     """matrix_instructions: instruction -> how often it occurs in the code. loads: bits of a lane's load from memory -> how
-    often they occur.
+    often such loads occur.
 
-    stages: the number that loops reached, 1 if no stages overlap; None without a loop. buffers: those of a tile in the LDS.
+    stages: how many stages of a loop overlap, 1 if none do; None without a loop. buffers: how many the LDS holds per tile.
     spilled: registers of a lane that are kept in memory instead.
     """
 
@@ -76,7 +76,7 @@ def _stages(ttgir: str, buffers: int) -> int | None:
 
 
 def _layouts(ttgir: str) -> list[SharedLayout]:
-    """The layouts that some memory uses."""
+    """The layouts that are used, and not merely defined."""
     found = [match for match in _SHARED.findall(ttgir) if len(re.findall(rf"#{match[0]}\b", ttgir)) > 1]
     return [SharedLayout(kind, parameters, _spreads(kind, parameters)) for _, kind, parameters in found]
 

@@ -1,4 +1,4 @@
-"""Kernels as Triton described them while the program ran, see rocm_perf_triton/compiled_kernels.py."""
+"""Kernels as Triton described them while the program ran; see rocm_perf_triton/compiled_kernels.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = "triton"  # beside the database of the run
 
 
 class DescribedKernel(BaseModel):
-    """One specialisation of a function. symbol: its kernel's name, which others can share. constants, options: by name."""
+    """One specialisation of a function. symbol: its kernel's name, possibly shared. constants, options: values by name."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -39,8 +39,8 @@ class DescribedKernels:
 
 
 def described_kernels(database: Path) -> DescribedKernels:
-    """The kernels described to the run that left this database; none for programs without Triton, or from files that cannot be
-    read.
+    """The kernels described during the run that left this database; none for programs without Triton. Files that cannot be read
+    are left out.
     """
     found: dict[str, list[DescribedKernel]] = defaultdict(list)
     for path in sorted((database.parent / FOLDER).glob("*.json")):

@@ -1,4 +1,4 @@
-"""Which options and block sizes of a Triton function would let more waves of it reside."""
+"""Which options and block sizes of a Triton function would let more of its waves be resident."""
 
 from __future__ import annotations
 

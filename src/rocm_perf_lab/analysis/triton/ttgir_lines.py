@@ -15,7 +15,7 @@ _TRIVIAL = ("arith.constant", "tt.return", "scf.yield", "ttg.memdesc_index")
 def operations_by_line(ttgir: str, file: str) -> dict[int, list[str]]:
     """Line of the file -> operations in the order of the code, without constants and the like.
 
-    The operations of a function in another file count for the line that calls it.
+    The operations of a function in another file count toward the line that calls it.
     """
     aliases = dict(_ALIAS.findall(ttgir))
     found: dict[int, list[str]] = defaultdict(list)

@@ -14,16 +14,16 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 from rocm_perf_lab.extras import absent_modules, missing
 
-_CHOICE = 4  # the first configurations are the best out of this many times their number, judged by what is known about them
+_CHOICE = 4  # so many configurations are drawn for each wanted one; those with the highest occupancy are kept
 
 
 @dataclass(frozen=True)
 class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
-    occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs.
-    features: maps them to numbers that describe the compiled code, always the same number of them, if all configurations have
-    already been compiled. first: configurations that were good in similar searches; they are proposed first.
+    occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs. features:
+    maps values to a fixed number of numbers that describe the compiled code, if all configurations have already been compiled.
+    first: configurations that were good in similar searches; they are proposed first.
     """
 
     budget: int
@@ -34,7 +34,7 @@ class Options:
 
 
 class ModelQuality(TypedDict, total=False):
-    """How good a model is: its R2 and residual, None if there were too few results, and a warning against trusting it."""
+    """How good a model is: its R2 and residual, None if there were too few results, and a warning if it is unreliable."""
 
     r2: float | None
     residual: float | None
@@ -45,8 +45,8 @@ class Strategy(ABC):
     """Proposes configurations and learns from their results.
 
     propose() returns a batch of valid configurations, never repeating one, and an empty batch when there are no more. The size
-    of a batch never depends on the number of workers. tell() takes the time of each configuration, or None for one that failed.
-    propose() may be called again before all results have been told.
+    of a batch never depends on the number of workers. tell() receives a configuration's time, or None if it failed. propose()
+    may be called again before all results of the previous batch are known.
     """
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
@@ -74,7 +74,7 @@ class Strategy(ABC):
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
-        """Random configurations; if occupancy is known, those with the highest occupancy out of several times as many."""
+        """Random configurations that are not in `asked`; if occupancy is known, the highest out of several times as many."""
         occupancy = self.options.occupancy
         if occupancy is None:
             return self.space.sample(self.generator, count, self.asked.keys())

@@ -1,4 +1,4 @@
-"""Uniform random search without repetition: the baseline against which the others are measured."""
+"""Uniform random search without repetition: the yardstick for the other strategies."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Sequential search guided by a model: a Gaussian process on the logarithm of time, fitted again as results arrive.
+"""Sequential search guided by a model: a Gaussian process on a logarithmic scale of time, refitted as results arrive.
 
 The next configurations are those with the highest expected improvement in a shortlist from the whole space and in the
-neighbourhoods of the best. Some are drawn from the model instead (Thompson sampling), and now and then one is drawn blindly:
-expected improvement alone stays in a local optimum about which the model is certain. There are two kinds of batches:
+neighbourhoods of the best. Some are drawn from the model instead (Thompson sampling), and some at random: with expected
+improvement alone, a search stays in a local optimum that the model is certain about. There are two kinds of batches:
 
-- Two in three look for details: most of the batch are neighbours of the best, as long as there are any, because a model that
-expects nothing better there would otherwise leave the best before the minimum is reached.
-- One in three looks elsewhere, with a smooth model and without neighbours: a model fitted to the results sees details near
-  them, and may miss the trend that leads away.
+- Two in three look for details: most of such a batch consists of neighbours of the best, as long as there are any. Without this
+  rule, a model that expects nothing better there would move away before the minimum is reached.
+- One in three looks elsewhere, with a smooth model and without preferring neighbours: a model fitted to the results sees details
+  near them, and may miss a trend that leads away from them.
 
 Batches grow with the number of results: early results change the model most, and a fit costs more the more results there are.
 """
@@ -31,19 +31,19 @@ from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
-_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are nearest to the ends of lists, out of how many
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; its members at the ends of lists, and the draws that these are chosen from
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
-_BESIDE = 0.7  # share of the other batches taken from neighbours of the best, fastest by the model first
+_BESIDE = 0.7  # share of the other batches: the neighbours of the best that the model expects to be fastest
 _DRAWN = 0.25  # share of a batch that is drawn from the model
-_BLIND = 0.1  # share of a batch that is drawn without regard to the model
-_MOST_FITTED, _MOST_SMOOTH = 150, 250  # results that each model is fitted to: half are the best, half drawn from the rest
+_BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
+_MOST_FITTED, _MOST_SMOOTH = 150, 250  # most results fitted, and most for a smooth model: half the best, half drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
-_BEST, _FAR = 3, 200  # number of best ones whose neighbours are candidates; draws from those two steps away
+_BEST, _FAR = 3, 200  # best configurations whose neighbours are candidates; draws from configurations two steps away
 _RANDOM = 50  # candidates drawn from all configurations
 _SHORTLIST, _CLOSER = 200, 1000  # size of the shortlist, and of the preselection that the model expects to be fastest
-_STALE = 1.1  # the shortlist is renewed once results have grown by this factor
-_FLOOR = (0.02, 0.2)  # added to the excess over the best, relative to the median excess: differences well below it do not count
+_STALE = 1.1  # the shortlist is renewed once the number of results has grown by this factor
+_FLOOR = (0.02, 0.2)  # share of the median excess that is added to each excess over the best; far smaller differences do not count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
@@ -51,12 +51,12 @@ class SequentialSearch(Strategy):
     _pool: Pool | None = None
     _process: GaussianProcess | None = None
     _walked = 0  # number of results at the last walk
-    _noted = 0  # how much of `asked` the pool knows
+    _noted = 0  # number of configurations in `asked` that the pool knows about
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
         super().__init__(space, generator, options)
         self._shortlists: dict[bool, Integers] = {}  # keyed by whether the model is smooth
-        self._listed = {True: 0, False: 0}  # number of results when each was made
+        self._listed = {True: 0, False: 0}  # number of results when each shortlist was made
 
     def ask(self) -> list[Configuration]:
         with _one_thread():
@@ -64,7 +64,7 @@ class SequentialSearch(Strategy):
 
     def _next(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
-            return self._first()  # also if all fail, since there is then nothing to learn from
+            return self._first()  # until two configurations have run, there is nothing to learn from
         pool = self._note_asked()
         configurations, values = list(self.times), self._values()
         order = np.argsort(values, kind="stable")
@@ -85,7 +85,7 @@ class SequentialSearch(Strategy):
         return [tuple(row) for row in pool.rows[chosen].tolist()]
 
     def model(self) -> ModelQuality:
-        """R2 and residual of the logarithms of excess time, with leave-one-out predictions."""
+        """R2 and residual of leave-one-out predictions of the logarithms of excess time; empty before the first fit."""
         if self._process is None:
             return {}
         errors = self._process.errors()
@@ -94,8 +94,8 @@ class SequentialSearch(Strategy):
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
     def _first(self) -> list[Configuration]:
-        """The first batch, half of it at the ends of the lists of values: optima often lie there, and trends are clearest
-        there.
+        """A batch before the first fit. Half of the very first batch is at the ends of the lists of values, where optima often lie
+        and trends are clearest.
         """
         ends: list[Configuration] = []
         if not self.asked:
@@ -116,11 +116,11 @@ class SequentialSearch(Strategy):
         return pool
 
     def _values(self) -> Floats:
-        """The quantity to model: logarithms of the excess over the best. A failure counts as slow as the slowest configuration.
+        """The quantity to model: logarithms of the excess over the best. A failed configuration counts as the slowest.
 
-        It is the logarithm of the excess of a logarithm, because a program's times span orders of magnitude, and what matters
-        is the order among the best. The weight of this order is drawn at random each time, since no single floor suits all
-        spaces.
+        The excess is taken of the logarithm of time, because a program's times span orders of magnitude. Its logarithm is taken
+        again, because what matters is the order among the best. A floor, added before, determines how much that order counts;
+        it is drawn at random each time, since no single floor suits all spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
@@ -155,7 +155,9 @@ class SequentialSearch(Strategy):
     def _chosen(
         self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
     ) -> Integers:
-        """The chosen positions. beside: those candidates from which the share _BESIDE is taken first, if there are any."""
+        """The positions of the next batch. predicted: mean and spread of each candidate. beside: neighbours of the best; if there
+        are any, the share _BESIDE of the batch is taken from them.
+        """
         mean, spread = predicted
         count = min(len(candidates), count)
         neighbours, drawn, blind = (int(part * count + self.generator.random()) for part in (_BESIDE, _DRAWN, _BLIND))
@@ -179,9 +181,10 @@ def _batch_size(results: int) -> int:
 
 
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
-    """The shortlist out of all candidates.
+    """The shortlist from all candidates.
 
-    Uncertainty is the costliest part to predict, so a preselection ignores it; far from all results, it hardly varies.
+    Uncertainty is the costliest part of a prediction, so a preselection ignores it. This does little harm: far from all results,
+    uncertainty hardly varies.
     """
     if len(rest) > _CLOSER:
         rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]
@@ -195,8 +198,8 @@ def _libraries() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Use one thread: on matrices of this size, more threads would wait longer than they compute, and take cores away from
-    programs.
+    """Use one thread: on matrices of this size, several threads would wait longer than they compute, and take cores away from
+    the programs being tuned.
     """
     limited: AbstractContextManager[object] = _libraries().limit(limits=1)
     return limited

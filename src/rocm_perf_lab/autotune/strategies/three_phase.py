@@ -20,15 +20,14 @@ TRUSTED_R2 = 0.75
 _POOL = 100_000
 _BATCH = 16
 _FOLDS = 5
-_TILE = ("BLOCK_M", "BLOCK_N")  # of a matrix product, whose number of accumulators is the product of the two
+_TILE = ("BLOCK_M", "BLOCK_N")  # tile of a matrix product; the number of accumulators is the product of the two
 
 
 class ThreePhaseSearch(Strategy):
-    """The model's R2 is that of predictions for configurations left out of the fit (five folds).
+    """The model's R2 is computed from predictions for configurations left out of the fit (five folds).
 
-    Its terms are all parameters, their squares and pairwise products, and, in a space with BLOCK_M and BLOCK_N (whose product
-    is one of these), the square of that product as well. Each number that is known about the compiled code adds one linear
-    term.
+    The model's terms are all parameters, their squares and pairwise products. In a space with BLOCK_M and BLOCK_N, the square
+    of the product of these two is added. Each number that is known about the compiled code adds one linear term.
     """
 
     _model: ModelQuality = {}
@@ -96,7 +95,7 @@ class ThreePhaseSearch(Strategy):
         return regression.fit(known, times), times, r2
 
     def _features(self, configurations: list[Configuration]) -> Floats:
-        """The parameters, one column each, followed by terms that are not a product of two of them."""
+        """The parameters, one column each, followed by the terms that are no products of two parameters."""
         values = _numeric(self.space, np.array(configurations))
         names, columns = self.space.names, [values]
         if all(name in names for name in _TILE):
@@ -108,7 +107,7 @@ class ThreePhaseSearch(Strategy):
 
 
 def _numeric(space: Space, configurations: Integers) -> Floats:
-    """float (count, parameters): the values themselves, or positions if a parameter's values are not all numbers."""
+    """An array (count, parameters): the values themselves, or their positions if a parameter's values are not all numbers."""
     columns = []
     for place, choices in enumerate(space.values):
         is_number = all(isinstance(value, (int, float)) for value in choices)

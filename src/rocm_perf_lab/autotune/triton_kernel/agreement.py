@@ -15,11 +15,11 @@ _EPSILONS = 32  # machine epsilons of the type; reordered sums differ by a few, 
 def disagreement(
     reference: Mapping[str, str], found: Mapping[str, str], types: Mapping[str, str], folder: Path, tolerance: float | None
 ) -> str | None:
-    """How the arrays that a configuration changed differ from those of the reference; None if they agree.
+    """How the arrays that a configuration changed differ from those that the reference changed; None if they agree.
 
     reference, found: array -> name of the file in `folder` with its contents. types: array -> name of its dtype. tolerance:
-    largest difference relative to the largest number of the array; None for 32 times the type's distance from 1 to the next
-    number. Integers, and types that NumPy does not know, have to be equal.
+    largest difference allowed, relative to the array's largest number; None for 32 machine epsilons of the type. Integers, and
+    numbers of types that NumPy does not know, must be equal.
     """
     if reference.keys() != found.keys():
         return f"it changes {_names(found)}, where the reference changes {_names(reference)}"
@@ -43,7 +43,7 @@ def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> s
     size = min(len(before), len(after)) // dtype.itemsize * dtype.itemsize
     x, y = (np.frombuffer(contents[:size], dtype).astype(np.float64) for contents in (before, after))
     if (np.isfinite(x) != np.isfinite(y)).any():
-        return "has infinities or NaN in other places"
+        return "has infinities or NaN in different places"
     finite = np.isfinite(x)
     if not (differing := np.flatnonzero(x[finite] != y[finite])).size:
         return None

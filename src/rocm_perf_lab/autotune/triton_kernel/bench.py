@@ -1,4 +1,4 @@
-"""The device and the warm processes with which a Triton function is tuned."""
+"""The device and the warm worker processes that a Triton function is tuned with."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THREADS_VARIABLE = "ROCM_PERF_DEVICE_THREADS"
 
 @dataclass(frozen=True)
 class Bench:
-    """folder: for the arrays that configurations leave. stopped: set to make all threads end soon."""
+    """folder: for the arrays that configurations change. stopped: set to make all threads end soon."""
 
     device: Device
     workers: Workers
@@ -35,7 +35,7 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(plan: TritonPlan) -> Iterator[Bench]:
-    """Raises whatever selecting a device raises; UnavailableError for a software device that Triton cannot use."""
+    """The bench for a plan. Raises what selecting a device raises; UnavailableError if Triton cannot use a software device."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         device = devices.select(plan.device, scratch)
@@ -54,7 +54,10 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
 
 
 def _share_of(worker: int, count: int, device: Device) -> dict[str, str]:
-    """A GPU of its own, or on the software device as many threads as its share of the cores."""
+    """Variables that give a worker a GPU of its own or, on the software device, as many threads as its share of the cores.
+
+    A single worker needs none.
+    """
     if count == 1:
         return {}
     if device.is_hardware:

@@ -15,7 +15,7 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 
 class Compiled:
-    """failures: why the configurations that do not compile or do not fit on the target cannot run; keyed by their values, as
+    """failures: the reason, for each configuration that does not compile or does not fit on the target; keyed by its values, as
     canonical() writes them.
     """
 
@@ -28,11 +28,11 @@ class Compiled:
         return len(self._features)
 
     def features(self, values: Values) -> StaticFeatures | None:
-        """None for values that were not compiled."""
+        """The features of a compiled configuration; None if it was not compiled, or does not compile."""
         return self._features.get(canonical(values))
 
     def compile(self, every: Iterable[Values]) -> None:
-        """Afterwards, Triton's cache contains the code of all these configurations."""
+        """Compile these configurations, so that their code is in Triton's cache; `failures` receives those that cannot run."""
         queue: SimpleQueue[Values] = SimpleQueue()
         for values in every:
             queue.put(values)

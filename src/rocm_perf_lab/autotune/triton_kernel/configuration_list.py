@@ -12,7 +12,7 @@ _OF_CONFIG = ("num_warps", "num_stages", "maxnreg")  # named parameters of trito
 
 
 def best_configurations(tuned: TunedFunction) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """(configuration, the keys of all sizes for which it is the best), in the order of the sizes."""
+    """Pairs (configuration, keys of all sizes for which it is the best), in the order of the sizes."""
     found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     for size in tuned.sizes:
         best = best_of(size.result.evaluated)

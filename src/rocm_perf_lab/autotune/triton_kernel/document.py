@@ -14,9 +14,9 @@ from rocm_perf_lab.json_model import JsonModel, Scalar
 class TunedSizeSection(JsonModel):
     """One problem size."""
 
-    key: dict[str, Scalar] = Field(description="the arguments of the launch that tell the size apart")
+    key: dict[str, Scalar] = Field(description="the launch arguments that identify the size")
     compiled: int = Field(description="number of configurations compiled before the first ran; 0 for spaces too large for that")
-    compile_seconds: float = Field(description="wall time in which these were compiled")
+    compile_seconds: float = Field(description="wall time spent compiling these")
     search_seconds: float = Field(description="wall time of the search after that")
     search: AutotuneDocument = Field(description="the search, as without --triton")
 
@@ -33,8 +33,8 @@ class TritonTuningDocument(JsonModel):
 
     kernel: str = Field(description="name of the function")
     device: str = Field(description="the device that ran the configurations")
-    exit_status: int = Field(description="of the script, which used the best configurations in the end")
-    configurations: list[ConfigurationSection] = Field(description="the best of all sizes, each once")
+    exit_status: int = Field(description="exit status of the script, which used the best configurations in the end")
+    configurations: list[ConfigurationSection] = Field(description="the best configurations for all sizes, each listed once")
     sizes: list[TunedSizeSection] = Field(description="one object per problem size, in the order of the script")
 
 

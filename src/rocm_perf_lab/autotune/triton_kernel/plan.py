@@ -12,8 +12,8 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 @dataclass(frozen=True)
 class TritonPlan:
     """space: None for the function's own configurations. key: arguments that distinguish problem sizes; empty for the
-    function's own key. workers: None for as many as there are cores (at most 4) on the software device, and one on a GPU.
-    timeout: seconds for compiling, and for each evaluation. tolerance: see agreement.disagreement().
+    function's own key. workers: None for one on a GPU, and one per core (at most 4) on the software device. timeout: for each
+    compilation and each evaluation, in seconds. tolerance: see agreement.disagreement().
     """
 
     kernel: ScriptKernel

@@ -1,4 +1,4 @@
-"""The search for one problem size, at whose launch all workers wait."""
+"""The search for one problem size, while all workers wait at a launch of that size."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from rocm_perf_lab.errors import NothingRanError, SpaceError
 from rocm_perf_lab.process.child import stoppable
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
-_AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations for each evaluation of the budget,
-_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # or more than these, for small budgets and without a budget
+_AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations per evaluation of the budget
+_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds of that limit; without such a budget, the limit is the upper bound
 _LISTED = 1_000_000
 
 
@@ -73,7 +73,7 @@ class SizeSearch:
         self._compiled = Compiled(bench.workers, bench.stopped, bench.device.target)
 
     def run(self) -> TunedSize:
-        """Raises NothingRanError if no configuration can run."""
+        """Run the search. Raises NothingRanError if no configuration can run."""
         words = ", ".join(f"{name}={value}" for name, value in self._launch["key"].items())
         began = time.perf_counter()
         known, space = self._known_before()
@@ -126,14 +126,15 @@ class SizeSearch:
         return {**self._whole.fixed, **values}
 
     def _experiment(self) -> str:
-        """A key that changes with the function and its callees, its arguments but not the contents of arrays, and the GPU."""
+        """A key that changes with the function, its callees, its arguments except the contents of arrays, and the device."""
         inputs = {name: self._launch[name] for name in ("kernel", "source", "key", "arguments")}
         inputs |= {"triton": self._plan.kernel.version(), "fixed": self._whole.fixed, "tolerance": self._plan.tolerance}
         return experiment_key(inputs, self._bench.device.description, ())
 
     def _run_reference(self) -> tuple[str, dict[str, str]]:
-        """(values, arrays that they change) for the script's own values, or for the function's first configuration that can
-        run.
+        """Run the script's own values or, if the function has configurations, the first of these that can run.
+
+        Returns (description of the values, arrays that they change). Raises NothingRanError.
         """
         own = self._launch["configurations"]
         for values in own if own is not None else [None]:
@@ -141,7 +142,7 @@ class SizeSearch:
             if "error" not in answer:
                 words = "the script's own values" if values is None else " ".join(f"{k}={v}" for k, v in values.items())
                 return words, answer["outputs"]
-        raise NothingRanError(f"{self._launch['kernel']} fails as it is launched: {answer['error']}", "fix it first")
+        raise NothingRanError(f"{self._launch['kernel']} fails as the script launches it: {answer['error']}", "fix it first")
 
     def _evaluate(self, values: dict[str, object], worker: int) -> EvaluationOutcome:
         values = self._with_fixed(values)
@@ -160,7 +161,7 @@ class SizeSearch:
         )  # fmt: skip
 
     def _ask(self, worker: int, values: Values | None) -> dict[str, Any]:
-        """The worker's answer; with "error" and the "status" of the outcome if it failed."""
+        """The worker's answer; if it failed, with "error" and the outcome's "status"."""
         try:
             answer = self._bench.workers.ask(worker, do="evaluate", values=values, folder=str(self._bench.folder))
         except ScriptTimeout as error:

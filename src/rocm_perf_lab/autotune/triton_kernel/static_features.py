@@ -1,4 +1,4 @@
-"""What the compiled code of a configuration reveals before it runs."""
+"""What a configuration's compiled code reveals before the configuration runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rocm_perf_lab.errors import SourceError
 
 @dataclass(frozen=True)
 class StaticFeatures:
-    """vgprs: those of a lane, AGPRs included. spills: registers of a lane kept in memory. programs: those of the whole grid.
-    most_lds_bytes: the most that a workgroup can have on the target.
+    """vgprs: per lane, including AGPRs. spills: VGPRs per lane that are kept in memory. programs: number of programs in the
+    grid. most_lds_bytes: the most that a workgroup can use on the target.
 
-    matrix_instructions: their number in the code, however often they run. occupancy: resident waves of a compute unit, 0..1;
-    None if the target's family is not known.
+    matrix_instructions: their number in the code, however often they run. occupancy: resident waves of a compute unit relative
+    to the maximum, 0..1; None if the target's family is not known.
     """
 
     vgprs: int
@@ -38,7 +38,7 @@ class StaticFeatures:
         return {name: getattr(self, name) for name in names}
 
     def coordinates(self) -> tuple[float, ...]:
-        """For models: logarithms of the numbers, since their ratios are what matters."""
+        """Coordinates for models: logarithms of the counts, since their ratios matter, and the occupancy (0 if not known)."""
         counts = (self.vgprs, self.spills, self.lds_bytes, self.matrix_instructions, self.programs)
         return (*(math.log2(1 + count) for count in counts), self.occupancy or 0.0)
 
@@ -66,11 +66,11 @@ def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFe
 
 
 def unlaunchable(features: StaticFeatures) -> str | None:
-    """Why no compute unit can run the configuration; None if one can."""
+    """Why no compute unit can run the configuration; None if it can run."""
     if features.lds_bytes > features.most_lds_bytes:
-        return f"{features.lds_bytes} bytes of LDS, of at most {features.most_lds_bytes}"
+        return f"{features.lds_bytes} bytes of LDS, but at most {features.most_lds_bytes} are possible"
     if features.workgroup_size > MOST_THREADS:
-        return f"{features.workgroup_size} threads of a workgroup, of at most {MOST_THREADS}"
+        return f"{features.workgroup_size} threads per workgroup, but at most {MOST_THREADS} are possible"
     if features.occupancy == 0:
-        return "no workgroup of it fits on a compute unit"
+        return "none of its workgroups fits on a compute unit"
     return None

@@ -17,7 +17,7 @@ from rocm_perf_lab.triton_launches import ScriptExited
 
 @dataclass(frozen=True)
 class TunedFunction:
-    """exit_status: that of the script, whose launches used the best configurations in the end."""
+    """exit_status: the exit status of the script, whose launches used the best configurations in the end."""
 
     kernel: str
     device: str
@@ -26,7 +26,7 @@ class TunedFunction:
 
 
 def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunction:
-    """Raises SpaceError, NothingRanError, NoKernelsError if the script never launches the kernel, and errors of devices."""
+    """Raises SpaceError; NothingRanError; NoKernelsError if the script never launches the kernel; and device errors."""
     sizes: list[TunedSize] = []
     with bench_of(plan) as bench:
         try:

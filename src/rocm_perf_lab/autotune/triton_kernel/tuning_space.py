@@ -22,13 +22,13 @@ _DEFAULTS: dict[str, Any] = {"num_warps": 4, "num_stages": 2, "waves_per_eu": 0,
 
 @dataclass(frozen=True)
 class TuningSpace:
-    """space: that of the parameters that are tuned. fixed: values that every configuration has in common."""
+    """space: the space of the parameters that are tuned. fixed: values that all configurations have in common."""
 
     space: Space
     fixed: Values
 
     def only(self, valid: Collection[str]) -> TuningSpace:
-        """The part whose configurations, as canonical() writes their values, are among `valid`."""
+        """The part of the space whose configurations, as canonical() writes their values, are in `valid`."""
         members = [row for row in self.space if canonical(self.space.named(row)) in valid]
         values = dict(zip(self.space.names, self.space.values, strict=True))
         return TuningSpace(Space(values, members=members), self.fixed)
@@ -43,7 +43,7 @@ class TuningSpace:
 
 
 def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
-    """The space of a file. Raises SpaceError for a parameter that the function does not have, and whatever reading raises."""
+    """The space in a file. Raises what read_space() raises, and SpaceError for a parameter that the function does not have."""
     found = read_space(path)
     known = {*launch["constants"], *_DEFAULTS}
     for name in (*found.space.names, *found.fixed):

@@ -13,7 +13,7 @@ Values = dict[str, Any]
 
 
 class EndedEarly(Exception):
-    """The script ended, with this status, before the launch at which other workers wait: its runs differ."""
+    """The script ended, with this status, without reaching the next launch of the kernel."""
 
 
 @dataclass
@@ -27,8 +27,8 @@ class _Worker:
 class Workers:
     """start(worker) starts the script in a process of its own; each worker is used by one thread at a time.
 
-    Workers catch up with earlier decisions: one that is started late, or restarted, runs the earlier launches as the others
-    did.
+    A worker that is started late, or again, first passes the earlier launches with the values that were chosen for them, as the
+    other workers did.
     """
 
     def __init__(self, start: Callable[[int], ServedScript], count: int, timeout: float | None):
@@ -48,11 +48,11 @@ class Workers:
             return None, int(end.args[0])
 
     def choose(self, values: Values) -> None:
-        """Let the script launch with these values and go on to the next launch that differs in its key."""
+        """Let each worker's script launch with these values and continue to the next launch with a different key."""
         self._chosen.append(values)
 
     def ask(self, worker: int, **request: Any) -> Message:
-        """The answer of one worker. After a failure of the kernel, its process is replaced.
+        """The answer of one worker. If the kernel failed, the worker's process is ended; the next request starts another.
 
         Raises ScriptExited, ScriptTimeout.
         """
@@ -63,7 +63,7 @@ class Workers:
             self._end(one)
             raise
         except EndedEarly as end:
-            raise ScriptExited(f"the script ended with status {end.args[0]} where it had launched the kernel before") from end
+            raise ScriptExited(f"the script ended with status {end.args[0]} instead of launching the kernel as before") from end
         if answer.get("is_dead"):
             self._end(one)
         return answer

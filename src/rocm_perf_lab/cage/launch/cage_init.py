@@ -3,7 +3,7 @@
     cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...
 
 CHANNEL and ENVIRONMENT are descriptors: a socket to the launcher, and a file. When this process ends, every process in the cage
-ends. The command can neither signal nor trace it.
+ends. The command can neither signal nor trace this process.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import settings  # noqa: E402
 import system  # noqa: E402
 from signals import signal  # noqa: E402
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     import _socket
     from typing import NoReturn
 
     from settings import Settings
 
-_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, in this program or its parent
+_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ: handled or ignored in this program or its parent
 _WRITERS_SECONDS = 120.0
 
 
@@ -51,8 +51,8 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """Send the launcher the descriptors with which it watches the cage: this process, all processes, and file systems in
-    memory.
+    """Send the launcher the descriptors that it watches the cage with: this process's, that of /proc, and those of file systems
+    in memory.
     """
     import _socket
     import struct
@@ -82,12 +82,12 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    # This applies only inside the cage, and not to root, so the launcher also checks.
+    # This applies only inside the cage, and not to root, so the launcher checks the number as well.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child: int) -> int:
-    """Wait for the command, reaping orphans in the meantime. Returns its status as os.waitpid() does."""
+    """Wait for the command, reaping orphans in the meantime, and return its status as os.waitpid() does."""
     while True:
         process, status = os.waitpid(-1, 0)
         if process == child:
@@ -104,9 +104,7 @@ def _end_all_others() -> None:
 
 
 def _write_databases(options: Settings) -> None:
-    """Convert the tracer's notes that the command left into databases, using our own program; by then, no process of the
-    command is left.
-    """
+    """Convert the spool files of the tracer into databases with our own program, once no process of the command is left."""
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS
     for name in sorted(entry for entry in os.listdir(folder) if entry.endswith(".spool")):

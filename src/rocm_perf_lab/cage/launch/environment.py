@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -46,5 +46,5 @@ def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str
     """The part of an environment that a command sees. HOME and TMPDIR are folders in the cage."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
     found |= {name: value for name, value in _INSIDE.items() if name not in more}
-    # HIP's cache of code compiled at run time: in a temporary home folder, it would cost more than it saves.
+    # Disables HIP's cache of code compiled at run time: in a temporary home folder, it would cost more than it saves.
     return found if "AMD_COMGR_CACHE_DIR" in found else found | {"AMD_COMGR_CACHE": "0"}

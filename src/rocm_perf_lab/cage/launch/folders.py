@@ -6,8 +6,8 @@ import os
 
 
 class Opened:
-    """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is not, or no longer, a
-    folder.
+    """A descriptor of a folder, which is made readable and writable if its permissions were different; None if it is not, or is
+    no longer, a folder.
     """
 
     def __init__(self, name: str, parent: int | None = None):

@@ -1,16 +1,16 @@
 """Runs a command in a cage: launcher.py NAME=VALUE... -- MOUNTS... -- COMMAND...
 
-MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, and ends it at a limit, on a
-signal that asks it to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the
-same signal; at a limit by SIGKILL, after a line that names the limit. Settings:
+MOUNTS are bubblewrap options. This process stays outside: it watches what the cage uses, and ends the cage at a limit, on a
+terminating signal, and when the process `owner` ends. It then ends as the command did, with the same status or by the same
+signal; at a limit, it writes a line that names the limit, and ends by SIGKILL. Settings:
 
-  mechanism   bubblewrap, namespaces, or trusted: only the limits of a process, and no cage
-  program     bubblewrap's path, with more of its options as `option`
+  mechanism   bubblewrap, namespaces, or trusted: no cage, only the limits that a single process can have
+  program     bubblewrap's path; option: further options for it
   owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
   writable    folders whose contents persist; memory_folder: folders in memory
-  keep        names of variables that the command gets in addition to the usual ones
+  keep        names of variables that are passed to the command in addition to the usual ones
   traces, writer   see cage_init.py
-  report      a descriptor that receives how the command ended: "status N", "limit WORDS" or "failed"
+  report      a descriptor to write the outcome to: "status N", "limit WORDS" or "failed"
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import settings  # noqa: E402
 from signals import signal  # noqa: E402
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from watch import End
 
 FAILED = 126
-_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # but never used: an unset 32-bit number times 9
+_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: its size is an unset 32-bit number times 9
 
 
 def main() -> NoReturn:

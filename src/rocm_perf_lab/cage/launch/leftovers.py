@@ -1,4 +1,4 @@
-"""Cleans up a writable folder after a cage: only files and folders remain, so that later readers are not misled."""
+"""Cleans up a writable folder after its cage has ended: only files and folders remain, so that no reader is misled."""
 
 import os
 import stat
@@ -8,8 +8,8 @@ import storage
 
 
 def tidy(path: str, of_traces: bool) -> None:
-    """Remove links, pipes, sockets, device files, set-id bits and anything nested too deep; in trace folders, also notes that
-    no writer converted.
+    """Remove links, pipes, sockets, device files, set-id bits and anything nested too deep; in trace folders, also spool files
+    that were not converted.
     """
     with folders.Opened(path) as folder:
         if folder is not None:
@@ -56,7 +56,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 def _moved(name: str, folder: int, top: int) -> str:
     with folders.Opened(name, folder):
-        pass  # a folder must be writable to be moved
+        pass  # opening a folder makes it writable, as it must be to be moved
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
     return new

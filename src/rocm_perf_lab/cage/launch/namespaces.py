@@ -16,7 +16,7 @@ import cage_init
 import system
 from signals import signal
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
@@ -41,14 +41,14 @@ def start(
 ) -> int:
     """Fork the process that builds the cage, and return its id. It lives as long as the cage; errors are written to stderr.
 
-    channels: the launcher's end and the cage's.
+    channels: the launcher's end of the channel, and the cage's.
     """
     parent = os.getpid()
     child = os.fork()
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # it belongs to the parent, which must be alive for the cage to report
+        signal.set_wakeup_fd(-1)  # the descriptor wakes the parent
         outer, channel = channels
         outer.close()
         os.setsid()
@@ -62,7 +62,7 @@ def start(
 
 
 def _leave(user: int, group: int) -> None:
-    """Enter new namespaces; no user namespace if this process is root and may do without."""
+    """Enter new namespaces, without a user namespace if this process is root and allowed to create the others directly."""
     if user == 0:
         try:
             system.unshare(_ALL_BUT_USER)
@@ -80,7 +80,7 @@ def _become_first(
 ) -> NoReturn:
     child = os.fork()
     if child == 0:
-        # If the parent is in another namespace, getppid() returns 0.
+        # Not die_with_parent(): the parent is in a different namespace, so getppid() returns 0.
         system.prctl(system.PR_SET_PDEATHSIG, 9)
         try:
             _furnish(words)
@@ -122,7 +122,7 @@ def _raise_loopback() -> None:
 
 
 def _perform(all_words: list[str]) -> None:
-    """Perform the mounts given as bubblewrap options: those that mounts.py uses."""
+    """Perform the mounts given as bubblewrap options; only the options that mounts.py uses are supported."""
     words = iter(all_words)
     given: dict[str, str] = {}
     uppers = 0
@@ -182,7 +182,7 @@ def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
     system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
-    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which separate options
+    system.mount(source, f"{layer}/lower", flags=_BIND)  # under a name without commas and colons: they separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
     os.makedirs(place, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"

@@ -28,9 +28,9 @@ _REFUSED = {
     "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305, "sethostname": 170, "setdomainname": 171,
     "modify_ldt": 154, "vhangup": 153, "lookup_dcookie": 212, "nfsservctl": 180, "uselib": 134, "ustat": 136, "sysfs": 139,
 }  # fmt: skip
-# Refused as in a file system without them: extended attributes take kernel memory that nothing limits.
+# Refused with the error of a file system without extended attributes: these take kernel memory that nothing limits.
 _UNSUPPORTED = {"setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463}
-_FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file visible in the cage blocks others who open it
+_FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file visible in the cage blocks other processes that open it
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR, _IOCTL = 56, 435, 41, 53, 16
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*
 _INET, _INET6, _NETLINK, _STREAM, _SEQPACKET = 2, 10, 16, 1, 5
@@ -44,7 +44,7 @@ def _refuse(number: int = errno.EPERM) -> _Step:
 
 
 def _only_if(call: int, body: list[_Step]) -> list[_Step]:
-    """`body` for one system call; for all others, the filter continues after it. body: ends in a return, or falls through."""
+    """Steps that run `body` for one system call only. A body ends in a return, or falls through to what follows."""
     return [(_EQUAL, 0, len(body), call), *body]
 
 
@@ -56,7 +56,7 @@ def _among(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
 
 
 def program() -> list[_Step]:
-    """The filter."""
+    """The filter, as classic BPF instructions."""
     allow = (_RETURN, 0, 0, _ALLOW)
     steps = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, _ARCH_X86_64), (_RETURN, 0, 0, _KILL)]
     steps += [(_LOAD, 0, 0, _NUMBER), (_GREATER_EQUAL, 0, 1, _X32_BIT), _refuse(errno.ENOSYS)]
@@ -65,7 +65,7 @@ def program() -> list[_Step]:
     for call in sorted(_UNSUPPORTED.values()):
         steps += [(_EQUAL, 0, 1, call), _refuse(errno.EOPNOTSUPP)]
     steps += _only_if(_FCNTL, [(_LOAD, 0, 0, _SECOND), (_EQUAL, 0, 1, _F_SETLEASE), _refuse(), allow])
-    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # its flags are in memory; C libraries then use clone
+    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # a filter cannot read its flags; C libraries fall back to clone
     steps += _only_if(_CLONE, [(_LOAD, 0, 0, _FIRST), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(), allow])
     steps += _only_if(_SOCKET, _among(_FIRST, 0, (_INET, _INET6, _NETLINK)))
     # A pair of datagram sockets could send to any address.

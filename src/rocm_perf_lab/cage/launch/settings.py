@@ -16,7 +16,7 @@ def split(words: list[str]) -> tuple[Settings, list[str]]:
 
 
 def lower(kind: int, limit: int) -> None:
-    """Set a resource limit of this process, which may already be lower than requested."""
+    """Set a resource limit of this process, but not above its current hard limit."""
     _, most = resource.getrlimit(kind)
     limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
     resource.setrlimit(kind, (limit, limit))

@@ -1,6 +1,6 @@
-"""Python's module for signals, without the enumerations that it builds from their numbers, which take milliseconds."""
+"""Python's signal module without its enumerations of signal numbers, which take milliseconds to build."""
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     import signal
 else:

@@ -5,7 +5,7 @@ import stat
 
 import folders
 
-DEEPEST = 100  # depth of nested folders
+DEEPEST = 100  # maximum depth of nested folders
 ENDLESS = 1 << 62  # the size reported for folders that are nested deeper
 _ENTRY_BYTES = 4096  # the cost of a file in addition to its content
 

@@ -24,7 +24,7 @@ def prctl(option: int, *arguments: int) -> int:
 
 
 def die_with_parent(parent: int) -> None:
-    """Arrange to be killed when `parent`, which forked this process, ends; exit at once if it has ended."""
+    """Arrange to be killed when `parent`, which forked this process, ends; exit at once if it has already ended."""
     prctl(PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -61,7 +61,7 @@ def set_host_name(name: bytes) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop all capabilities, for this process and its successors."""
+    """Drop all capabilities of this process, also for the programs that it executes and the processes that it forks."""
     with open("/proc/sys/kernel/cap_last_cap") as file:
         last = int(file.read())
     prctl(PR_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)

@@ -4,7 +4,7 @@ import os
 import stat
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_INODE_BYTES = 1024  # the cost in memory; the kernel also counts extended attributes as inodes (mm/shmem.c)
+_INODE_BYTES = 1024  # memory that an inode takes; the kernel also counts extended attributes as inodes (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
@@ -33,7 +33,7 @@ class Usage:
         return tasks, memory + self._in_files(), self._deleted()
 
     def precisely(self) -> int:
-        """Bytes of memory, counting shared memory once: slower, for use when look() exceeds the limit."""
+        """Bytes of memory, counting shared memory only once. This is slower, so it is used only if look() exceeds the limit."""
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()

@@ -16,7 +16,7 @@ import storage
 import usage
 from signals import signal
 
-TYPE_CHECKING = False  # as in typing, which is slow to import
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from settings import Settings
 
@@ -144,7 +144,7 @@ class Watch:
         if message.startswith(b"status "):
             status = int(message.split()[1])
             return End(os.waitstatus_to_exitcode(status)) if os.WIFEXITED(status) else End(number=os.WTERMSIG(status))
-        # It ended without a message: there was no cage, or it was killed from outside.
+        # The first process ended without a message: the cage could not be built, or the process was killed from outside.
         return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
 
     def _broken(self, used: usage.Usage) -> str:

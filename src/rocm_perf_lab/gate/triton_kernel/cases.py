@@ -17,8 +17,8 @@ _STRIDE = "stride"
 
 @dataclass(frozen=True)
 class Size:
-    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter runs
-    it, too.
+    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter
+    also runs it.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Size:
 
 
 def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
-    """The sizes as launched, and smaller ones, for which the arrays are large enough. Numbers called strides are kept."""
+    """The launch's own sizes, and smaller ones, for which the arrays are large enough. Numbers named like strides are kept."""
     varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
     yield Size("as launched", {}, interpreted=not varied)
     if not varied:
@@ -42,14 +42,14 @@ def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterato
 
 
 def inputs_for(size: Size) -> Mapping[str, Make | None]:
-    """The inputs for a size, by name; None stands for the contents that the script gave."""
+    """The inputs for a size, by name; None stands for the contents that the script provided."""
     return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random}
 
 
 def with_contents(
     launch: RecordedLaunch, make: Make | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
 ) -> RecordedLaunch:
-    """The launch with other contents in all its memories, including those that will hold results."""
+    """The launch with other contents in all its memories, including those for results; unchanged if `make` is None."""
     if make is None:
         return launch
     memories = [

@@ -1,4 +1,4 @@
-"""The time of a candidate's kernel on the captured inputs, without judging it: its script is started once, and its launches are
+"""Times a candidate's kernel on the captured inputs without judging it: its script is started once, and its launches are
 repeated once.
 
 The verdict reports the time of the same launches, so a candidate that saves too little here need not be judged.
@@ -27,7 +27,7 @@ _CANNOT = (ScriptExited, ScriptTimeout, SourceError)
 
 @contextmanager
 def first_times(request: TritonGateRequest) -> Iterator[FirstTimes]:
-    """Raises UnavailableError. Errors of the baseline are raised with the first candidate."""
+    """Yields a FirstTimes. Raises UnavailableError; errors of the baseline are raised when the first candidate is timed."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         yield FirstTimes(request, Path(scratch))
 
@@ -45,7 +45,7 @@ class FirstTimes:
         self._lock = threading.Lock()
 
     def ratio(self, candidate: ScriptKernel) -> float | None:
-        """candidate / baseline of the kernel's time; None if the candidate fails in any way; a full judgement then reports how.
+        """The kernel's time, candidate / baseline; None if the candidate fails in any way: a full judgement then reports how.
 
         Raises CaptureError if the baseline's launches cannot be repeated, NoCageError.
         """
@@ -74,7 +74,7 @@ class FirstTimes:
     def _recorded(
         self, kernel: ScriptKernel, key: tuple[str, ...], view: View | None
     ) -> tuple[tuple[str, ...], list[RecordedLaunch]]:
-        """The names of the first launch's key, and the launches that a verdict covers."""
+        """The names in the first launch's key, and the launches that a verdict covers."""
         place, found = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
         with launching(kernel, self._device, place, self._files, key, view, self._request.timeout) as script:
             while len(found) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):

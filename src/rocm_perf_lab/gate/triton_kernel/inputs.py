@@ -23,13 +23,13 @@ _LARGE = 64.0  # times the spread of the script's values
 def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:
     """Replace the numbers of an array with others; whole numbers, which may be indices into other arrays, are only permuted.
 
-    kind: the array's dtype, None if it is not known: the contents then stay as they are.
+    kind: the array's dtype. If it is not known (None), the contents stay as they are.
     """
     dtype = float_type(kind) if kind is not None else None
     if dtype is not None:
         count = len(contents) // dtype.itemsize
         values = np.frombuffer(contents, dtype, count)
-        with np.errstate(over="ignore", invalid="ignore"):  # infinities in narrow types are inputs, too
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities in narrow types are valid inputs
             return make(values, generator).astype(dtype).tobytes() + contents[count * dtype.itemsize :]
     if kind is None or not kind.startswith(("int", "uint", "bool")):
         return contents

@@ -1,7 +1,7 @@
-"""A second oracle: the results that Triton's interpreter computes from a kernel's source, compared with those that its code
-left in memory.
+"""A second oracle: the results that Triton's interpreter computes from a kernel's source are compared with those that the
+kernel's code left in memory.
 
-The interpreter runs in the script's process, which is not trusted: it can only count against its own candidate.
+The interpreter runs in the script's process, which is not trusted: its results can only count against its own candidate.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
 
-# How far NumPy's functions and sums may differ from the GPU's, by the size of a number in bytes: a relative error of about 2e-4
-# for float32. Narrower types are rounded from float32.
+# How far NumPy's functions and sums may differ from the GPU's, in ULP, keyed by the size of a number in bytes: for float32,
+# this is a relative error of about 2e-4. Narrower types are rounded from float32.
 _ULPS = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 
 
@@ -23,9 +23,9 @@ def how_interpreted(
     script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
     types: dict[str, str],
 ) -> ResultsDiffer | str | None:  # fmt: skip
-    """Compare the results of launch `number`, in the folder `left`, with the interpreter's: None if they are equal to within
-    the error of the interpreter's arithmetic; a reason if the interpreter has no results. Raises the errors of
-    LaunchingScript.interpret().
+    """Compare the results of launch `number`, in the folder `left`, with the interpreter's. None if they are equal to within
+    the error of the interpreter's arithmetic; how they differ (ResultsDiffer); or why the interpreter has no results (str).
+    Raises the errors of LaunchingScript.interpret().
 
     launch: the launch with the initial contents of its memories, in `files`.
     """

@@ -1,4 +1,4 @@
-"""The verdict: both scripts are followed from launch to launch, and each launch is judged on several sizes and inputs."""
+"""Reaches the verdict: follows both scripts from launch to launch and judges the first few on several sizes and inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_SECONDS = 120.0
 
 
 def judge(request: TritonGateRequest, note: Note) -> Verdict:
-    """Judge the candidate's launches. Errors are those caused by the baseline or the machine.
+    """Judge the candidate's launches. Only the baseline or the machine can cause errors.
 
     Raises NoKernelsError, CaptureError if the baseline's launches cannot be repeated, NoCageError, UnavailableError.
     """
@@ -70,7 +70,7 @@ class _Judgement:
             if theirs.key != ours.key:
                 raise Rejected(LAUNCH, f"it is launched with {words_of(theirs.key)}, the baseline with {words_of(ours.key)}")
             if (name := _other_type(ours, theirs)) is not None:
-                raise Rejected(LAUNCH, f"{name} is {theirs.types[name]}, and {ours.types[name]} in the baseline")
+                raise Rejected(LAUNCH, f"{name} is {theirs.types[name]}, but {ours.types[name]} in the baseline")
             count += 1
             if count <= MOST_LAUNCHES:
                 self._launches.judge(ours, theirs, baseline, candidate)

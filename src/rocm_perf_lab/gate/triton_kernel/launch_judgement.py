@@ -25,7 +25,7 @@ Note = Callable[[str], None]
 
 
 class LaunchJudgement:
-    """Judges launches one by one. files: the folder of code and contents. found: receives the findings."""
+    """Judges launches one by one. files: the folder with code and memory contents. found: receives the findings."""
 
     def __init__(self, request: TritonGateRequest, repetition: Repetition, files: Path, found: JudgementRecord, note: Note):
         self._request, self._repetition, self._files, self._found, self._note = request, repetition, files, found, note
@@ -97,7 +97,7 @@ class LaunchJudgement:
         self, size: Size, number: int, launch: RecordedLaunch, left: tuple[Repeated, Repeated], types: dict[str, str],
         cases: dict[str, str], scripts: tuple[LaunchingScript, LaunchingScript],
     ) -> None:  # fmt: skip
-        """Ask the interpreter. A difference between a candidate's code and source only counts if the baseline has none."""
+        """Run the interpreter. A difference between a candidate's code and source counts only if the baseline has none."""
         name = f"{size.name}, interpreter"
         (baseline, candidate), (expected, found) = scripts, left
         try:
@@ -107,7 +107,7 @@ class LaunchJudgement:
         try:
             theirs = how_interpreted(candidate, launch, self._files, size.numbers, found.folder, number, types)
         except (ScriptExited, ScriptTimeout, SourceError) as error:
-            raise Rejected(EQUIVALENCE, f"{name}: it cannot be asked: {error}", case=name) from error
+            raise Rejected(EQUIVALENCE, f"{name}: it cannot be run: {error}", case=name) from error
         if not isinstance(theirs, ResultsDiffer):
             cases[name] = "equal" if theirs is None else f"not interpreted: {theirs}"
         elif ours is None:
@@ -137,7 +137,7 @@ class LaunchJudgement:
         self, names: list[str], ours: list[RecordedLaunch], theirs: list[RecordedLaunch], expected: Repeated,
         types: dict[str, str], cases: dict[str, str],
     ) -> None:  # fmt: skip
-        """Runs of the candidate in other orders, with other contents of registers and LDS, on the first and last inputs."""
+        """Run the candidate in other orders, with other contents of registers and LDS, on the first and last inputs."""
         chosen = sorted({0, len(names) - 1})
         orders = seeds.orders(self._request.seed)
         values = seeds.initial_values(self._request.seed, len(orders))

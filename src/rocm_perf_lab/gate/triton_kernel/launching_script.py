@@ -39,7 +39,7 @@ class Launched:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The whole numbers passed to the kernel at launch, other than 0 and 1."""
+        """The integers greater than 1 that are passed to the kernel at launch."""
         return {
             name: one["value"]
             for name, one in self.about["arguments"].items()
@@ -52,14 +52,16 @@ class Launched:
 
 
 class LaunchingScript:
-    """Raises ScriptExited and ScriptTimeout, and SourceError for invalid answers; the caller turns these into verdicts."""
+    """A running script. Its methods raise ScriptExited, ScriptTimeout and, for invalid answers, SourceError; the caller turns
+    these into verdicts.
+    """
 
     def __init__(self, script: ServedScript, folder: Path, files: Path, is_candidate: bool, timeout: float):
         self._script, self._folder, self._files = script, folder, files
         self._is_candidate, self._timeout = is_candidate, timeout
 
     def next(self) -> Launched | int:
-        """The next launch that differs in its key, or the script's exit status."""
+        """The next launch whose key differs from those of earlier launches, or the script's exit status."""
         message = self._script.receive(self._timeout)
         try:
             return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
@@ -67,7 +69,7 @@ class LaunchingScript:
             raise SourceError("its description of the launch does not have the expected form", "") from error
 
     def record(self, numbers: Mapping[str, int]) -> RecordedLaunch:
-        """The launch with these numbers in place of its own. Also raises SourceError if it does not compile."""
+        """The launch with these numbers instead of its own. Also raises SourceError if it does not compile."""
         answer = self._script.ask(self._timeout, do="record", numbers=dict(numbers), folder=str(self._folder))
         if "error" in answer:
             raise SourceError(str(answer["error"]), "")
@@ -75,11 +77,11 @@ class LaunchingScript:
         return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
 
     def interpret(self, numbers: Mapping[str, int], contents: Mapping[str, str]) -> dict[str, Path] | str:
-        """Argument -> file with the contents that the launch leaves in its memory in Triton's interpreter; or why this cannot
-        be interpreted.
+        """Run the launch in Triton's interpreter. Returns argument -> file with the final contents of the argument's memory, or
+        why the launch cannot be interpreted.
 
         contents: argument -> name of a file with its memory's initial contents. Raises SourceError if the interpreter was not
-        even started, which says nothing about the kernel: for example if the machine has no memory for another process.
+        even started, which says nothing about the kernel: for example, if the machine has no memory for another process.
         """
         for name in contents.values():
             shutil.copyfile(self._files / name, self._folder / name)
@@ -109,8 +111,8 @@ def _expected(launched: Launched) -> Launched:
 def launching(
     kernel: ScriptKernel, device: Device, scratch: Path, files: Path, key: Sequence[str], view: View | None, timeout: float
 ) -> Iterator[LaunchingScript]:
-    """Start the script. view: None for the baseline's script, which runs without a cage. key: numbers that distinguish
-    launches.
+    """Start the script. view: None for the baseline's script, which runs without a cage. key: names of the numbers that
+    distinguish launches.
     """
     name = "baseline" if view is None else "candidate"
     (folder := scratch / name).mkdir()

@@ -1,4 +1,4 @@
-"""A launch as described by a script's process. That may be the candidate's, so nothing in the description is trusted."""
+"""A launch as described by a script's process. The script may be the candidate's, so nothing in the description is trusted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 class Word(BaseModel):
-    """Either bits, or a place in a memory: offset bytes after its beginning."""
+    """Either bits, or a place in a memory, `offset` bytes after the memory's beginning."""
 
     model_config = _STRICT
     bits: int | None = Field(default=None, ge=0, lt=1 << 64)
@@ -41,7 +41,7 @@ class RecordedArgument(BaseModel):
 
 
 class RecordedMemory(BaseModel):
-    """names: of the arguments that own it. shift: its address modulo 16. contents: a file."""
+    """names: the arguments that own it. shift: its address modulo 16. contents: the name of the file with its contents."""
 
     model_config = _STRICT
     names: list[str]
@@ -51,7 +51,9 @@ class RecordedMemory(BaseModel):
 
 
 class RecordedLaunch(BaseModel):
-    """name: of the kernel in its code, which is a file. threads: of a workgroup. shared, scratch_bytes: of each workgroup."""
+    """name: the kernel's name in its code. code: the name of a file. threads: threads per workgroup. shared: bytes of LDS per
+    workgroup. scratch_bytes: bytes of scratch per workgroup, of each kind.
+    """
 
     model_config = _STRICT
     name: str = Field(max_length=4000)
@@ -97,7 +99,7 @@ def copied(source: Path, name: str, destination: Path) -> Path:
 
 
 def _copy(source: Path, destination: Path) -> None:
-    """Copy a file, but do not follow a link, which a candidate may have made."""
+    """Copy a file, but do not follow a link, which a candidate may have created."""
     if destination.exists():
         return
     try:
@@ -121,15 +123,15 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
         if not found:
             return f"it is given {names or 'memory'}, which the baseline is not"
         if len(found) > 1:
-            return f"it is given the same memory for {names}, where the baseline has several"
+            return f"it is given the same memory for {names}, but the baseline has several"
         (place,) = found
         if memory.size != baseline.memories[place].size:
-            return f"{names} has {memory.size} bytes, and {baseline.memories[place].size} in the baseline"
+            return f"{names} has {memory.size} bytes, but {baseline.memories[place].size} in the baseline"
         places.append(place)
     if len(set(places)) < len(places):
         return "it is given separate memory for arguments that share one in the baseline"
     if (name := _elsewhere(candidate, baseline, places)) is not None:
-        return f"{name} points to another place of its array"
+        return f"{name} points to a different place in its array"
     arguments = [
         RecordedArgument(name=one.name, words=[_moved(word, places) for word in one.words]) for one in candidate.arguments
     ]
@@ -137,7 +139,7 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
 
 
 def _elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
-    """The first pointer that both have, but that points to different places; None if there is none."""
+    """The first pointer argument that both launches have, but that points to different places; None if there is none."""
     known = {one.name: one.words for one in baseline.arguments}
     for one in candidate.arguments:
         words = [_moved(word, places) for word in one.words if word.memory is not None]

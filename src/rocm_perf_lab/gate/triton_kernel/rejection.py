@@ -1,4 +1,4 @@
-"""Why a candidate is rejected, and what was found out about it until then."""
+"""Why a candidate is rejected, and what was found out about it before that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rejected(Exception):
 
 @dataclass
 class JudgementRecord:
-    """ms: (baseline, candidate) times of each captured launch. parameters: identifies the parameters of the timing model."""
+    """ms: (baseline, candidate) times for each captured launch. parameters: identifies the parameters of the timing model."""
 
     launches: list[CapturedLaunch] = field(default_factory=list)
     ms: list[tuple[float, float]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Repeats recorded launches in a process of its own, in the cage, on the software device."""
+"""Repeats recorded launches in a separate process, in the cage, on the software device."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rocm_perf_lab.triton_launches import environment_of
 
 @dataclass(frozen=True)
 class Repeated:
-    """The results of the launches. ms: modelled times of those that succeeded, in order. failure: why the next one failed; None
-    if all succeeded. races: lines from the race check. parameters: hash of the timing model's parameters. folder: the memory
-    that the launches left; see rocm_perf_triton.recorded.
+    """The results of the launches. ms: modelled times of the launches that succeeded, in order. failure: why the next launch
+    failed; None if all succeeded. races: lines from the race check. parameters: hash of the timing model's parameters. folder:
+    holds the memory contents after the launches; see rocm_perf_triton.recorded.
     """
 
     folder: Path
@@ -34,14 +34,16 @@ class Repeated:
 
 
 class Repetition:
-    """Settings of all repetitions. files: the folder of code and contents. scratch: for results, which can be large."""
+    """Repeats launches with the same settings. files: the folder with code and memory contents. scratch: the folder for
+    results, which can be large.
+    """
 
     def __init__(self, device: str, view: View, files: Path, scratch: Path, seconds: float):
         self._device, self._view, self._files, self._scratch, self._seconds = device, view, files, scratch, seconds
 
     def run(self, launches: Sequence[RecordedLaunch], options: Sequence[str] = ()) -> Repeated:
-        """Run all these launches in one process, which the first failure ends. options: for the software device, besides its
-        memory check. Raises NoCageError.
+        """Run all these launches in one process, which ends at the first failure. options: options for the software device, in
+        addition to its memory check. Raises NoCageError.
         """
         place = Path(tempfile.mkdtemp(dir=self._scratch))
         (results := place / "results").mkdir()

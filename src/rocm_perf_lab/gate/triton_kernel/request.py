@@ -12,7 +12,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 @dataclass(frozen=True)
 class TritonGateRequest:
     """ulps: as in the gate for HIP kernels. min_improvement: share of the time that must be saved. timeout: seconds for each
-    answer of a script. view: what the cage shows besides the candidate's folder.
+    answer from a script. view: what the cage shows in addition to the candidate's folder.
     """
 
     baseline: ScriptKernel

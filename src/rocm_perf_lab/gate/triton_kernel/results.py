@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-# Where results are near zero because large terms cancel, units in their last place mean nothing. An accumulation in the type's
+# Where results are near zero because large terms cancel, units in their last place mean nothing. A sum in the type's
 # accumulator may be off by this fraction of the largest number that the launch wrote to the array, per allowed ULP. Numbers
-# that it did not write do not count: they may be arbitrary.
+# that the launch did not write do not count: they may be arbitrary.
 _OF_LARGEST = {8: 2.0**-51}
 _OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
@@ -37,8 +37,8 @@ def expect_same(
     before: Path, after: Path, memories: Sequence[RecordedMemory], files: Path, types: dict[str, str], ulps: int,
     numbers: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Compare the memory left by launches number numbers[0] (in folder `before`) and numbers[1] (in `after`). Raises
-    ResultsDiffer.
+    """Compare the memory that two launches left: launch numbers[0] in the folder `before`, and launch numbers[1] in `after`.
+    Raises ResultsDiffer.
 
     memories: the state before the launches, with contents in `files`.
     """
@@ -51,14 +51,14 @@ def expect_same(
 def expect_same_memory(
     x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
 ) -> None:
-    """Compare two files with the contents that launches left in the memory. nans: which NaNs are the same. Raises
+    """Compare two files with the contents that launches left in the memory. nans: which NaNs count as equal. Raises
     ResultsDiffer.
     """
     _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
 
 def nans_on(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Nans:
-    """The NaNs that launches on these memories, with contents in `files`, may leave."""
+    """The NaNs that launches on these memories, with contents in `files`, may produce."""
     return Nans(lambda: _floats_in(memories, files, types))
 
 
@@ -107,7 +107,7 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
 
 
 def _written(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Which elements changed in any bit."""
+    """Whether each element changed in any bit."""
     words = np.dtype(f"u{dtype.itemsize}")
     count = len(left) // dtype.itemsize
     written: NDArray[np.bool_] = np.frombuffer(left, words, count) != np.frombuffer(initial, words, count)

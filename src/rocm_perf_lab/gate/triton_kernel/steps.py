@@ -1,4 +1,4 @@
-"""Makes the steps of a verdict from the findings."""
+"""Builds the steps of a verdict from the findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.verdict_document import (
 
 
 class Steps:
-    """request: the user's request. found: read when a verdict is made."""
+    """request: the user's request. found: the findings, which are read when a verdict is built."""
 
     def __init__(self, request: TritonGateRequest, found: JudgementRecord):
         self._request, self._found = request, found
@@ -71,5 +71,5 @@ class Steps:
     def _application(self, before: int, after: int) -> tuple[StepVerdict, ...]:
         evidence = ApplicationEvidence(timing="modelled", timing_parameters=self._found.parameters)
         if before != after:
-            return (rejected(APPLICATION, f"its script ends with status {after}, and the baseline's with {before}", evidence),)
+            return (rejected(APPLICATION, f"its script ends with status {after}, but the baseline's with {before}", evidence),)
         return (passed(APPLICATION, f"its script ends with status {after}, as the baseline's does", evidence),)

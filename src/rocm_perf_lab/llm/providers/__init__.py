@@ -38,7 +38,7 @@ PROVIDERS = {
     "openai": RegisteredProvider(
         "openai_compatible",
         "OpenAICompatible",
-        "any server with OpenAI's chat completions",
+        "any server with OpenAI's chat completions API",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
     ),
@@ -54,7 +54,7 @@ PROVIDERS = {
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
     """The provider for a model.
 
-    Errors: UsageError for an invalid address, ModelError without the key, UnavailableError without the SDK.
+    Errors: UsageError for an invalid address, LanguageModelError without the key, UnavailableError without the SDK.
     """
     registered = PROVIDERS[model.provider]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)

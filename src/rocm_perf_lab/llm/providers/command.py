@@ -1,4 +1,4 @@
-"""Asks any program that reads the prompt on its standard input and prints the answer: a coding agent, or a person's script."""
+"""Asks any program that reads the prompt on its standard input and prints the answer: a coding agent, or the user's script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 class CommandProvider:
     """A program that answers questions.
 
-    model: the program and its arguments, written as in a shell but run without one. timeout: seconds for a whole answer.
+    model: the program and its arguments, written as in a shell but run without one. timeout: for a whole answer, in seconds.
     """
 
     model: str

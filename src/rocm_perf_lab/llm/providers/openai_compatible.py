@@ -1,4 +1,4 @@
-"""Any endpoint with OpenAI's chat completions, hosted or self-hosted (vLLM, Ollama, llama.cpp), through OpenAI's SDK."""
+"""Any endpoint with OpenAI's chat completions API, hosted or self-hosted (vLLM, Ollama, llama.cpp), through OpenAI's SDK."""
 
 from __future__ import annotations
 

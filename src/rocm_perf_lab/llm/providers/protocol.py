@@ -1,4 +1,4 @@
-"""What every provider implements: one conversation in, one answer out, within limits of time and size."""
+"""What every provider implements: one conversation in, one answer out, within limits on time and size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model to ask, and how. name: the model's name, or the program for provider `command`. timeout: seconds for an answer.
+    """The model to ask, and how. name: the model, or the program for provider `command`. timeout: for an answer, in seconds.
 
     price: US dollars per million input and per million output tokens; None for the listed price.
     """
@@ -59,7 +59,7 @@ class Transient(Exception):
     """A failure that may not happen again. what: what happened. retry_after: seconds that the other side asks to wait, if it
     does.
 
-    begun: whether an answer had begun, which may have to be paid for.
+    begun: whether an answer had begun to arrive; it may have to be paid for.
     """
 
     def __init__(self, what: str, retry_after: float | None = None):
@@ -81,7 +81,7 @@ class Provider(Protocol):
         """Where prompts are sent, for the user to see: an endpoint, or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        """Ask a question and wait for the answer. Raises ModelError, Transient or TooLong."""
+        """Ask a question and wait for the answer. Raises LanguageModelError, Transient or TooLong."""
 
 
 class Collected:

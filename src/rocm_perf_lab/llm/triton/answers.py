@@ -26,8 +26,8 @@ class TritonAnswers:
     name = "triton"
     system = system_prompt(
         "Triton",
-        "takes the one fenced Python block in it, which holds one function with its decorators, puts it in the place of the "
-        "function of that name, and has a gate launch both,",
+        "takes the one fenced Python block in it, which holds one function with its decorators, replaces the function of that "
+        "name with it, and has a gate launch both,",
     )
     again = (
         "Answer again with exactly one fenced Python block: the complete function with its decorators. All rules still hold."

@@ -31,7 +31,7 @@ class TritonModelBackend(TritonBackend):
         return context_in(summary.reports, source, target.kernel, rules, self._note, tried).text(self._full_source)
 
     def complaint(self, source: TritonSource) -> str | None:
-        """Checks Python syntax only: Triton compiles for concrete arguments, in the gate."""
+        """Check only the Python syntax: Triton compiles for concrete arguments, in the gate."""
         try:
             compile(source.text, source.path.name, "exec", dont_inherit=True)
             source.tree  # noqa: B018

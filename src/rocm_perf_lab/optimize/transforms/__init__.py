@@ -1,8 +1,9 @@
-"""The transformations that the optimizer can propose, by name. To add one, add a file with `propose` here, and a line below.
+"""The transformations that the optimizer can propose, by name. To add one, add a module with a function `propose` here, and a
+line below.
 
-A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
-intended to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different
-order; the gate verifies this.
+A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is meant
+to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different order; the
+gate checks the results.
 """
 
 from __future__ import annotations
@@ -38,6 +39,6 @@ _ALL = (
     nontemporal,
 )
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
-DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # a hint costs one judgement per pointer
+DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # nontemporal costs one judgement per pointer
 
 __all__ = ["TRANSFORMS", "DEFAULT", "Proposal", "Refusal", "Transformation"]

@@ -1,4 +1,4 @@
-"""A change combined with one that it makes possible: where the first alone gains nothing, the search would never reach the
+"""Combines a change with one that it makes possible: if the first alone gains nothing, the search would never reach the
 second.
 """
 
@@ -27,8 +27,8 @@ def combined(
     factors: tuple[int, ...],
     read: Callable[[bytes], Source],
 ) -> Iterator[Proposal]:
-    """Every first proposal combined with each one that it makes possible. transforms: those that may be used. read: reads a
-    changed source.
+    """Every first proposal combined with each further one that it makes possible. transforms: those that may be used. read:
+    reads a changed source.
     """
     for first in firsts:
         names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]
@@ -57,7 +57,7 @@ def _joined(before: bytes, first: Proposal, second: Proposal, after: bytes) -> P
 
 
 def _difference(before: bytes, after: bytes) -> Edit:
-    """The difference as one edit of whole lines."""
+    """The difference between the texts, as one edit of whole lines."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)

@@ -1,7 +1,7 @@
-"""Move a load that returns the same value in every iteration out of the loop, to just before it.
+"""Move a load that returns the same value in every iteration out of the loop, to just before the loop.
 
-The compiler does this itself if no store in the loop can change the value; here, nothing in the whole kernel writes to that
-memory, which is promised to the gate. The load is executed only if the loop runs at all, so it cannot introduce a fault.
+The compiler does this itself if no store in the loop can change the value. Here, the gate is promised that nothing in the whole
+kernel writes to that memory. The load is executed only if the loop has any iterations, so it cannot introduce a fault.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construc
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal per loop, with all its invariant loads."""
+    """One proposal per loop, for all its invariant loads."""
     for loop in kernel.all_loops():
         loads = [] if (reason := why_not(loop)) else invariant_loads(source.device, kernel, loop)
         entry = entry_of(source.device, kernel, loop) if loads else None
@@ -31,7 +31,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             reason = broken_in_source(source, kernel.name, promises)
         if reason or entry is None:
             yield Refusal(
-                NAME, kernel.name, loop.span.line, reason or "whether the loop runs at all cannot be tested before it"
+                NAME, kernel.name, loop.span.line, reason or "whether the loop has any iterations cannot be tested before it"
             )
             continue
         texts = ", ".join(load.text for load in loads)
@@ -47,7 +47,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop cannot be changed, whatever it loads; None if it can."""
+    """Why this loop cannot be changed, regardless of what it loads; None if it can."""
     if loop.in_macro:
         return "it comes from a macro"
     if loop.kind == "range-for":
@@ -66,14 +66,14 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
     else:
         lines = [f"const {load.type} {name} = {load.text};" for name, load in zip(names, loads, strict=True)]
     head = "{\n" + "".join(f"{indent}{line}\n" for line in lines)
-    # Before a pragma, the line's white space already follows the insertion.
+    # If the insertion is before a pragma, the line's own indentation follows it.
     opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
     uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
     return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """The end of the loop, including the semicolon that ends a body without braces or a do-while, which is not part of the
+    """The end of the loop, including the semicolon after a body without braces or after a do-while, which is not part of the
     extent.
     """
     end = loop.span.end

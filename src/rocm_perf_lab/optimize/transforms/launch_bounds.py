@@ -1,8 +1,8 @@
-"""Tell the compiler how large the workgroups are, if every launch in the source shows their size.
+"""Tell the compiler how large the workgroups are, if their size is apparent from every launch in the source.
 
-Without a bound, it assumes 1024 threads and gives each thread at most 128 vector registers, spilling the rest: four waves of
-such a workgroup share the 512 registers per lane of a SIMD. With a bound, it may use as many registers as the waves of one
-workgroup allow.
+Without a bound, the compiler assumes 1024 threads and gives each thread at most 128 vector registers, spilling the rest: four
+waves of such a workgroup share a SIMD's 512 registers per lane. With a bound, the compiler may use as many registers as the
+waves of one workgroup allow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGEST = 1024  # the workgroup size that the compiler assumes without a bound
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal, whose bound is the largest workgroup among all launches in the source."""
+    """One proposal, whose bound is the size of the largest workgroup among all launches in the source."""
     threads, reason = _threads(source, kernel)
     place = name_of(source.device, kernel)
     if reason or place is None:
@@ -40,7 +40,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
-    """The bound, and why it is not proposed; None if it is."""
+    """The bound, and the reason for not proposing it; None if it is proposed."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"
     blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.seen]

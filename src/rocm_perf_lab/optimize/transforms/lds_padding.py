@@ -1,8 +1,8 @@
 """Make the rows of a static LDS array slightly longer, so that the elements of a column are in different banks.
 
 The LDS has 32 banks of 4 bytes. In `tile[lane][k]`, if the row length is a multiple of 32 words, all lanes access the same bank
-and are served one after the other; rows of an odd number of words spread them. Only arrays that are accessed element by element
-are changed, so elements keep their values.
+and are served one after the other; an odd number of words per row spreads them over the banks. Only arrays that are accessed
+element by element are changed, so elements keep their values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _WIDEST = 16  # bytes of the widest LDS access, which must be aligned to its siz
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """For each array, the padding that makes its row length odd, and that which keeps rows aligned for 16-byte accesses."""
+    """For each array, propose the padding that makes its row length odd, and the padding that keeps rows aligned for 16-byte
+    accesses.
+    """
     for array in shared_arrays(source.device, kernel):
         reason, row = why_not(array), array.row
         if reason or row is None:
@@ -51,7 +53,7 @@ def why_not(array: SharedArray) -> str | None:
 
 
 def paddings(array: SharedArray) -> list[int]:
-    """Paddings in elements; empty if the rows cannot gain from them. One element if the size depends on a template
+    """Possible paddings, in elements; empty if the rows would not benefit. One element if the size depends on a template
     parameter.
     """
     element, row = array.element_bytes, array.row_bytes

@@ -1,10 +1,9 @@
-"""Load for several iterations at once, before the first of them begins, where stores or atomics prevent the compiler from doing
-so.
+"""Load for several iterations at once, before the first of them begins, if stores or atomics keep the compiler from doing so.
 
 The compiler does not move a load ahead of a store or an atomic that might write to the same memory, so each iteration's loads
-wait for the previous iteration. Here, one 64-bit test precedes several iterations, followed by the loads of all of them and
-then their bodies in order. If a body writes to anything but LDS and variables, the gate is promised that the kernel writes
-nothing to the memory that it loads from.
+wait for the previous iteration. Here, one 64-bit test precedes several iterations, followed by the loads for all of them and
+then their bodies, in order. If a body writes to anything but LDS and variables, the gate is promised that the kernel does not
+write to the memory from which it loads.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _counted(source: HipSource, kernel: SourceKernel, loop: Loop) -> tuple[Curso
 
 
 def _reads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Cursor) -> list[Read]:
-    """The loads that every iteration makes from an address that depends on the iteration number alone."""
+    """The loads that every iteration performs from an address that depends only on the iteration number."""
     function = function_of(unit, kernel)
     body = list(cursor.get_children())[-1]
     variable = next(one for one in walk(next(cursor.get_children())) if one.kind.name == "VAR_DECL")
@@ -104,9 +103,9 @@ def _reads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Curs
             if not unit.is_cut_by_macro(read.cursor):
                 found.append(read)
     if not found:
-        raise _Unfit("no load in it depends on the iteration's number alone")
+        raise _Unfit("no load in it depends only on the iteration number")
     if not any(loop.found) and not _writes(unit, body):
-        raise _Unfit("it writes nothing that its loads could wait for: the compiler can move them")
+        raise _Unfit("it writes nothing for which its loads could have to wait: the compiler can move them")
     return found
 
 
@@ -121,8 +120,8 @@ def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: li
 
 
 def _writes(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
-    """The memory that the body writes to, except variables: elements, and objects whose address its calls receive or that they
-    may reach.
+    """The expressions for the memory to which the body writes, other than variables: assigned elements, and non-const pointers
+    that it passes to functions.
     """
     found = []
     for one in walk(body):
@@ -142,7 +141,7 @@ def _is_pointer(argument: Cursor) -> bool:
 
 
 def _is_lds(place: Cursor) -> bool:
-    """Whether the expression is an element of a static array in LDS, or such an element's address."""
+    """Whether the expression is an element of a static LDS array, or such an element's address."""
     place = unwrapped(place)
     if place.kind.name == "UNARY_OPERATOR":
         place = unwrapped(next(place.get_children()))
@@ -179,7 +178,7 @@ def _edits(
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """The end of the loop, with the semicolon, which is not part of a statement's extent."""
+    """The end of the loop, including the semicolon, which is not part of a statement's extent."""
     return loop.body.end if text[loop.body.end - 1 : loop.body.end] == b"}" else text.index(b";", loop.body.end) + 1
 
 

@@ -1,8 +1,8 @@
-"""Minima and maxima whose result depends on the order of the numbers if one of them is a NaN: std::min and std::max.
+"""Handles std::min and std::max, whose result depends on the order of the numbers if one of them is a NaN.
 
 `std::min(t, d)` is `d < t ? d : t`, so a NaN replaces the result so far and is replaced by the next number. The lanes of a wave
-process the numbers in a different order. So they record whether they have seen a NaN, and if any of them has, all of them
-execute the original loop.
+process the numbers in a different order, so they record whether they have seen a NaN; if any of them has, all of them execute
+the original loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _FLOATS = ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16")
 
 @dataclass(frozen=True)
 class Ordered:
-    """`name = std::min(value, name);` on floating-point numbers. value: a variable's name; "" if it is not a plain variable."""
+    """`name = std::min(value, name);` on floating-point numbers. value: the variable's name; "" if the value is not a plain
+    variable.
+    """
 
     statement: Cursor
     name: str
@@ -32,7 +34,7 @@ class Ordered:
 
 
 def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
-    """The statement as such a choice; None if it is not one."""
+    """The statement as an Ordered; None if it is not of that form."""
     if libclang.operator(unit.bindings, statement) != "=":
         return None
     target, chosen = statement.get_children()
@@ -47,7 +49,9 @@ def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
 
 
 def kept_in_order(text: bytes, loop: tuple[int, int], one: Ordered, combined: str) -> tuple[list[Edit], str]:
-    """The edits to the loop, and the text that follows it. loop: its byte range. combined: combines the lanes' results."""
+    """The edits to the loop, and the text to add after it. loop: its byte range. combined: the statement that combines the
+    lanes' results.
+    """
     start, end = loop
     before, unordered = (new_names(text, stem, 1)[0] for stem in ("before", "unordered"))
     margin = indentation(text, start)

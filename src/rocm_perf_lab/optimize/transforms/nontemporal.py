@@ -1,6 +1,6 @@
-"""Store with a hint that the data will not be used again, so that the caches keep data that will be read instead.
+"""Store with a hint that the data will not be used again, so that the caches keep data that will be.
 
-Results cannot depend on a hint. Whether it helps depends on what else the L2 holds, which the gate's measurement shows.
+Results cannot depend on a hint. Whether the hint helps depends on what else the L2 holds; the gate's measurement shows that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME = "nontemporal"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal per pointer parameter whose memory is only written."""
+    """One proposal per pointer parameter whose memory is only written to."""
     for stores in stores_of(source.device, kernel):
         if reason := why_not(stores):
             yield Refusal(NAME, kernel.name, stores.line, f"{stores.parameter}: {reason}")

@@ -1,9 +1,9 @@
 """Count in the workgroup's own LDS, and add the counts to global memory once, at the end.
 
 Where many threads add to few elements, such as the bins of a histogram, global atomics on one cache line are served one after
-the other. Atomics in LDS are served on each compute unit, and one global addition per workgroup and element remains. Additions
-to elements beyond the copy in LDS stay as they were, so no bound has to be known. Floating-point sums are added in a different
-order.
+the other. Atomics in LDS are served on each compute unit, and at most one global addition per workgroup and element remains.
+Additions to elements beyond the copy in LDS stay global, so the number of elements need not be known. Floating-point numbers
+are added in a different order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Unfit(Exception):
 
 @dataclass(frozen=True)
 class _Addition:
-    """`atomicAdd(&counts[index], value)` as a statement."""
+    """A statement `atomicAdd(&counts[index], value)`."""
 
     call: Cursor
     index: Cursor
@@ -81,7 +81,9 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelParameter) -> list[_Addition]:
-    """All uses of the parameter; empty if none is an atomic addition."""
+    """The atomic additions to the parameter's elements; empty if there are none. Raises _Unfit if the parameter has other uses
+    as well.
+    """
     function = function_of(unit, kernel)
     declared = next(one for one in parameters_of(function) if one.spelling == parameter.name)
     body, found, other = body_of(function), [], 0
@@ -91,9 +93,9 @@ def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelPar
             found += [addition] if addition else []
             other = other or (0 if addition else one.location.line)
     if found and other:
-        raise _Unfit(f"it is used other than to add (line {other})")
+        raise _Unfit(f"it is also used other than for adding (line {other})")
     if found and all(_is_lds(one.call) for one in found):
-        raise _Unfit("what it adds has been summed in LDS already")
+        raise _Unfit("what it adds has already been summed in LDS")
     element = (parameter.pointee or "").removeprefix("const ")
     if found and element not in _ELEMENTS:
         raise _Unfit(f"its elements are {element}")
@@ -122,7 +124,9 @@ def _is_lds(call: Cursor) -> bool:
 
 
 def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
-    """The edits that let every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest."""
+    """The edits that let every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest of
+    the kernel.
+    """
     unit = source.device
     function = function_of(unit, kernel)
     body = body_of(function)

@@ -15,9 +15,9 @@ from rocm_perf_lab.hip_source import Edit
 class Proposal:
     """A proposed change.
 
-    transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to the
-    source. promises: what it relies on outside the kernel's body, for the gate to check. elsewhere: changes to launches in
-    other files, by real path.
+    transformation, parameters: the kind of change and its details, such as {"factor": 4}. line: where the change is. edits: all
+    changes to the source. promises: what the change relies on outside the kernel's body, for the gate to check. elsewhere:
+    changes to launches in other files, by real path.
     """
 
     transformation: str

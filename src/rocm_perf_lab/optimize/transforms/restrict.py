@@ -1,8 +1,9 @@
 """`__restrict__` on pointer parameters: memory written through one of them is accessed through no other.
 
-Without it, a store may change the value that any later load reads, so loads stay after stores and are repeated in every
-iteration. Only the parameter itself can carry the qualifier: Clang ignores it on local copies. `const` is not added, since it
-would change the mangled name, and the compiler determines by itself which parameters are never written through.
+Without the qualifier, the compiler must assume that a store changes what any later load reads, so loads stay after stores and
+are repeated in every iteration. The qualifier only has an effect on the parameter itself: Clang ignores the qualifier on local
+copies. `const` is not added, since it would change the mangled name, and the compiler itself determines which parameters are
+never written through.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NAME = "restrict"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal with all parameters that can be qualified."""
+    """One proposal that qualifies all parameters for which that is possible."""
     wanted = []
     for parameter in kernel.parameters:
         if parameter.pointee is None:
@@ -47,7 +48,7 @@ def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter)
         return "it is the only pointer"
     span = parameter.span
     if not parameter.name or not source.text[span.start : span.end].endswith(parameter.name.encode()):
-        return "it is not written as a pointer with a name"
+        return "it is not written as a named pointer"
     if source.device.cut_by_macro(source.device.own, span.start, span.end):
         return "it comes from a macro"
     return broken_in_source(source, kernel.name, Promises(restrict=(parameter.name,)))

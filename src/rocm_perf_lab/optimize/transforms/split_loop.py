@@ -1,10 +1,9 @@
-"""Distribute the iterations of a loop over several workgroups, if the iterations do not depend on each other and the grid is
-small.
+"""Distribute a loop's iterations over several workgroups; this helps if the grid is small, and requires independent iterations.
 
-Each workgroup is replaced by `parts` workgroups. Each of these does everything but this loop as before, and executes every
-`parts`-th iteration of the loop. So `parts` times as many waves hide each other's latency, and use compute units that were
-idle. The shape of the launches changes accordingly, in a grid dimension that the kernel does not use, or else in one that it
-uses through `blockIdx` alone.
+Each workgroup is replaced by `parts` workgroups. Each of these executes every `parts`-th iteration of the loop and does
+everything else as before. So `parts` times as many waves hide each other's latency and use compute units that were idle. The
+shape of the launches changes accordingly, in a grid dimension that the kernel does not use, or else in one that it uses only
+through `blockIdx`.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class _Unfit(Exception):
 
 @dataclass(frozen=True)
 class _Place:
-    """How a workgroup determines which part of the loop it executes. axis: the grid's dimension that grows. blocks: the byte
-    ranges of its `blockIdx` in the kernel; empty if the dimension was not used.
+    """How a workgroup determines which part of the loop it executes. axis: the grid dimension that grows. blocks: the byte
+    ranges where the kernel uses that dimension's `blockIdx`; empty if the dimension was not used.
     """
 
     axis: int
@@ -79,7 +78,7 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
     """The only outermost loop, and the conditions under which its iterations are independent."""
     unit = source.device
     if len(kernel.loops) != 1:
-        raise _Unfit(f"it has {len(kernel.loops) or 'no'} loops that are in no other one" if kernel.loops else "it has no loop")
+        raise _Unfit(f"it has {len(kernel.loops)} outermost loops, not one" if kernel.loops else "it has no loop")
     (loop,) = kernel.loops
     if loop.in_macro or loop.kind != "for" or loop.variable is None or _step(loop) is None:
         raise _Unfit("its loop is not a plain one that counts upwards")
@@ -90,13 +89,15 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
     cursor = within(function, loop.span, "FOR_STMT")
     condition = list(cursor.get_children())[1]
     if body is None or libclang.operator(unit.bindings, condition) not in ("<", "<="):
-        raise _Unfit("its loop does not end at an upper bound")
+        raise _Unfit("its loop is not limited by an upper bound")
     _expect_in_block(body, cursor)
     return loop, independence_of(unit, body, cursor)
 
 
 def _expect_in_block(body: Cursor, loop: Cursor) -> None:
-    """Check that the loop is in a block, with or without an unroll pragma: only then can statements be put before it."""
+    """Check that the loop is directly in a block, with or without an unroll pragma: only then can statements be inserted before
+    it.
+    """
     holders = next(list(above) for one, above in walk_below(body) if one == loop)
     while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
         holders.pop()
@@ -133,7 +134,7 @@ def _place(source: HipSource, kernel: SourceKernel, sites: list[ShapedLaunch]) -
         blocks = replaceable(unit, kernel, _AXES[axis])
         if blocks:
             return _Place(axis, tuple(blocks))
-    raise _Unfit("it depends on all dimensions of the grid, and not by `blockIdx` alone")
+    raise _Unfit("it depends on all dimensions of the grid, and not only through `blockIdx`")
 
 
 def _is_one(shape: Shape, axis: int) -> bool:
@@ -166,7 +167,7 @@ def _change(
 
 
 def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
-    """The lines that let one workgroup execute all iterations if these store to the same elements, because then their order
+    """The lines that let one workgroup execute all iterations if they store to the same elements, because then their order
     matters.
     """
     if not strides:
@@ -188,7 +189,7 @@ def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]
 
 
 def _block(source: HipSource, place: _Place) -> str:
-    """The workgroup's number in this dimension, in HIP's notation if HIP's header is included."""
+    """The workgroup's index in this dimension, in HIP's notation if HIP's header is included."""
     axis = _AXES[place.axis]
     hip = source.device.has_system_macro("__launch_bounds__")
     return f"blockIdx.{axis}" if hip else f"__builtin_amdgcn_workgroup_id_{axis}()"

@@ -1,8 +1,8 @@
-"""Unroll a loop with a pragma: the compiler keeps the order of floating-point operations and handles the remainder.
+"""Unroll a loop with a pragma: the compiler keeps the order of floating-point operations and handles the remaining iterations.
 
-The gain is that loads of several iterations can be in flight at once. Proposals are made only for innermost loops; a loop that
-contains anything but plain arithmetic and memory accesses is left unchanged, as is one whose author has specified how to unroll
-it.
+The gain comes from having the loads of several iterations in flight at once. Proposals are made only for innermost loops. A
+loop is left unchanged if it contains anything but plain arithmetic and memory accesses, or if its author has specified how to
+unroll it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def why_not(loop: Loop) -> str | None:
 
 
 def _pragma(text: bytes, loop: Loop, factor: int) -> Edit:
-    """The pragma on a line of its own: before the loop's line, or splitting that line if something precedes the loop."""
+    """The pragma on a line of its own: before the loop's line, which is split if something precedes the loop."""
     start = loop.span.start
     line = text.rfind(b"\n", 0, start) + 1
     before = text[line:start]

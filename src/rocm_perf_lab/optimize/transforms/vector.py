@@ -1,7 +1,7 @@
-"""Load neighbouring elements used in a block of statements as one vector, before the first statement that uses them.
+"""Load neighbouring elements, used in one block of statements, as one vector before the first statement that uses them.
 
-The compiler does this itself if there is no store between the loads; here, nothing in the whole kernel writes to that memory,
-which is promised to the gate. No additional elements are loaded. The vector is aligned like a single element, so the compiler
+The compiler does this itself if there is no store between the loads. Here, the gate is promised that nothing in the whole
+kernel writes to that memory. No additional elements are loaded. The vector is aligned like a single element, so the compiler
 chooses instructions that need no stricter alignment, and no guard is necessary.
 """
 
@@ -19,7 +19,7 @@ NAME = "vector"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal per block, with all loads in it that can be combined."""
+    """One proposal per block, for all loads in it that can be combined."""
     found = False
     for runs in contiguous_loads(source.device, kernel):
         found = True

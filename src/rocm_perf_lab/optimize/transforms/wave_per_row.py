@@ -1,7 +1,7 @@
 """Assign each row to a wave instead of a thread: the lanes share its elements, interleaved, and combine their results.
 
-Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are added in a different order,
-so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes accordingly.
+Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are accumulated in a different
+order, so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes accordingly.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
     row, type_ = _row_of(unit, first)
     rows, inside = _bound_of(unit, guard, row)
     if inside is not None and rest:
-        raise _Unfit("it does something for rows beyond the last")
+        raise _Unfit("it does something for rows past the last")
     begin = place_of(guard)[1] if inside is None else place_of(inside)[0]
     rest = rest if inside is None else _statements(inside)
     if _PLACES.search(source.text[begin : kernel.body.end]):
-        raise _Unfit("it uses its place in the grid, or LDS, for more than its row")
+        raise _Unfit("it uses its position in the grid, or LDS, for more than its row")
     lane, step = new_names(source.text, "lane", 1)[0], new_names(source.text, "step", 1)[0]
     start, end = place_of(first)
     margin = indentation(source.text, start)
@@ -91,7 +91,7 @@ def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
     declared = list(statement.get_children())
     made = [child for child in declared[0].get_children() if child.kind.is_expression()] if len(declared) == 1 else []
     if not made or statement.kind.name != "DECL_STMT" or _tight(unit.text_of(made[-1])) not in _THREAD:
-        raise _Unfit("it does not begin with its thread's number as its row")
+        raise _Unfit("it does not begin by taking its thread's number as its row")
     return str(declared[0].spelling), declared[0].type.spelling.removeprefix("const ")
 
 
@@ -107,7 +107,7 @@ def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, 
 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
-    """The loop with the row's elements shared among the lanes, and the lanes' results combined after it."""
+    """The edits that share the row's elements among the lanes in the loop and combine the lanes' results after it."""
     if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.found or loop.in_macro:
         raise _Unfit(f"the loop of line {loop.span.line} is not a plain one over elements")
     init, _, increment, inside = list(statement.get_children())
@@ -128,7 +128,7 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
-    """Further edits to the loop, and the text after it: the effect of a NaN may depend on its position."""
+    """Further edits to the loop, and the text to add after it. They handle NaNs whose effect depends on their position."""
     found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
@@ -136,13 +136,13 @@ def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], line
         return [], "".join(f"\n{margin}{line}" for line in lines)
     stores = any(next(one.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for one in _under_conditions(inside))
     if len(lines) > 1 or stores or not found[0].value or any(True for _ in _conditions(inside)):
-        raise _Unfit(f"in line {found[0].statement.location.line}, what a NaN does depends on its place")
+        raise _Unfit(f"in line {found[0].statement.location.line}, the effect of a NaN depends on its position")
     return kept_in_order(unit.text, loop, found[0], lines[0])
 
 
 def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
-    """Refuse a loop in which one element needs results of another: a value accumulated so far, or memory that the loop stores
-    to.
+    """Refuse a loop in which one element needs the results of another: a value accumulated so far, or memory to which the loop
+    stores.
     """
     statements = [(statement, [*statement.get_children()]) for statement in _under_conditions(inside)]
     own = _declared(inside)
@@ -152,7 +152,7 @@ def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
         names = [one.spelling for one in walk(statement) if one.kind.name == "DECL_REF_EXPR"]
         for name in reduced:
             if names.count(name) > (0 if target.spelling != name else 1 + (statement.kind.name == "BINARY_OPERATOR")):
-                raise _Unfit(f"{name} is needed while it is summed, in line {statement.location.line}")
+                raise _Unfit(f"{name} is used while it is being accumulated, in line {statement.location.line}")
         for name in stored:
             if names.count(name) > (_base(target) == name):
                 raise _Unfit(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
@@ -173,7 +173,7 @@ def _under_conditions(inside: Cursor) -> Iterator[Cursor]:
 
 
 def _conditions(inside: Cursor) -> Iterator[Cursor]:
-    """The conditions of every `if` that _under_conditions() looks into."""
+    """The conditions of every `if` whose body _under_conditions() enters."""
     for held in filter(None, map(_held, _statements(inside))):
         yield held[0]
         yield from _conditions(held[1])
@@ -191,13 +191,13 @@ def _base(element: Cursor) -> str:
 
 
 def _declared(inside: Cursor) -> set[str]:
-    """The names of the variables declared inside the loop body, so that each iteration has its own."""
+    """The names of the variables declared inside the loop's body: each iteration has its own."""
     return {one.spelling for one in walk(inside) if one.kind.name == "VAR_DECL"}
 
 
 def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
-    """How the lanes' results of a statement are combined; "" for a statement that stores elements or affects its own iteration
-    only.
+    """How the lanes' results of a statement are combined; "" for a statement that stores elements or affects only its own
+    iteration.
     """
     target, *values = list(statement.get_children()) or [statement]
     operator = libclang.operator(unit.bindings, statement)
@@ -212,7 +212,7 @@ def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]
     if operator == "+=" and not _names(values[0], name):
         made = [child for child in decl.get_children() if child.kind.is_expression()]
         if not made or not _ZERO.fullmatch(unit.text_of(made[-1])):
-            raise _Unfit(f"{name} does not begin as 0")
+            raise _Unfit(f"{name} does not start at 0")
         return f"{name} += __shfl_xor({name}, {step});"
     chosen = _chosen(unit, values[0], name) if operator == "=" else ""
     if not chosen:
@@ -231,7 +231,7 @@ def _chosen(unit: TranslationUnit, value: Cursor, name: str) -> str:
 
 
 def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]:
-    """The edit to a statement outside loops: every lane executes it, but only one stores."""
+    """The edit to a statement outside loops: every lane executes the statement, but only one lane stores."""
     if statement.kind.name == "DECL_STMT":
         return
     operator = libclang.operator(unit.bindings, statement)

@@ -1,7 +1,7 @@
-"""The backend for a Triton function: profiles the script that launches it, and has the gate for such functions judge
-candidates.
+"""The backend for a Triton function: profiles the script that launches it, and has candidates judged by the gate for such
+functions.
 
-A candidate is the text of a file. Scripts run with this text in place of the file's own, which is not changed.
+A candidate is the text of a file. Scripts run with this text instead of the file's own; the file is not changed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TritonBackend:
         return TritonSource(self._file, text)
 
     def profile(self, source: TritonSource) -> ProfileSummary:
-        """Errors: those of profiling; NoKernelsError if the function is not launched."""
+        """Raises whatever profiling raises, and NoKernelsError if the function is not launched."""
         self._profiles += 1
         self._note(f"profiling {self._kernel.script}" if self._profiles == 1 else "profiling what was accepted")
         place, options = self._folder / f"profile-{self._profiles}", self._options
@@ -66,7 +66,7 @@ class TritonBackend:
 
     @contextlib.contextmanager
     def gate(self, source: TritonSource, target: Target) -> Iterator[Gate]:
-        """Errors: those of the gate's baseline, NoCageError."""
+        """Raises NoCageError, and whatever the gate's baseline raises."""
         request = self._request(source)
         self._log(
             GateLine(
@@ -92,7 +92,7 @@ class TritonBackend:
         return fingerprint_of(__version__, self._timing, repr(gate), repr(program), repr(target.time_ms), own, *around)
 
     def with_text(self, text: bytes) -> ScriptKernel:
-        """The script, run with this text in place of the file's."""
+        """The script, to be run with this text instead of the file's own."""
         place = self._folder / "texts" / digest(text)[:16] / self._file.name
         with self._writing:
             if not place.exists():
@@ -100,7 +100,7 @@ class TritonBackend:
         return self._kernel.with_text(self._file.absolute(), place)
 
     def clear(self) -> None:
-        """Remove the files that only this process needed; profiles are kept."""
+        """Remove the files that only this process needs; profiles are kept."""
         for name in ("texts", "application"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
@@ -117,7 +117,7 @@ class TritonBackend:
 
 
 def longest(reports: Reports, name: str) -> KernelAnalysis:
-    """The kernel with the most time that was compiled from the function. Raises NoKernelsError."""
+    """The kernel with the most time, among the kernels compiled from the function. Raises NoKernelsError if there are none."""
     found = [one for one in reports.analysis.kernels if any(of.function == name for of in one.triton)]
     if not found:
         others = sorted({of.function for one in reports.analysis.kernels for of in one.triton})

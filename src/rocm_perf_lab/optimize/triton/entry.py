@@ -1,4 +1,4 @@
-"""From the user's request to a result, for a Triton function."""
+"""Turns the user's request to optimize a Triton function into a result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TritonOptimizeRequest:
 
 
 def optimize_function(request: TritonOptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
-    """Start or resume a run and carry it out. Errors: those of finding the function, profiling and the gate's baseline."""
+    """Start or resume a run and carry it out. Raises whatever finding the function, profiling or the gate's baseline raises."""
     options = request.backend_options
     file, found_by = file_of(request.kernel, options.device, options.timeout)
     if not request.loop.dry_run:

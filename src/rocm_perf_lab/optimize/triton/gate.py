@@ -15,7 +15,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 
 class TritonGate:
-    """request: its candidate is the baseline. whole: judges the script with a candidate's text."""
+    """request: the gate's settings, with the baseline as candidate. whole: judges the whole script with a candidate's text."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class TritonGate:
         self._request, self._times, self._with_text, self._whole = request, times, with_text, whole
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """See optimize.backend.Gate. Promises are made to HIP's compilers only: there are none here."""
+        """See optimize.backend.Gate. There are no promises here: only changes to HIP sources make any."""
         verdict = judge(replace(self._request, candidate=self._with_text(candidate)), _nothing)
         if not verdict.accepted:
             return verdict

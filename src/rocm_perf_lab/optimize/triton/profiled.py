@@ -1,4 +1,4 @@
-"""One profile of a script with Triton functions."""
+"""Makes one profile of a script with Triton functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def profiled(
 ) -> Reports:
     """The profile of the script that launches the kernel. destination: the run directory to create.
 
-    Errors: those of profiling; if the script launches nothing, the error names it.
+    Raises whatever profiling raises; if the script launches nothing, the error names the script.
     """
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile
@@ -25,6 +25,6 @@ def profiled(
     try:
         documents, _ = profile(request, subprocess.DEVNULL, note)
     except NoKernelsError as error:
-        what = f"{kernel.script} launches no kernel, neither {kernel.kernel} nor another"
-        raise NoKernelsError(what, "name the script, with its arguments, that launches it") from error
+        what = f"{kernel.script} launches no kernel, neither {kernel.kernel} nor any other"
+        raise NoKernelsError(what, "name the script that launches it, with its arguments") from error
     return documents

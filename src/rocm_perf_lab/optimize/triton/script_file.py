@@ -1,4 +1,4 @@
-"""The file that contains a Triton function: the script, or a module that it imports."""
+"""Finds the file that contains a Triton function: the script, or a module that it imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 from rocm_perf_lab.triton_source import TritonSource
 
-_SECONDS = 120.0  # until the script's first launch
+_SECONDS = 120.0  # timeout for the script's first launch
 
 
 def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[Path, str]:
@@ -36,7 +36,7 @@ def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[P
         raise NoKernelsError(what, "check the name, and that the script runs with `rocm-perf run`")
     file = Path(launched.about["file"])
     if file.resolve().is_relative_to(kernel.python.parent.parent.resolve()):
-        what = f"{kernel.kernel} is in {file}, a package that is installed for {kernel.python}"
+        what = f"{kernel.kernel} is in {file}, which belongs to a package installed for {kernel.python}"
         raise SourceError(what, "copy the function into a file of yours")
     return file, "what it launches"
 

@@ -1,4 +1,6 @@
-"""The whole script with a candidate: its exit status and output must be the same as before, and it must be no slower."""
+"""Judges the whole script with a candidate: its exit status and output must be the same as before, and it must not be slower
+than allowed.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ _CACHE = "TRITON_CACHE_DIR"
 
 
 class WholeScript:
-    """May be used from several threads. with_text: returns the script, run with a given text of the file. folder: holds the
-    runs and is not deleted.
+    """May be used from several threads. with_text: returns the script, to be run with a given text of the file. folder: holds
+    the runs and is not deleted.
     """
 
     def __init__(
@@ -36,8 +38,8 @@ class WholeScript:
         self._compared: bytes | None = None
 
     def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
-        """Judges candidates against this text, which runs when the first candidate is judged. Errors at that point: those of
-        running it.
+        """Returns a function that judges candidates against this text. The text is first run when the first candidate is
+        judged. Running it may raise errors at that point.
         """
 
         def judged(candidate: bytes) -> StepVerdict:
@@ -85,7 +87,7 @@ class WholeScript:
         """The script as one executable file, since all programs to be compared are started from the same path."""
         kernel = self._with_text(text)
         place = self._folder / "programs" / digest(text)[:16] / kernel.script.stem
-        # A cache inside the cage disappears with it, and one run must not execute code that another run has compiled.
+        # A cache inside the cage disappears along with the cage: one run must not execute code that another run has compiled.
         words = f"#!/bin/sh\nexport {_CACHE}=/tmp/triton-cache\nexec {shlex.join(kernel.program())}\n"
         write_whole(place, words.encode("utf-8", "surrogateescape"))
         place.chmod(0o755)

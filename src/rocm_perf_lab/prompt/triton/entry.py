@@ -1,4 +1,4 @@
-"""From a script with a Triton function to its context: profile it, or read an existing profile."""
+"""Leads from a script with a Triton function to the function's context: profiles the script, or reads an existing profile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rocm_perf_lab.triton_source import TritonSource
 
 @dataclass(frozen=True)
 class TritonPromptRequest:
-    """profile: a run directory to read instead of running the script."""
+    """profile: a run directory to read instead of profiling the script."""
 
     kernel: ScriptKernel
     profile: Path | None = None
@@ -32,8 +32,8 @@ class TritonPromptRequest:
 
 
 def context_of_function(request: TritonPromptRequest, note: Callable[[str], None]) -> Context:
-    """The context for a request. Errors: those of profiling; NoKernelsError if the function was not launched, SourceError if it
-    is not in its file.
+    """The context for a request. Raises whatever profiling raises, NoKernelsError if the function was not launched, and
+    SourceError if it is not in its file.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         place = Path(scratch) / "run"
@@ -48,8 +48,8 @@ def context_in(
     reports: Reports, source: TritonSource, name: str, rules: TritonAnswerRules, note: Callable[[str], None],
     tried: Sequence[TriedChange] = (),
 ) -> Context:  # fmt: skip
-    """The context of the function in a text of its file. Errors: NoKernelsError if it was not launched, SourceError if it is
-    not in its file.
+    """The context of the function, as defined in the given text of its file. Raises NoKernelsError if the function was not
+    launched, SourceError if it is not in its file.
     """
     analysis = longest(reports, name)
     of_triton = analysis.triton[0]

@@ -1,4 +1,4 @@
-"""A Triton function in its file: its text with decorators, and the functions of the file that it calls."""
+"""A Triton function in its file: its text, with decorators, and the file's functions that it calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.triton_source.function import first_line
 
 @dataclass(frozen=True)
 class FunctionParameter:
-    """type: its annotation; empty without one."""
+    """type: the annotation; empty if there is none."""
 
     name: str
     type: str
@@ -22,7 +22,7 @@ class FunctionParameter:
 
 @dataclass(frozen=True)
 class TritonFunction:
-    """attributes: its decorators. template: as for a HIP kernel; Python functions have none."""
+    """attributes: its decorators. template: exists for HIP kernels; Python functions have none."""
 
     name: str
     parameters: tuple[FunctionParameter, ...]
@@ -32,7 +32,7 @@ class TritonFunction:
 
 
 def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
-    """The function `name` that contains this line, which may be that of a decorator. Raises SourceError if there is none."""
+    """The function `name` that contains this line, which may be a decorator's line. Raises SourceError if there is none."""
     path, tree = source.path, source.tree
     own = source.function_at(name, line)
     if own is None:
@@ -50,7 +50,7 @@ def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
 
 
 def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
-    """The functions of the module that it calls, directly or indirectly, in the order of the file."""
+    """The module's functions that the function calls, directly or indirectly, in the order of the file."""
     known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     found: set[str] = set()
     waiting = [function]

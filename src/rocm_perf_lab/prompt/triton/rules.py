@@ -1,4 +1,4 @@
-"""The rules for an answer with a Triton function, and what the gate for such functions checks."""
+"""The rules for answers with a Triton function, and what the gate for such functions checks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class TritonAnswerRules:
         return [
             f"Answer with exactly one fenced Python block. It contains the complete new definition of `{function.name}`, "
             "decorators and body, and nothing else: one function. It replaces the current definition.",
-            "Name, parameters and their order stay as they are, and so does the host's code: grid, block sizes and options are "
-            "what the script gives. `@triton.autotune` and `@triton.heuristics` may be added or changed where the script does "
-            "not give what they set.",
+            "Name, parameters and their order stay as they are, and so does the host's code: the script sets the grid, block "
+            "sizes and options. `@triton.autotune` and `@triton.heuristics` may be added or changed for values that the script "
+            "does not set.",
             "The function uses what the old one uses, Triton's language, methods of its tensors, functions of the file with "
             "`@triton.jit`, and range, min, max, abs, len, int, float, bool, tuple, isinstance; no inline assembly, lambdas, "
             "comprehensions, imports or f-strings. It keeps nothing from one launch to the next.",
             f"The results stay {self._results}.",
-            "The gate launches both functions from the script, and runs what they launch again on the same memory: with the "
+            "The gate launches both functions from the script, and repeats these launches on the same memory: with the "
             "captured, random, positive, large and special contents, smaller numbers for every integer, other orders of waves "
             "and a race check, and in Triton's interpreter. The kernel's time must fall by "
             f"{self.min_improvement:.1%}. Masks must hold for sizes that are not a multiple of a block.",

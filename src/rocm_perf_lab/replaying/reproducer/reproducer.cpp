@@ -1,8 +1,8 @@
-// Runs one captured kernel dispatch again, with its memory at the addresses where it was. Needs only ROCm.
+// Replays one captured kernel dispatch, with its memory at the captured addresses. Needs only ROCm.
 //
 //   ./reproducer [ITERATIONS]      exit status 0: memory after the kernel is as captured; 1: it differs; 2: cannot run
 //
-// case.h says what was captured, memory/ holds every region before the kernel and, where it changed, after it.
+// case.h describes what was captured; memory/ holds every region before the kernel and, if the kernel changed it, after it.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <hsa/hsa.h>
@@ -43,20 +43,21 @@ void check(hsa_status_t status, const char* what, uint64_t address = 0) {
 
 void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// ---- where things are to be ----
+// ---- where memory and code belong ----
 
-// ROCr's loader lets nobody choose where code goes, but takes the place that mmap gives. A program's own mmap comes
-// before the C library's for the libraries that it has loaded.
+// ROCr's loader offers no choice of address for code, but uses the address that mmap returns. The libraries that a program has
+// loaded call its own mmap, if it defines one, instead of the C library's.
 uint64_t code_wanted_at = 0;
 
-// Before ROCr starts, so that it stays away. The process's own memory is at random: if it is in the way, start again.
+// Called before ROCr starts, so that ROCr does not use these addresses. The process's own memory is at random addresses: if it
+// is in the way, start again.
 void reserve_addresses(char** words) {
   for (const Region& region : regions) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     if (mmap(at(region.base), region.bytes, PROT_NONE, flags, -1, 0) == at(region.base)) continue;
     const char* attempt = std::getenv("REPRODUCER_ATTEMPT");
     const int number = attempt ? std::atoi(attempt) : 0;
-    if (number >= 16) give_up("these addresses cannot be had here", region.base);
+    if (number >= 16) give_up("these addresses are not available here", region.base);
     setenv("REPRODUCER_ATTEMPT", std::to_string(number + 1).c_str(), 1);
     execv("/proc/self/exe", words);
   }
@@ -85,13 +86,13 @@ hsa_status_t on_pool(hsa_amd_memory_pool_t candidate, void*) {
   return HSA_STATUS_SUCCESS;
 }
 
-// rocm-perf-lab's software device, if that is what ROCr runs on; null on a GPU.
+// rocm-perf-lab's software device, if ROCr runs on it; null on a GPU.
 const rpd_api* software_device() {
   const char* path = std::getenv("HSA_MODEL_LIB");
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
   const auto get = library ? reinterpret_cast<rpd_get_api_fn>(dlsym(library, "rpd_get_api")) : nullptr;
   const rpd_api* api = get ? get() : nullptr;
-  if (api && api->version != RPD_API_VERSION) give_up("the software device is of a different version");
+  if (api && api->version != RPD_API_VERSION) give_up("the software device has a different version");
   return api;
 }
 
@@ -118,7 +119,7 @@ void load_code(const Region& region) {
   code_wanted_at = 0;
   check(hsa_executable_get_symbol_by_name(executable, kernel_symbol, &gpu, &symbol), "kernel symbol");
   check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel), "kernel object");
-  if (kernel != kernel_object) give_up("the code cannot be loaded where it was", kernel);
+  if (kernel != kernel_object) give_up("the code cannot be loaded at its captured address", kernel);
 }
 
 void map_on_gpu(const Region& region) {
@@ -128,7 +129,7 @@ void map_on_gpu(const Region& region) {
     if (mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
       give_up(std::strerror(errno), region.base);
     check(hsa_amd_memory_lock(at(region.base), region.bytes, &gpu, 1, &seen), "locking host memory", region.base);
-    if (seen != at(region.base)) give_up("the GPU sees host memory elsewhere", region.base);
+    if (seen != at(region.base)) give_up("the GPU sees host memory at another address", region.base);
     return;
   }
   munmap(at(region.base), region.bytes);
@@ -233,7 +234,7 @@ void on_queue_error(hsa_status_t status, hsa_queue_t*, void*) { check(status, "t
 }  // namespace
 
 extern "C" void* mmap(void* address, size_t bytes, int rights, int flags, int file, off_t offset) noexcept {
-  constexpr uint64_t kGuardPage = 4096;  // that ROCr leaves free on both sides
+  constexpr uint64_t kGuardPage = 4096;  // ROCr leaves one page free on either side of the code
   if (code_wanted_at != 0 && address == nullptr && rights == PROT_NONE) {
     const long got = syscall(SYS_mmap, code_wanted_at - kGuardPage, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
     if (got != -1) return reinterpret_cast<void*>(got);
@@ -246,7 +247,7 @@ int main(int count, char** words) {
   reserve_addresses(words);
   check(hsa_init(), "ROCr does not start");
   hsa_iterate_agents(on_agent, nullptr);
-  if (gpu.handle == 0) give_up("there is no GPU of the captured kind");
+  if (gpu.handle == 0) give_up("there is no GPU of the captured type");
   hsa_amd_agent_iterate_memory_pools(gpu, on_pool, nullptr);
   device = software_device();
   for (const Region& region : regions) device ? map_on_software_device(region) : map_on_gpu(region);

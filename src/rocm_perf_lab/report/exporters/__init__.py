@@ -10,7 +10,7 @@ from rocm_perf_lab.report.exporters import html_file, json_files, parquet_file
 from rocm_perf_lab.report.json_writer import output_errors
 
 Export = Callable[[Documents, Path], None]
-"""Writes its files, each whole or not at all, into an existing directory. The same documents give the same bytes."""
+"""Writes its files, each completely or not at all, into an existing directory. The same documents yield the same bytes."""
 
 EXPORTERS: dict[str, Export] = {"json": json_files.export, "parquet": parquet_file.export, "html": html_file.export}
 

@@ -1,4 +1,4 @@
-"""report.html: the whole report for a browser."""
+"""report.html: the whole report, for a browser."""
 
 from __future__ import annotations
 

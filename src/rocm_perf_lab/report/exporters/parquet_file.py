@@ -19,7 +19,7 @@ def export(documents: Documents, directory: Path) -> None:
 
 
 def why_absent() -> str | None:
-    """Why analyses on this machine write no such file; None if they do."""
+    """Why analyses on this machine do not write the file; None if they do."""
     if not absent_modules("parquet"):
         return None
     return f"{NAME} is not written: it needs the Python package pyarrow ({how_to_install('parquet')})"

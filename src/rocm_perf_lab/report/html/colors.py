@@ -1,4 +1,4 @@
-"""Which colour and pattern stands for which kernel: the same in every run, and different within a run."""
+"""Assigns kernels colours and patterns that are the same in every run and differ within a run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _COLORS, _PATTERNS = 7, 5  # as in timeline.js
 
 
 def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
-    """Name -> number of a colour and a pattern. Plain colours are used first; with more than 35 kernels, some look alike.
+    """Name -> a number that stands for a colour and a pattern. Plain colours are used first; with more than 35 kernels, some
+    look alike.
 
-    A name's colour follows from the name, unless another kernel of the run already uses that colour.
+    A kernel's colour depends on its name, unless another kernel in the run already uses that colour.
     """
     found: dict[str, int] = {}
     free: list[int] = []

@@ -1,5 +1,5 @@
 "use strict";
-// Shared by all pages. Text from programs is only ever set as text, never as markup.
+// Shared by all pages. Text from programs is only ever inserted as text, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -32,7 +32,7 @@ function list(title, lines, heading = "h4") {
   for (const line of lines) items.append(element("li", line));
   return [element(heading, title), items];
 }
-// rows: [share of a bar or null, text of each cell...]
+// rows: [length of the bar as a share, or null, text of each cell...]
 function table(title, heads, rows, heading = "h4") {
   if (!rows.length) return [];
   const made = element("table"), head = element("tr"), thead = element("thead"), body = element("tbody");
@@ -52,9 +52,9 @@ function table(title, heads, rows, heading = "h4") {
   wide.setAttribute("role", "group"); wide.setAttribute("aria-label", title); wide.append(made);
   return title ? [element(heading, title), wide] : [wide];
 }
-// A table whose headings sort it. columns: {title, value, text, isText, make}; value is compared, make(row, index) makes a cell's
-// content where text is not enough. options: onRow(element, index), most rows to show. Returns a function that shows only the
-// rows that a function accepts, and returns how many those are.
+// A table that is sorted by clicking its headings. columns: {title, value, text, isText, make}; sorting compares value, and
+// make(row, index) makes a cell's content if text is not enough. options: onRow(element, index); most: how many rows to show.
+// Returns a function that takes a predicate, shows only the rows that satisfy it, and returns their number.
 function sortable(target, columns, rows, column, down, options = {}) {
   const most = options.most || Infinity;
   let by = column, reverse = down, accepted = () => true;
@@ -91,7 +91,7 @@ const missing = (value) => value === null || value === undefined;
 function ascending(a, b) { return missing(a) - missing(b) || (a < b ? -1 : a > b ? 1 : 0); }
 function descending(a, b) { return missing(a) - missing(b) || (a < b ? 1 : a > b ? -1 : 0); }
 
-// A unified diff with its added and removed lines marked.
+// A unified diff, with added and removed lines marked.
 function diff(text) {
   const made = element("pre", null, { className: "diff", tabIndex: 0 });
   for (const line of text.replace(/\n$/, "").split("\n")) {

@@ -32,7 +32,7 @@ _SCRIPTS = (
 
 
 def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
-    """The text of report.html. The same documents give the same text."""
+    """The text of report.html. The same documents always yield the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
     kinds = kinds_of(kernels_in(timeline).union(one.kernel for one in documents.analysis.kernels))
@@ -60,7 +60,7 @@ def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument)
 
 
 def _shortened(value: Any, names: dict[str, str]) -> Any:
-    """The same with the names of source files instead of their paths, wherever they are quoted."""
+    """The same value, with source files' paths replaced by their names in all texts."""
     longest = sorted((path for path in names if names[path] != path), key=len, reverse=True)
     if not longest:
         return value
@@ -120,7 +120,7 @@ def _stack(kernel: KernelAnalysis) -> dict[str, Any] | None:
 
 
 def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:
-    """Name, sum over all dispatches, meaning."""
+    """For each counter, its name, its sum over all dispatches, and its meaning."""
     known = {counter.name: counter for counter in known_counters()}
     for name, value in kernel.counters.items():
         unit, meaning = (known[name].unit, known[name].meaning) if name in known else ("", "")
@@ -138,7 +138,7 @@ def _headroom(kernel: KernelAnalysis) -> list[str]:
         return [f"not known: {found.reasons['kernel_speedup']}"]
     of_program = f", the GPU's span {words.times(found.program_speedup)}" if found.program_speedup is not None else ""
     return [
-        f"at its ceiling ({found.binding}) at most {words.times(found.kernel_speedup)} faster{of_program}",
+        f"at its ceiling ({found.binding}), at most {words.times(found.kernel_speedup)} faster{of_program}",
         found.assumption,
     ]
 

@@ -1,4 +1,6 @@
-"""The parts that all HTML pages share: a single file that needs no network, styles, functions, and D3 where it is used."""
+"""The parts that all HTML pages share: the frame (one file that needs no network), the styles, the functions and, if
+used, D3.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _HERE = __package__ or __name__
 
 
 def file_text(name: str, package: str = _HERE) -> str:
-    """A file of a package, such as part of a page."""
+    """The text of a file in a package, such as part of a page."""
     return _file_text(package, name)
 
 
@@ -23,7 +25,9 @@ def _file_text(package: str, name: str) -> str:
 
 
 def assemble(title: str, body: str, data: object, scripts: Sequence[str], *, with_d3: bool) -> str:
-    """The text of a page; the same input gives the same text. body: HTML without data. data: JSON, for scripts as `data`."""
+    """The text of a page; the same input always yields the same text. body: HTML without data. data: a JSON value, which
+    scripts see as `data`.
+    """
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     parts = {
         "TITLE": html.escape(title), "DATA": text, "STYLE": file_text("page.css"), "BODY": body,
@@ -41,7 +45,7 @@ def _licence() -> str:
 
 
 def texts(value: Any) -> Any:
-    """JSON values whose texts are valid Unicode: invalid bytes become replacement characters."""
+    """The JSON value, with all texts made valid Unicode: invalid bytes become replacement characters."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):

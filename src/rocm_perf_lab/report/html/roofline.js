@@ -23,7 +23,7 @@ function roofline(level, precision) {
   svg.append("g").attr("transform", `translate(${margin.left},0)`).call(d3.axisLeft(y).tickValues(powers(y)).tickFormat((at) => at.toLocaleString("en")));
   svg.append("text").attr("x", (margin.left + width - margin.right) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(`FLOP per byte of ${level}`);
   svg.append("text").attr("x", 8).attr("y", 16).text("GFLOP/s");
-  const taken = [];  // heights of labels
+  const taken = [];  // vertical positions of labels
   const line = (gflops, gbps, label, kind) => {
     if (!gflops || !gbps) return;
     const ridge = Math.max(x.domain()[0], gflops / gbps), from = Math.max(x.domain()[0], y.domain()[0] / gbps);
@@ -54,7 +54,7 @@ function roofline(level, precision) {
     if (event.key === "Enter" || event.key === " ") { details(one.kernel); event.preventDefault(); }
   });
   const named = [];
-  for (const one of d3.sort(points, (each) => -(each.share || 0))) {  // names, as far as they do not cover each other
+  for (const one of d3.sort(points, (each) => -(each.share || 0))) {  // the names that do not overlap others
     const right = x(one.x) < width * 0.7, place = { x: x(one.x) + (right ? 1 : -1) * (radius(one) + 4), y: y(one.rate) + 4 };
     const wide = Math.min(30, one.name.length) * 6.5, from = right ? place.x : place.x - wide;
     if (named.some((other) => Math.abs(other.y - place.y) < 14 && from < other.to && other.from < from + wide)) continue;

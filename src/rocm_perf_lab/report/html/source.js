@@ -1,6 +1,6 @@
 // ---- source and instructions ----
 
-// Two tables whose rows belong to each other: what is under the pointer or has the focus is marked in both.
+// Two tables with corresponding rows: the row that is under the pointer or has the focus is marked in both.
 const view = { kernel: null, lines: [], isa: [], rows: { line: [], isa: [] }, ofLine: new Map(), lineAt: new Map(), at: new Map() };
 const AROUND = 2;
 const hex = (address) => `0x${address.toString(16).padStart(4, "0")}`;
@@ -72,7 +72,7 @@ function fillLines(code) {
     for (const [first, texts] of one.excerpts) {
       const within = numbers.filter((each) => each >= first && each < first + texts.length);
       if (!within.length) continue;
-      const from = Math.min(...within) - AROUND, to = Math.max(...within) + AROUND;  // the rest belongs to other kernels
+      const from = Math.min(...within) - AROUND, to = Math.max(...within) + AROUND;  // lines outside this range belong to other kernels
       if (before) { const gap = element("tr", null, { className: "gap" }); gap.append(element("td", "⋯", { colSpan: last })); body.append(gap); }
       before = true;
       texts.forEach((text, offset) => {
@@ -126,7 +126,7 @@ function hottestRow() {
   if (!costs) return view.rows.isa[0];
   return view.rows.isa[costs.reduce((best, cost, index) => cost[4] > costs[best][4] ? index : best, 0)];
 }
-function partners(row) {  // the rows that belong to a row of the other table
+function partners(row) {  // the rows that correspond to a row of the other table
   if (row.dataset.kind === "line") return (view.ofLine.get(row.dataset.id) || []).map((index) => view.rows.isa[index]);
   const places = view.kernel.places[Number(row.dataset.id)], found = [];
   for (let part = 0; part < places.length; part += 2) found.push(view.lineAt.get(key(places[part], places[part + 1])));
@@ -176,7 +176,7 @@ function tell(row) {
     const rows = partners(row).map((one) => Number(one.dataset.id)).filter((index) => view.awaited.has(index));
     const [file, line] = row.dataset.id.split(":");
     parts.push(element("p", `${data.files[file].name}:${line}, ${whole(partners(row).length)} instructions`));
-    if (rows.length) say("Its accesses that were waited for:", rows.map((index) => [index, ""]));
+    if (rows.length) say("Its accesses for which waves waited:", rows.map((index) => [index, ""]));
   }
   byId("waits").replaceChildren(...parts);
 }
@@ -192,7 +192,7 @@ for (const id of ["source-lines", "isa"]) {
     const moves = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: rows.length - 1 };
     let next = event.key in moves ? rows[Math.min(rows.length - 1, Math.max(0, moves[event.key]))] : null;
     if (event.key === "ArrowRight" || event.key === "ArrowLeft") next = partners(row)[0] || null;
-    if (event.key === "Enter") {  // what it waits for
+    if (event.key === "Enter") {  // to the first access that the instruction waits for
       const wait = view.wait.get(Number(row.dataset.id)), access = wait && wait[1][0];
       next = access ? view.rows.isa[view.at.get(access[0])] : partners(row)[0] || null;
     }

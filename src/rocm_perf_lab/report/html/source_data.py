@@ -22,7 +22,9 @@ def _file(one: SourceFile) -> dict[str, Any]:
 
 
 def code_of(one: SourceKernel) -> dict[str, Any]:
-    """The kernel's instructions, costs, lines and waits as rows of numbers; why: the reason if there are none."""
+    """The kernel's instructions, costs, lines and waits as rows of numbers. "why": the reason if there are none, otherwise
+    None.
+    """
     if one.instructions is None:
         return {"why": one.reasons["instructions"]}
     return {
@@ -59,6 +61,6 @@ def _note(one: SourceKernel) -> str:
     waves = "the traced waves" if one.waves is None else f"{one.waves:,} traced wave{'s' * (one.waves != 1)} on one CU"
     return (
         f"Cycles of {waves}. Stalled: cycles at the line or instruction; waited for: cycles in which waves stalled, at any "
-        f"line, for an access of the line. Arrow keys move, left and right go to the other table, Enter to what is waited "
+        f"line, for an access of the line. Arrow keys move; left and right go to the other table; Enter goes to what is waited "
         f"for.{left}"
     )

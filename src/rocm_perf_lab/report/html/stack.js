@@ -1,7 +1,7 @@
-// ---- what a kernel's time is spent on, and what it would be without some of that ----
+// ---- what a kernel's time is spent on, and how long it would take without some of the causes ----
 
 // stack: {duration, causes, without, parts: [{cause, spent, share, alone}]}; bit i of without's index stands for causes[i].
-// label: of the table; heading: the element for it above, null for none.
+// label: the table's label. heading: the tag of the heading above it; null for none.
 function stackView(stack, label = "Time by experiments", heading = "h4") {
   if (!stack) return [];
   const removed = new Set(), told = element("p"), bar = element("div", null, { className: "bar left" }), filled = element("i");

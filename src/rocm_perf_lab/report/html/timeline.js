@@ -1,7 +1,8 @@
 // ---- timeline ----
 
 const ROW = 22, AXIS = 24, MOST_LINES = 400;
-// Okabe and Ito's colours, which people with any colour vision can tell apart; patterns tell apart those who share one.
+// Okabe and Ito's colours, which people with any colour vision can tell apart; patterns distinguish kernels that share a
+// colour.
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"], OTHER = ["#8a8f98", "#b9bec6"];
 const PATTERNS = ["", "rising", "dots", "across", "falling"];
 function patternOn(context, color, kind, size = 8) {
@@ -37,7 +38,7 @@ function timeline(of) {
   const first = of.tracks.map((track) => track.first), last = of.tracks.map((track) => track.first + track.count);
   const span = of.span || 1, path = of.tracks.findIndex((track) => track.path);
   const start = new Float64Array(node.length), end = new Float64Array(node.length), name = new Int32Array(node.length);
-  const home = new Int32Array(nodeStart.length).fill(-1), rowOf = new Int32Array(nodeStart.length);  // where a node is drawn
+  const home = new Int32Array(nodeStart.length).fill(-1), rowOf = new Int32Array(nodeStart.length);  // where each node is drawn
   for (const [row, track] of of.tracks.entries()) for (let slice = first[row]; slice < last[row]; ++slice) {
     const one = node[slice];
     start[slice] = track.path ? cut[slice - first[row]] : nodeStart[one]; end[slice] = nodeEnd[one]; name[slice] = nodeName[one];
@@ -92,7 +93,7 @@ function timeline(of) {
     let covered = left;
     for (let slice = firstVisible(track, from); slice < last[track] && start[slice] <= to; ++slice) {
       const x = Math.max(left, shown(start[slice])), until = Math.min(width, shown(end[slice])), wide = Math.max(1, until - x);
-      if (until <= covered && until - x < 0.5) continue;  // less than a pixel, which is painted already
+      if (until <= covered && until - x < 0.5) continue;  // less than a pixel, which is already painted
       context.globalAlpha = matches && !matches[name[slice]] ? 0.15 : 1;
       context.fillStyle = wide > 3 ? fill[name[slice]] : color[name[slice]];
       context.fillRect(x, top + 3, wide, ROW - 6);
@@ -105,7 +106,7 @@ function timeline(of) {
   }
   function label(slice, x, top, wide) {
     context.save(); context.beginPath(); context.rect(x, top, wide - 3, ROW); context.clip();
-    if (patternOf(of.kinds[name[slice]])) {  // text on its plain colour
+    if (patternOf(of.kinds[name[slice]])) {  // behind a label, a plain background without the pattern
       context.fillStyle = color[name[slice]];
       context.fillRect(x + 1, top + 4, Math.min(wide, context.measureText(of.names[name[slice]]).width + 8), ROW - 8);
     }
@@ -132,7 +133,7 @@ function timeline(of) {
     else { context.lineTo(toX - dx, toY + dy); context.lineTo(toX + dx, toY + dy); }
     context.closePath(); context.fill();
   }
-  function drawPath(from, to) {  // between consecutive nodes of the path that are on different tracks, one per pixel
+  function drawPath(from, to) {  // arrows between consecutive nodes of the path on different tracks, at most one per pixel
     if (path < 0) return 0;
     const begin = Math.max(first[path] + 1, firstVisible(path, from)), isDense = firstVisible(path, to) - begin > MOST_LINES;
     context.strokeStyle = context.fillStyle = theme.text;
@@ -150,7 +151,7 @@ function timeline(of) {
     context.globalAlpha = 1;
     return count;
   }
-  function drawFlows(from, to) {  // dependencies, if there are few enough to see anything
+  function drawFlows(from, to) {  // dependencies, if they are few enough to be legible
     const visible = [];
     for (let at = 0; at < flows.length; at += 2) {
       const source = flows[at], target = flows[at + 1];

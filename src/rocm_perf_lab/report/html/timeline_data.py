@@ -19,7 +19,7 @@ _NO_KERNEL = {COPY: -1, CALL: -2}  # colours of slices that are not kernels, as 
 
 
 def kernels_in(document: TimelineDocument) -> set[str]:
-    """The names that need a colour."""
+    """The kernels' names; each of them needs a colour."""
     if document.timeline is None:
         return set()
     pairs = zip(document.timeline.names, document.timeline.kinds, strict=True)
@@ -27,7 +27,7 @@ def kernels_in(document: TimelineDocument) -> set[str]:
 
 
 def timeline_data(document: TimelineDocument, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """kinds: the colours of kernels."""
+    """The timeline's data. kinds: the kernels' colours."""
     found = document.timeline
     if found is None:
         return {"timeline": None, "no_timeline": f"No timeline: {document.reasons['timeline']}."}
@@ -64,6 +64,6 @@ def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
 
 
 def _legend(found: TimelineSection, time: Any) -> list[int]:
-    """The names with the most time on the GPU. time: that of each name."""
+    """Indices of the names with the most time on the GPU, largest first, without host calls. time: each name's time."""
     order = np.argsort(-time, kind="stable").tolist()
     return [number for number in order if time[number] > 0 and found.kinds[number] != CALL][:_MOST_IN_LEGEND]

@@ -7,7 +7,7 @@ if (data.what_if.kernels.length) {
     const most = 1 / (1 - one.fraction + one.fraction / factor);
     byId("what-if").textContent = `${one.name} ${factor.toFixed(2)} times faster: the GPU's span would be at least ` +
       `${duration(data.what_if.span / most)} instead of ${duration(data.what_if.span)}: at most ${most.toFixed(2)} times shorter ` +
-      "(if the critical path stays as it is)";
+      "(if the critical path stays the same)";
   };
   byId("what-if-kernel").addEventListener("change", tell);
   byId("what-if-factor").addEventListener("input", tell);

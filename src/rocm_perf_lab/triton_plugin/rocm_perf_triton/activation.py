@@ -1,4 +1,4 @@
-"""Whether this process runs on the software device, and with which HIP."""
+"""Determines whether this process runs on the software device, and with which HIP library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"
 
 
 def hip_library() -> str | None:
-    """The HIP runtime that rocm-perf chose for the software device; None on anything else."""
+    """The HIP runtime that rocm-perf chose for the software device; None if the process does not run on it."""
     library = os.environ.get(LIBRARY_VARIABLE)
     return library if os.environ.get("HSA_MODEL_LIB") else None
 
@@ -27,7 +27,7 @@ def capability() -> tuple[int, int]:
 
 
 def is_active() -> bool:
-    """Whether Triton should use this driver: not if PyTorch itself has HIP, since Triton's own driver works then."""
+    """Whether Triton should use this driver. It should not if PyTorch itself has HIP, since Triton's own driver works then."""
     return hip_library() is not None and not _torch_has_hip()
 
 

@@ -1,4 +1,4 @@
-"""Calls a function when a module has been imported; at once if that has already happened."""
+"""Calls a function once a module has been imported, or at once if it already has been."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _waiting: list[_Finder] = []
 
 
 def _stay_first(finder: _Finder) -> None:
-    """Finders that were added later, such as pytest's, may load the module themselves."""
+    """Keep the finder first in line: finders that are added later, such as pytest's, may load the module themselves."""
     if not _waiting:
         sys.addaudithook(_before_import)
     _waiting.append(finder)
@@ -42,7 +42,7 @@ def _before_import(event: str, arguments: tuple[object, ...]) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Lets the other finders find the module, and acts after its execution."""
+    """Lets the other finders find the module, and calls the action after the module's execution."""
 
     def __init__(self, name: str, action: Action):
         self.name, self.action = name, action
@@ -68,7 +68,7 @@ class _Loader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         if self.finder in sys.meta_path:
             sys.meta_path.remove(self.finder)
-        if module.__spec__ is not None:  # others see the loader that they know
+        if module.__spec__ is not None:  # other code sees the loader that it knows
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader
         self.loader.exec_module(module)

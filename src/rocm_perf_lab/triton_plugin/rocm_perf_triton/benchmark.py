@@ -1,4 +1,6 @@
-"""`triton.testing.do_bench` in modelled time: one warm-up run and one that counts, since more runs would take equally long."""
+"""`triton.testing.do_bench` in modelled time: one warm-up run and one that counts, since further runs would take equally
+long.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ def do_bench(
     return_mode: str = "mean",
     **_: object,
 ) -> Any:
-    """Milliseconds that the Triton kernels launched by fn() take, from empty caches; NaN if it launches none.
+    """The time in ms of the Triton kernels launched by fn(), starting from empty caches; NaN if it launches none.
 
-    `warmup` and `rep` have no effect. All quantiles and statistics are computed from one time.
+    `warmup` and `rep` have no effect. All quantiles and statistics are computed from a single time.
     """
     from triton.testing import _summarize_statistics
 
@@ -43,5 +45,5 @@ _told: set[str] = set()
 def _nothing_launched() -> float:
     if "nothing" not in _told:
         _told.add("nothing")
-        print("rocm-perf: what runs without a Triton kernel has no modelled time: do_bench returns NaN", file=sys.stderr)
+        print("rocm-perf: code that launches no Triton kernel has no modelled time: do_bench returns NaN", file=sys.stderr)
     return math.nan

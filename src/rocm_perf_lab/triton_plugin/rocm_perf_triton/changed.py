@@ -1,5 +1,5 @@
-"""Runs a script with the text of one file replaced, under the file's own name: source locations, imports and `__file__` are
-those of the file.
+"""Runs a script with one file's text replaced, under the file's own name: source locations, imports and `__file__` refer to
+that file.
 
     python -m rocm_perf_triton.changed FILE TEXT SCRIPT [ARGUMENTS]...
 
@@ -16,7 +16,7 @@ import types
 from importlib.machinery import SourceFileLoader
 from typing import Any
 
-OPTION = "--changed"  # of rocm_perf_triton.served, before FILE and TEXT
+OPTION = "--changed"  # an option of rocm_perf_triton.served, which precedes FILE and TEXT
 
 
 class ChangedFile:
@@ -31,7 +31,7 @@ class ChangedFile:
             return cls(path, file.read())
 
     def install(self) -> None:
-        """Make imports of the file use the text, even if the file itself was compiled before."""
+        """Make imports of the file use the text, even if the file itself has already been compiled."""
         of_loader = SourceFileLoader.get_code
 
         def get_code(loader: Any, name: str) -> Any:
@@ -43,7 +43,7 @@ class ChangedFile:
         return os.path.realpath(path) == self._path
 
     def run(self, name: str) -> None:
-        """Run it as a script. name: as the user calls it."""
+        """Run the text as a script. name: the script's name, as given by the user."""
         module = types.ModuleType("__main__")
         module.__file__ = name
         module.__builtins__ = sys.modules["builtins"]  # type: ignore[attr-defined]
@@ -51,14 +51,16 @@ class ChangedFile:
         exec(self._code(name), module.__dict__)
 
     def _code(self, name: str) -> Any:
-        """The compiled text, registered in linecache; entries without an mtime are not checked against the disk."""
+        """The compiled text, which is also registered in linecache: entries without an mtime are not checked against the
+        disk.
+        """
         lines = self._text.decode().splitlines(keepends=True)
         linecache.cache[name] = (len(self._text), None, lines, name)
         return compile(self._text, name, "exec", dont_inherit=True)
 
 
 def run_script(script: str, arguments: list[str], changed: ChangedFile | None = None) -> None:
-    """Run it as if Python had been given its name."""
+    """Run the script as if Python had been started with its name."""
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     if changed is not None:

@@ -14,13 +14,13 @@ class Clock:
 
     def __init__(self) -> None:
         self.milliseconds = 0.0
-        self.last = 0.0  # of the last launch, in milliseconds
+        self.last = 0.0  # the last launch's time, in milliseconds
         self.launches = 0
         self._stopwatch: hip.Stopwatch | None = None
 
     @contextmanager
     def timed(self, stream: int) -> Iterator[None]:
-        """Times one launch, which has ended at the end of the block."""
+        """Times one launch, which must have ended by the end of the block."""
         if self._stopwatch is None:
             self._stopwatch = hip.Stopwatch()
             atexit.register(self._stopwatch.close)

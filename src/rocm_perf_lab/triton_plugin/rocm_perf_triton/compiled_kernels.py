@@ -1,4 +1,6 @@
-"""Tells rocm-perf what only Triton knows about each compiled kernel, in a file of the folder that a variable names."""
+"""Writes what only Triton knows about each compiled kernel to a file for rocm-perf, in a folder given by an environment
+variable.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _OPTIONS = ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "
 
 
 def install(compiled_kernel: Any, version: str) -> None:
-    """compiled_kernel: Triton's class, whose objects are also made from the contents of its cache."""
+    """compiled_kernel: Triton's class; its objects are also made from the contents of Triton's cache."""
     if (folder := os.environ.get(FOLDER_VARIABLE)) is not None:
         compiled_kernel.__init__ = _telling(compiled_kernel.__init__, Path(folder), version)
 
@@ -46,19 +48,19 @@ def described(kernel: Any, version: str) -> dict[str, Any]:
 
 
 def _constants(source: Any) -> dict[str, str]:
-    """Parameter -> value in words. Arguments that a launch made constant by passing 1 or None are left out."""
+    """Parameter -> value as text. Arguments that became constants because a launch passed 1 or None are omitted."""
     names, constexprs = source.fn.arg_names, {one.name for one in source.fn.params if one.is_constexpr}
     found = {_name(key, names): value for key, value in source.constants.items()}
     return {name: str(getattr(value, "value", value)) for name, value in found.items() if name in constexprs}
 
 
 def _name(key: Any, names: list[str]) -> str:
-    """Constants are known by a parameter's name, or by a path that begins with its number."""
+    """The name of a constant's parameter: the key is the name itself, or a path that begins with the parameter's number."""
     return names[key[0]] if isinstance(key, tuple) else str(key)
 
 
 def _write(description: dict[str, Any], folder: Path) -> None:
-    """Completely or not at all: other processes of the program write here, too."""
+    """Write the file completely or not at all: other processes of the program write to the folder, too."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

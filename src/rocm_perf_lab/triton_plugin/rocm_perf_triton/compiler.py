@@ -1,6 +1,6 @@
-"""The half of a Triton back end that this package lacks: Triton's own HIP back end compiles.
+"""The compiler half of a Triton back end, which this package does not need: Triton's own HIP back end compiles.
 
-Triton imports this module, then `driver`, for every entry point, and expects one concrete class of each kind.
+For every entry point, Triton imports `compiler` (this module) and then `driver`, and expects one concrete class in each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _is_never_called(*_arguments: object) -> NoReturn:
 
 
 class NoCompiler(BaseBackend):  # type: ignore[misc]
-    """Compiles for no target, so that Triton calls none of its other methods, whichever its version requires."""
+    """Compiles for no target, so Triton calls none of its other methods, whichever methods Triton's version requires."""
 
     locals().update(dict.fromkeys(BaseBackend.__abstractmethods__, _is_never_called))
 

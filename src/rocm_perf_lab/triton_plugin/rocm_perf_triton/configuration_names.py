@@ -1,7 +1,7 @@
-"""Kernels of an autotuned function are named after their configuration, so that reports can distinguish them.
+"""Names kernels of an autotuned function after their configurations, so that reports can distinguish them.
 
-The name contains only the values that differ between the configurations. It is the name in the code itself, and so the same in
-traces, captures and patterns. Functions that name their kernels themselves (`triton.jit(repr=...)`) keep those names.
+The name contains only the values that differ between the configurations. It is the name in the code itself and is therefore the
+same in traces, captures and patterns. Functions that name their kernels themselves (`triton.jit(repr=...)`) keep those names.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 _CACHE_VARIABLE = "TRITON_CACHE_DIR"
 
-_launched: Mapping[str, Any] = {}  # named arguments of the launch that is being compiled for
+_launched: Mapping[str, Any] = {}  # named arguments of the launch for which code is being compiled
 
 
 def name(function: str, configurations: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
-    """An identifier, as Triton demands: "matmul__BLOCK_M_64__num_warps_4".
+    """The kernel's name, an identifier, as Triton demands: "matmul__BLOCK_M_64__num_warps_4".
 
-    configurations: all those of the function. chosen: one of them, with any further arguments.
+    configurations: all configurations of the function. chosen: one of them, possibly with further arguments.
     """
     differing = [key for key in configurations[0] if len({repr(one.get(key)) for one in configurations}) > 1]
     parts = [f"{key}_{chosen[key]}" for key in differing if key in chosen]
@@ -63,6 +63,8 @@ def _remembering(run: Any) -> Any:
 
 
 def _use_own_cache() -> None:
-    """Triton's cache does not distinguish kernels by their names, and the default cache is shared with programs on GPUs."""
+    """Use a separate cache: Triton's cache does not distinguish kernels by name, and programs on GPUs share the default
+    cache.
+    """
     home = Path(os.environ.get("TRITON_HOME") or Path.home())
     os.environ.setdefault(_CACHE_VARIABLE, str(home / ".triton" / "rocm-perf-cache"))

@@ -1,6 +1,6 @@
-"""Copies of host arrays in device memory: filled before a launch, and copied back after it.
+"""Keeps copies of host arrays in device memory, which are filled before a launch and copied back after it.
 
-Between launches, only host memory is authoritative, so an allocation is kept merely to avoid making a new one.
+Between launches, only host memory is authoritative; allocations are kept merely to avoid new ones.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from rocm_perf_triton import hip, software_device
 from rocm_perf_triton.host_arrays import MemorySpan
 
 _KEPT_BYTES = 4 << 30
-_ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this
+_ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this number
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """The copy of a span of host memory in device memory."""
+    """A copy, in device memory, of a span of host memory."""
 
     host: MemorySpan
     allocation: int
@@ -37,7 +37,7 @@ class Mirror:
         software_device.write(self.address, self.host.begin, self.size)
 
     def copy_back(self) -> None:
-        """Raises ValueError if a kernel wrote to memory that its owner does not allow to be written."""
+        """Raises ValueError if a kernel wrote to memory that its owner declares read-only."""
         if self.host.writable:
             software_device.read(self.host.begin, self.address, self.size)
         elif software_device.contents(self.address, self.size) != _host_contents(self.host):
@@ -56,13 +56,13 @@ class DeviceMemory:
         self._exposed: dict[MemorySpan, weakref.ref[Any]] = {}
 
     def expose(self, host: MemorySpan, owner: Any) -> Mirror:
-        """A mirror whose address the program knows: as long as `owner` lives, it is part of every launch."""
+        """A mirror whose address the program knows. As long as `owner` lives, the mirror is part of every launch."""
         self._exposed[host] = weakref.ref(owner)
         (mirror,) = (mirror for mirror in self.mirrors(()) if mirror.host == host)
         return mirror
 
     def mirrors(self, spans: Iterable[MemorySpan]) -> list[Mirror]:
-        """One mirror for each piece of host memory, including exposed memory; spans that overlap form one piece."""
+        """One mirror for each piece of host memory, including exposed memory; overlapping spans form one piece."""
         self._exposed = {host: owner for host, owner in self._exposed.items() if owner() is not None}
         pieces = _united([piece for piece in (*spans, *self._exposed) if piece.end > piece.begin])
         self._make_room(pieces)

@@ -21,7 +21,7 @@ class Utils:
         return known | {"arch": activation.target()}
 
     def load_binary(self, name: str, image: bytes, _shared: int, _device: object) -> tuple[int, int, int, int, int]:
-        """Module, function, registers, spilled words of 4 bytes, and the largest workgroup."""
+        """The module, the function, and its registers, spilled 4-byte words and largest workgroup size."""
         module, function = hip.load(image, name)
         wanted = (hip.NUM_REGS, hip.LOCAL_SIZE_BYTES, hip.MAX_THREADS_PER_BLOCK)
         registers, spilled, threads = (hip.function_attribute(function, attribute) for attribute in wanted)
@@ -60,7 +60,7 @@ class SoftwareDriver(DriverBase):  # type: ignore[misc]
         return activation.capability()
 
     def get_device_interface(self) -> Any:
-        """`torch.cuda`, or its substitute without PyTorch."""
+        """`torch.cuda`, or a substitute if the program does not use PyTorch."""
         torch = sys.modules.get("torch")
         return torch.cuda if torch is not None else standard_device
 

@@ -1,4 +1,4 @@
-"""The part of HIP that launching needs, through ctypes: nothing has to be compiled."""
+"""The part of HIP that launching needs, called through ctypes, so that nothing has to be compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from rocm_perf_triton.activation import hip_library
 
-# hipFunction_attribute and hipDeviceAttribute_t of hip_runtime_api.h, ROCm 6.0 and newer.
+# hipFunction_attribute and hipDeviceAttribute_t in hip_runtime_api.h, ROCm 6.0 and newer.
 MAX_THREADS_PER_BLOCK, LOCAL_SIZE_BYTES, NUM_REGS = 0, 3, 4
 DEVICE_ATTRIBUTES = {
     "sm_clock_rate": 5,
@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 
 
 class HipError(RuntimeError):
-    """A call of HIP failed."""
+    """A HIP call failed."""
 
 
 @cache
@@ -60,7 +60,7 @@ def _library() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Call the HIP function `name`. Raises HipError unless it succeeds."""
+    """Call the HIP function `name`. Raises HipError if it fails."""
     library = _library()
     status = getattr(library, name)(*arguments)
     if status != 0:
@@ -123,7 +123,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self, stream: int) -> Iterator[None]:
-        """Context manager for a launch; waits until it has ended."""
+        """A context manager for a launch, which waits until the launch has ended."""
         call("hipEventRecord", self.start, stream)
         yield
         call("hipEventRecord", self.stop, stream)
@@ -135,6 +135,6 @@ class Stopwatch:
         return elapsed.value
 
     def close(self) -> None:
-        with suppress(HipError):  # after a kernel has failed, every call fails
+        with suppress(HipError):  # once a kernel has failed, every call fails
             call("hipEventDestroy", self.start)
             call("hipEventDestroy", self.stop)

@@ -1,4 +1,4 @@
-"""A substitute for hipBLASLt, which Triton offers to scripts for comparison: PyTorch on the CPU."""
+"""A substitute for hipBLASLt, which Triton offers scripts for comparison: PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class HipblasLt:
-    """Like Triton's own class, which needs a ROCm library. Takes no modelled time, like all PyTorch operations."""
+    """Works like Triton's own class, which needs a ROCm library. Takes no modelled time, like all PyTorch operations."""
 
     def __init__(self, workspace: object = None):
         pass

@@ -1,4 +1,4 @@
-"""Arrays of the host as Triton sees them: with a dtype and the address of the first element."""
+"""Host arrays as Triton sees them: with a dtype and the address of the first element."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HostArray:
         return int(self.array.ctypes.data)
 
     def ptr_range(self) -> int:
-        """Bytes; below 2 GiB Triton's AMD back end uses buffer instructions."""
+        """The size in bytes; below 2 GiB, Triton's AMD back end uses buffer instructions."""
         memory = span(self)
         return memory.end - memory.begin
 
@@ -43,7 +43,7 @@ class HostArray:
         return int(self.array.size)
 
     def stride(self, dimension: int | None = None) -> Any:
-        """In elements, as PyTorch counts."""
+        """The strides, in elements, as in PyTorch."""
         steps = tuple(step // self.array.itemsize for step in self.array.strides)
         return steps if dimension is None else steps[dimension]
 
@@ -62,7 +62,9 @@ class HostArray:
 
 
 def as_argument(value: Any) -> Any:
-    """NumPy arrays, and what NumPy can view by DLPack, as something that Triton accepts; anything else unchanged."""
+    """NumPy arrays, and objects that NumPy can view through DLPack, wrapped so that Triton accepts them; anything else
+    unchanged.
+    """
     if _is_numpy_array(value):
         return HostArray(value, bool(value.flags.writeable))
     if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr"):
@@ -79,19 +81,19 @@ def _from_dlpack(value: Any) -> HostArray:
     import numpy
 
     view = numpy.from_dlpack(value)
-    # NumPy 1 always made such views read-only, since DLPack could not say whether the owner allows writing.
+    # NumPy 1 always made such views read-only, since DLPack could not express whether the owner allows writing.
     return HostArray(view, bool(view.flags.writeable) or numpy.__version__.startswith("1."))
 
 
 def span(value: Any) -> MemorySpan:
-    """The memory of an array argument: everything that its owner allocated, so that overlapping views share it."""
+    """The memory of an array argument: everything that its owner allocated, so that overlapping views share one span."""
     if isinstance(value, HostArray):
         return _numpy_span(value)
     storage = getattr(value, "untyped_storage", None)
     if storage is not None:
         memory = storage()
         return MemorySpan(memory.data_ptr(), memory.data_ptr() + memory.nbytes())
-    base = getattr(value, "base", None)  # triton.reinterpret makes TensorWrapper
+    base = getattr(value, "base", None)  # of a TensorWrapper, as made by triton.reinterpret
     if base is not None and hasattr(base, "data_ptr"):
         return span(base)
     raise TypeError(f"the extent of a {type(value).__name__} in memory is unknown: pass a NumPy array or a CPU tensor")

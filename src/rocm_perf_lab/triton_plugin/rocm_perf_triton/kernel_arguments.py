@@ -1,4 +1,4 @@
-"""What is passed to a kernel: the words of its arguments, and the host memory to which they point."""
+"""The data passed to a kernel: the words of its arguments, and the host memory to which they point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_perf_triton.host_arrays import MemorySpan, span
 
-# Triton's names of floating-point types, and struct's. bf16 are the upper halves of f32.
+# Triton's names for floating-point types, and struct's. A bf16 is the upper half of an f32.
 _FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 
 
@@ -26,9 +26,9 @@ Word = int | Pointer
 
 
 def words(types: Iterable[Any], values: Iterable[Any], descriptor_words: Callable[[Any], list[Any]]) -> list[Word]:
-    """The arguments in order, without constexprs; a scalar's bits are in the low end of a word.
+    """The arguments' words in order, without constexprs; a scalar's bits are at the low end of a word.
 
-    types: those of Triton's signature: "*fp32", "i32", "constexpr", tuples of such. values: one per type.
+    types: the types in Triton's signature: "*fp32", "i32", "constexpr" or tuples of these. values: one per type.
     """
     return list(_words(types, values, descriptor_words))
 
@@ -63,16 +63,16 @@ def _pointer(value: Any) -> Word:
     if value is None:
         return 0
     if isinstance(value, int):
-        return value  # an address that the program got elsewhere
+        return value  # an address that the program obtained elsewhere
     address = int(value.data_ptr())
     return Pointer(address, span(value)) if address else 0
 
 
 def packed(values: Sequence[int]) -> tuple[Any, Any]:
-    """The array of addresses that HIP's launch takes, and the words to which it refers, which must outlive the launch.
+    """The array of addresses that HIP's launch functions take, and the words to which it refers, which must outlive the launch.
 
-    HIP reads as many words as the kernel has arguments, so surplus words at the end do no harm (the pointers to scratch memory:
-    one in Triton 3.4, two in later versions).
+    HIP reads only as many words as the kernel has arguments, so surplus words at the end do no harm. This matters for the
+    pointers to scratch memory, which come last: Triton 3.4 has one, later versions have two.
     """
     count = len(values)
     store = (ctypes.c_uint64 * count)(*values)

@@ -12,14 +12,14 @@ from rocm_perf_triton.device_memory import MEMORY, Mirror
 from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.versions import descriptor_words
 
-_MOST_THREADS = 1024  # of a workgroup
+_MOST_THREADS = 1024  # threads of a workgroup
 
-_depth = 0  # number of open launches that contain others, as benchmarks do
+_depth = 0  # nesting depth, since a launch may contain others, as in benchmarks
 
 
 @contextmanager
 def launching() -> Iterator[None]:
-    """Encloses Triton's own work on arguments, which needs the host's addresses of arrays."""
+    """Encloses Triton's own processing of arguments, which needs the arrays' host addresses."""
     global _depth
     _depth += 1
     try:
@@ -38,7 +38,7 @@ _recorders: list[Recorder] = []
 
 @contextmanager
 def recording(recorder: Recorder) -> Iterator[None]:
-    """recorder(launcher, grid, arguments) replaces launches."""
+    """While entered, recorder(launcher, grid, arguments) is called instead of launching."""
     _recorders.append(recorder)
     try:
         yield
@@ -57,7 +57,7 @@ class Launcher:
         _expect_at_most(_MOST_THREADS, self.threads)
         self.shared = metadata.shared
         self.cooperative = bool(metadata.launch_cooperative_grid)
-        # Bytes of each workgroup, in the order of the kernel's last arguments.
+        # Scratch memory in bytes per workgroup, in the order of the kernel's last arguments.
         self.scratch_bytes = [getattr(metadata, f"{kind}_scratch_size", 0) for kind in ("global", "profile")]
 
     def __call__(
@@ -73,7 +73,7 @@ class Launcher:
         exit_hook: Callable[[object], None] | None,
         *arguments: Any,
     ) -> None:
-        """Returns when the kernel has ended and its results are in host memory.
+        """Launch the kernel; returns when it has ended and its results are in host memory.
 
         Raises HipError if the launch or the kernel fails, ValueError if it wrote to a read-only array.
         """
@@ -115,7 +115,7 @@ class Launcher:
 def _expect_at_most(most: int, threads: int) -> None:
     """Raises Triton's OutOfResources, which makes autotuning reject a configuration.
 
-    Triton 3.4 itself raises it only for the first launch, and leaves it to HIP to refuse later ones.
+    Triton 3.4 itself raises it only for the first launch and leaves it to HIP to refuse later ones.
     """
     if threads > most:
         from triton.runtime.errors import OutOfResources
@@ -138,7 +138,7 @@ def _on_device(word: Word, mirrors: list[Mirror]) -> int:
 
 @contextmanager
 def _scratch(sizes: list[int]) -> Iterator[list[int]]:
-    """Addresses of device memory of these sizes; 0 where the size is 0."""
+    """Addresses of blocks of device memory of these sizes; 0 where the size is 0."""
     addresses = [hip.allocate(size) if size else 0 for size in sizes]
     try:
         yield addresses

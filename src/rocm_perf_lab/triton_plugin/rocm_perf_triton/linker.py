@@ -1,4 +1,4 @@
-"""LLVM's linker, which Triton 3.4 looks for in few places; later versions bring one."""
+"""Finds LLVM's linker, for which Triton 3.4 looks in few places; later versions include one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VARIABLE = "TRITON_HIP_LLD_PATH"
 
 
 def name_one() -> None:
-    """Name a linker to Triton, unless the user has done so."""
+    """Tell Triton where a linker is, unless the user has already done so."""
     if _VARIABLE not in os.environ and (found := _find()) is not None:
         os.environ[_VARIABLE] = found
 

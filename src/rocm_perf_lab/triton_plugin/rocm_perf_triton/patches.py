@@ -13,11 +13,11 @@ from rocm_perf_triton.host_arrays import HostArray, as_argument
 from rocm_perf_triton.launcher import launching
 from rocm_perf_triton.versions import refusal, untried
 
-_NAME = "rocm_perf"  # of the entry point
+_NAME = "rocm_perf"  # name of the entry point
 
 
 def install() -> None:
-    """Called while Triton is being imported. `triton.testing` is the last of its modules that matter here."""
+    """Called while Triton is being imported. `triton.testing` is the last of its modules that matters here."""
     after_import("triton.testing", _change_triton)
     after_import("triton.profiler.profile", proton.install)
     after_import("torch", _change_torch)
@@ -36,7 +36,7 @@ def _change_triton(testing: Any) -> None:
     if (note := untried(version)) is not None:
         print(note, file=sys.stderr)
     for name, backend in backends.items():
-        if name != _NAME:  # a machine may have a GPU from another vendor
+        if name != _NAME:  # the machine may have another vendor's GPU
             backend.driver.is_active = staticmethod(lambda: False)
     _change_hip_backend()
     configuration_names.install(Autotuner, JITFunction)
@@ -66,7 +66,7 @@ def _change_hip_backend() -> None:
 
 
 def _with_grid(getitem: Any) -> Any:
-    """A kernel[grid] whose launches accept NumPy arrays and the like, too."""
+    """A kernel[grid] whose launches also accept NumPy arrays and the like."""
 
     @wraps(getitem)
     def item(self: Any, grid: Any) -> Any:

@@ -1,8 +1,8 @@
 """Proton, Triton's profiler, with modelled times.
 
-Its sessions, scopes, hooks and files are its own. Here it lacks a library that reports kernels on the device
-(`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Its profiler for instrumented kernels needs no
-such library and records nothing by itself, so it is used instead.
+Sessions, scopes, hooks and files are Proton's own. Here, Proton lacks a library that reports kernels on the device
+(`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Proton's profiler for instrumented kernels needs
+no such library and records nothing itself, so it is used instead.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ _ALONE = "instrumentation"
 
 
 class Recorder:
-    """Adds each launch to the sessions that are active."""
+    """Adds each launch to the active sessions."""
 
     def __init__(self, library: Any):
         self._library = library
         self._start, self._enter_op, self._exit_op = library.start, library.enter_op, library.exit_op
         self._finalize, self._finalize_all = library.finalize, library.finalize_all
-        self._operations: list[int] = []  # open operations: those of a launch if the session has the hook "triton"
+        self._operations: list[int] = []  # scopes of open operations; a launch opens one if the session has the hook "triton"
         self._files: dict[int, Path] = {}  # files that sessions write
 
     def install(self) -> None:
         self._library.start = self.start
         self._library.enter_op, self._library.exit_op = self.enter_op, self.exit_op
         self._library.finalize, self._library.finalize_all = self.finalize, self.finalize_all
-        if hasattr(self._library, "select_profiler_from_triton_backend"):  # this would look for the libraries
+        if hasattr(self._library, "select_profiler_from_triton_backend"):  # Proton's own function would look for the libraries
             self._library.select_profiler_from_triton_backend = lambda _backend: _FROM_LIBRARIES[0]
 
     def start(self, path: str, context: str, data: str, profiler: str, mode: str = "", *_of_profiler: str) -> int:
-        """Raises ValueError for a mode, since modes belong to the libraries."""
+        """Raises ValueError for a mode of a profiler that needs a library, since the library implements the modes."""
         if profiler not in _FROM_LIBRARIES:
             return int(self._start(path, context, data, profiler, mode))
         if mode:
@@ -77,7 +77,7 @@ class Recorder:
 
 
 def _complete(file: Path | None) -> None:
-    """Names the metrics of kernels at the root, where Proton's viewer looks for those that it sums up."""
+    """Lists the kernels' metrics at the root, where Proton's viewer looks for the metrics to sum up."""
     if file is None or not file.is_file():  # other formats
         return
     tree = json.loads(file.read_text("utf-8"))

@@ -31,12 +31,12 @@ class _Api(ctypes.Structure):
 
 @cache
 def _api() -> _Api:
-    """Valid once ROCr has started the device, which the first allocation does."""
+    """The interface, which is valid once ROCr has started the device; the first allocation does that."""
     library = ctypes.CDLL(os.environ["HSA_MODEL_LIB"])
     library.rpd_get_api.restype = ctypes.POINTER(_Api)
     api: _Api = library.rpd_get_api().contents
     if api.version != _VERSION:
-        raise RuntimeError(f"the software device has interface {api.version}, not {_VERSION}: build rocm-perf-lab anew")
+        raise RuntimeError(f"the software device has interface {api.version}, not {_VERSION}: rebuild rocm-perf-lab")
     return api
 
 
@@ -66,5 +66,5 @@ def contents(device: int, size: int) -> bytes:
 
 
 def forget_caches() -> None:
-    """Let the next kernel find all caches empty."""
+    """Make the next kernel start with empty caches."""
     _api().forget_caches()

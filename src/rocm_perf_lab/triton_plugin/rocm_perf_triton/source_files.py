@@ -1,7 +1,7 @@
-"""Compiled kernels of equal functions in different files are kept apart: the line table in their code names the file.
+"""Keeps compiled kernels of equal functions in different files apart, since the line table in their code names the file.
 
-Triton's cache identifies a function by its text alone, so that a copied script would be reported with the lines of the script
-that was compiled first.
+Triton's cache identifies a function by its text alone, so a copied script would be reported with the lines of the script that
+was compiled first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def install(source: Any) -> None:
-    """source: Triton's class for a function with the types and constants that it is compiled for."""
+    """source: Triton's class for a function together with the types and constants for which it is compiled."""
     source.hash = _with_file(source.hash)
 
 

@@ -6,7 +6,7 @@ from rocm_perf_triton.clock import CLOCK
 
 
 class Event:
-    """A point in modelled time: the total of the kernels launched so far."""
+    """A point in modelled time: the total time of the kernels launched so far."""
 
     def __init__(self, enable_timing: bool = False, **_: object):
         self._milliseconds: float | None = None
@@ -25,12 +25,12 @@ class Event:
 
     def elapsed_time(self, end: Event) -> float:
         if self._milliseconds is None or end._milliseconds is None:
-            raise RuntimeError("both events must be recorded before their distance can be known")
+            raise RuntimeError("both events must be recorded before the time between them can be known")
         return end._milliseconds - self._milliseconds
 
 
 def synchronize(_device: object = None) -> None:
-    """Every launch has ended when it returns."""
+    """Does nothing, since every launch has ended by the time it returns."""
 
 
 def current_device() -> int:

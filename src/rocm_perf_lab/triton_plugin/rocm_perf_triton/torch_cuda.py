@@ -1,6 +1,6 @@
-"""`device="cuda"` in a PyTorch that has no GPU: CPU tensors that say they are on cuda:0.
+"""`device="cuda"` in a PyTorch that has no GPU: CPU tensors that claim to be on cuda:0.
 
-Launches copy them to device memory and back. Which tensors these are is recorded in their storage, so it applies to views, too.
+Launches copy these tensors to device memory and back. Their storage is marked, so the mark also applies to views.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARK = "_rocm_perf_cuda"
 
 
 def install(torch: Any) -> None:
-    """Change this PyTorch; its functions only in the thread that calls this."""
+    """Change this PyTorch. Its functions change only in the calling thread."""
     if hasattr(torch, _MARK):
         return
     setattr(torch, _MARK, True)
@@ -31,7 +31,7 @@ def install(torch: Any) -> None:
 
 
 def _storage_of(tensor: Any) -> Any:
-    """None for tensors without storage, such as sparse ones. PyTorch has no other way to ask."""
+    """The tensor's storage; None for tensors without storage, such as sparse ones. PyTorch has no other way to find out."""
     try:
         return tensor.untyped_storage()
     except NotImplementedError:
@@ -43,7 +43,7 @@ def is_marked(tensor: Any) -> bool:
 
 
 def mark(value: Any, torch: Any) -> Any:
-    """The same, with all tensors in it on "cuda"."""
+    """The same value, with all tensors in it marked as being on "cuda"."""
     if isinstance(value, torch.Tensor):
         if (storage := _storage_of(value)) is not None:
             setattr(storage, _MARK, True)
@@ -64,7 +64,7 @@ def _mode(torch: Any) -> Any:
         tensor.get_device: lambda it, marked: 0 if marked else it.get_device(),
     }
     moves = {tensor.cpu, tensor.cuda, tensor.to}
-    on_devices = {device, torch._C._nn._parse_to}  # which make no tensors
+    on_devices = {device, torch._C._nn._parse_to}  # these functions make no tensors
 
     class OnSoftwareDevice(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -89,7 +89,7 @@ def _mode(torch: Any) -> Any:
                 kwargs["pin_memory"] = False
             result = function(*args, **kwargs)
             if (args and result is args[0]) or result is kwargs.get("out"):
-                return result  # in place: it stays where it was
+                return result  # in place: the tensor stays where it was
             if there is None:
                 there = any(is_marked(value) for value in _tensors((args, kwargs), torch))
             return mark(result, torch) if there else result
@@ -98,7 +98,9 @@ def _mode(torch: Any) -> Any:
 
 
 def _address(tensor: Any) -> int:
-    """For the program, which may put it into an array for kernels, the address of the copy in device memory."""
+    """The address that the program sees is that of the copy in device memory, since the program may put it into an array for
+    kernels.
+    """
     address = int(tensor.data_ptr())
     if is_launching() or address == 0 or not is_marked(tensor):
         return address
@@ -107,7 +109,7 @@ def _address(tensor: Any) -> int:
 
 
 def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
-    """What cpu(), cuda() and to() return: a different tensor if the device differs, as with a GPU."""
+    """The result of cpu(), cuda() or to(): a different tensor if the device differs, as with a GPU."""
     source = args[0]
     there = _destination(function, args, kwargs, torch)
     if function is torch.Tensor.to:
@@ -231,7 +233,7 @@ def _change_cuda_module(torch: Any) -> None:
         "memory_allocated": lambda device=None: 0,
         "reset_peak_memory_stats": lambda device=None: None,
         "is_bf16_supported": lambda including_emulation=True: True,
-        # Private, but generated code and libraries of kernels call them.
+        # private functions, which generated code and kernel libraries nevertheless call
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,
     }
@@ -244,7 +246,7 @@ def _change_cuda_module(torch: Any) -> None:
 
 def _generator(torch: Any) -> Any:
     class Generator(torch.Generator):  # type: ignore[misc]
-        """A generator of random numbers, which the CPU makes whatever the device."""
+        """A generator on the CPU, whatever device is requested: the CPU draws the random numbers for all devices."""
 
         def __new__(cls, device: object = None) -> Any:
             return super().__new__(cls, "cpu")

@@ -1,18 +1,18 @@
-"""`torch.cuda.default_generators[0]`: the seed and the offset that programs pass on to kernels that draw Philox numbers.
+"""`torch.cuda.default_generators[0]`: the seed and the offset that programs pass to kernels that draw Philox random numbers.
 
-PyTorch's own operations draw theirs from the CPU's generator.
+PyTorch's own operations draw random numbers from the CPU's generator.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-_INITIAL_SEED = 67280421310721  # PyTorch's
+_INITIAL_SEED = 67280421310721  # PyTorch's own initial seed
 _WORD = 1 << 64
 
 
 class CudaGenerator:
-    """One state, in PyTorch's format for a GPU: 16 bytes, the seed and then the offset."""
+    """Holds one state, in PyTorch's format for a GPU: 16 bytes, the seed and then the offset."""
 
     def __init__(self, torch: Any):
         self._torch, self.device = torch, torch.device("cuda", 0)
@@ -23,7 +23,7 @@ class CudaGenerator:
         return self
 
     def seed(self) -> int:
-        """A seed that differs in each process."""
+        """Set a seed that differs in each process, and return it."""
         return self.manual_seed(self._torch.Generator().seed()).initial_seed()
 
     def initial_seed(self) -> int:

@@ -1,4 +1,4 @@
-"""Which versions of Triton are supported, and how their private interfaces differ."""
+"""Determines which versions of Triton are supported, and how their private interfaces differ."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 OLDEST, NEWEST_TRIED = (3, 4), (3, 9)
-_LONGEST_FILE_NAME = 150  # in Triton's cache, without the suffix
+_LONGEST_FILE_NAME = 150  # limit in Triton's cache, without the suffix
 
 Words = list[Any]
 
 
 def parsed(version: str) -> tuple[int, int]:
-    """(3, 9) for "3.9.0" and "3.9.0+git12345"."""
+    """For example, (3, 9) for "3.9.0" and "3.9.0+git12345"."""
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
 
@@ -30,11 +30,11 @@ def refusal(version: str) -> str | None:
 
 
 def untried(version: str) -> str | None:
-    """A note about a version that is newer than those that were tried; None for others."""
+    """A note about a version that is newer than all that were tried; None for other versions."""
     if parsed(version) <= NEWEST_TRIED:
         return None
     newest = ".".join(map(str, NEWEST_TRIED))
-    return f"rocm-perf: Triton {version} is newer than what was tried on the software device (up to {newest})"
+    return f"rocm-perf: Triton {version} is newer than the versions tried on the software device (up to {newest})"
 
 
 def descriptor_words(version: str) -> Callable[[Any], Words]:

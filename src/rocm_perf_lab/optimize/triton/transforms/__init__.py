@@ -1,9 +1,9 @@
-"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a file with `propose` here,
-and a line below.
+"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a module with a function
+`propose` here, and a line below.
 
 As for HIP, a transformation reads a function and yields proposals and refusals; it runs nothing and decides nothing. All are
-intended to keep results bit-identical, except that `reciprocal` rounds once more and `configuration` can change the order of
-sums.
+meant to keep results bit-identical, except that `reciprocal` rounds once more and `configuration` can change the order in which
+numbers are added.
 """
 
 from __future__ import annotations
@@ -13,6 +13,6 @@ from rocm_perf_lab.optimize.triton.transforms import configuration, full_blocks,
 
 _ALL = (configuration, full_blocks, pipeline, unroll, reciprocal, streaming)
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
-DEFAULT = tuple(name for name in TRANSFORMS if name != streaming.NAME)  # a hint costs one judgement per access
+DEFAULT = tuple(name for name in TRANSFORMS if name != streaming.NAME)  # streaming costs one judgement per access
 
 __all__ = ["DEFAULT", "TRANSFORMS"]

@@ -1,8 +1,8 @@
-"""The blocks over which a loop iterates, and the way in which its body tests where they end.
+"""The blocks over which a loop iterates, and the way in which its body tests for their end.
 
 Two forms are recognised: `for k in range(0, K, BLOCK)` with masks `k + tl.arange(0, BLOCK) < K`; and `for k in range(0,
-tl.cdiv(K, BLOCK))` with `tl.arange(0, BLOCK) < K - k * BLOCK` or `k * BLOCK + tl.arange(0, BLOCK) < K`. Operands of sums and
-products may be in either order, and may be named variables.
+tl.cdiv(K, BLOCK))` with `tl.arange(0, BLOCK) < K - k * BLOCK` or `k * BLOCK + tl.arange(0, BLOCK) < K`. The operands of sums
+and products may be in either order, and subexpressions may be named variables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocm_perf_lab.triton_source.names import calls, is_call
 
 @dataclass(frozen=True)
 class Blocks:
-    """end: the end of the elements, K above. step: the length of a block. counted: whether the loop counts blocks, not
+    """end: the number of elements, K above. step: the length of a block. counted: whether the loop counts blocks rather than
     elements.
     """
 
@@ -29,7 +29,7 @@ class Blocks:
 
     @classmethod
     def of(cls, kernel: TritonKernel, loop: RangeLoop) -> Blocks | None:
-        """The blocks of a loop; None for a loop of any other form."""
+        """The blocks of a loop; None if the loop does not have one of the two forms."""
         if loop.begin is not None and not (isinstance(loop.begin, ast.Constant) and loop.begin.value == 0):
             return None
         if is_call(loop.end, "cdiv") and isinstance(loop.end, ast.Call) and len(loop.end.args) == 2 and loop.step is None:
@@ -38,7 +38,7 @@ class Blocks:
         return cls(kernel, loop, loop.end, loop.step, counted=False) if loop.step is not None else None
 
     def is_bound(self, mask: ast.expr) -> bool:
-        """Whether the mask only tests for the end of the elements, so that it is true everywhere in full blocks."""
+        """Whether the mask tests only for the end of the elements, so that it is true everywhere in full blocks."""
         if not isinstance(mask, ast.Compare) or len(mask.ops) != 1:
             return False
         left, right = mask.left, mask.comparators[0]
@@ -50,7 +50,7 @@ class Blocks:
         return any(self._is(left, places) and self._is(right, ends) for places, ends in self._forms())
 
     def _forms(self) -> list[tuple[set[str], set[str]]]:
-        """Pairs (expressions for the lane's index, expressions for its exclusive bound)."""
+        """Pairs: the possible expressions for a lane's index, and the possible expressions for its exclusive bound."""
         lanes, k = self._lanes(), ast.Name(self.loop.variable, ast.Load())
         begin = _sides(k, ast.Mult(), self.step) if self.counted else {ast.dump(k)}
         placed = {_joined(*pair, "Add") for one in begin for lane in lanes for pair in ((one, lane), (lane, one))}
@@ -60,7 +60,7 @@ class Blocks:
         return forms
 
     def _lanes(self) -> set[str]:
-        """tl.arange(0, step), and the names assigned to it outside the loop."""
+        """The expression tl.arange(0, step), and the names to which it is assigned outside the loop."""
         aranges = {ast.dump(call) for call in calls(self.kernel.node, "arange") if self._is_arange(call)}
         named = assigned_once(self.kernel.node)
         names = {name for name, value in named.items() if ast.dump(value) in aranges and name not in self.loop.changed}
@@ -72,7 +72,7 @@ class Blocks:
         return zero and [ast.dump(one) for one in rest] == [ast.dump(self.step)] and not call.keywords
 
     def _is(self, node: ast.expr, wanted: set[str]) -> bool:
-        """Whether the expression is one of these, or a name to which the loop's body has assigned one of them before."""
+        """Whether the expression is one of these forms, or a name to which the loop's body has assigned one of them before."""
         if ast.dump(node) in wanted:
             return True
         if not isinstance(node, ast.Name):
@@ -117,5 +117,5 @@ def _sides(left: ast.expr, operator: ast.operator, right: ast.expr) -> set[str]:
 
 
 def _joined(left: str, right: str, operator: str) -> str:
-    """The operation on two dumped expressions, in the form in which ast.dump() writes it."""
+    """The operation on two dumped expressions, in the format of ast.dump()."""
     return f"BinOp(left={left}, op={operator}(), right={right})"

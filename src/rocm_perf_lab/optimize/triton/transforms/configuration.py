@@ -1,8 +1,8 @@
-"""configuration: twice and half the warps and block sizes with which the file launches the function, and other numbers of
-stages.
+"""configuration: doubles and halves the numbers of warps and the block sizes with which the file launches the function, and
+tries one stage more and one fewer.
 
-One step at a time: the loop profiles the accepted change and continues from there. `rocm-perf autotune --triton` searches a
-whole space, also for functions with `@triton.autotune`.
+Each proposal takes one step: the optimizer's loop profiles the accepted change and continues from there. `rocm-perf autotune
+--triton` searches a whole space, also for functions with `@triton.autotune`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         for one in kernel.node.decorator_list
         if isinstance(one, ast.Call)
     ):
-        yield Refusal(NAME, kernel.name, line, "it chooses its configuration itself: `rocm-perf autotune --triton` tunes it")
+        yield Refusal(NAME, kernel.name, line, "it chooses its own configuration: `rocm-perf autotune --triton` tunes it")
         return
     if not launches:
         yield Refusal(NAME, kernel.name, line, "its file does not launch it")
@@ -48,7 +48,7 @@ def _steps(
     value = given.pop()
     if given or value is None:
         if name not in _USUAL and value is not None:
-            yield Refusal(NAME, kernel.name, launches[0].lineno, f"launches give {name} different values, or no numbers")
+            yield Refusal(NAME, kernel.name, launches[0].lineno, f"launches give {name} different or non-numeric values")
         return
     for other in _neighbours(name, value):
         edits = tuple(_edit(source, launch, name, other) for launch in launches)

@@ -1,5 +1,5 @@
-"""full-blocks: a loop over blocks processes the full blocks without the mask that only the last block needs, and then the rest
-as before.
+"""full-blocks: a loop over blocks processes the full blocks without the mask, which only the last block needs, and then the
+rest as before.
 
     for k in range(0, K, BLOCK):            for k in range(0, K // BLOCK * BLOCK, BLOCK):
         at = k + tl.arange(0, BLOCK)            at = k + tl.arange(0, BLOCK)
@@ -7,8 +7,7 @@ as before.
                                             for k in range(K // BLOCK * BLOCK, K, BLOCK):
                                                 (as it was)
 
-The order of all operations is unchanged, and so are the results. In the full blocks, the mask is true everywhere, whatever K
-is.
+The order of all operations is unchanged, and so are the results. In full blocks, the mask is true everywhere, for any K.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
     for loop in range_loops(kernel):
         line, blocks = loop.node.lineno, Blocks.of(kernel, loop)
         if blocks is None or (reason := _why_not(blocks)):
-            yield Refusal(NAME, kernel.name, line, reason if blocks is not None else "it does not go from 0 on in blocks")
+            yield Refusal(NAME, kernel.name, line, reason if blocks is not None else "it does not go through blocks from 0")
             continue
         edits = list(_unmasked(source, blocks))
         if not edits:
-            yield Refusal(NAME, kernel.name, line, "no mask in it compares the places of a block with the loop's end")
+            yield Refusal(NAME, kernel.name, line, "no mask in it compares the indices of a block with the loop's end")
             continue
         words = f"full blocks without their mask in the loop in line {line}"
         yield Proposal(NAME, kernel.name, line, words, (_two_loops(source, blocks, edits),))
@@ -46,11 +45,11 @@ def _why_not(blocks: Blocks) -> str:
     if not is_innermost(loop):
         return "it contains another loop"
     if not (loop.is_invariant(blocks.end) and loop.is_invariant(blocks.step)):
-        return "its end or its step change in it"
+        return "its end or its step changes in its body"
     if _bound_in_body(loop):
         return f"it changes {loop.variable}"
     if loop.call.keywords:
-        return "it has options, which would hold for both parts"
+        return "it has options, which would apply to both parts"
     return ""
 
 

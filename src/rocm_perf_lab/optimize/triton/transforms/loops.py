@@ -1,4 +1,4 @@
-"""Loops over `range` or `tl.range`, and the names that change in their bodies."""
+"""Loops over `range` or `tl.range`, and the names that they change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.triton_source.names import assigned_in, dotted, is_call, name
 
 @dataclass(frozen=True)
 class RangeLoop:
-    """`for variable in range(begin, end, step)`. begin, step: None where they are not written."""
+    """`for variable in range(begin, end, step)`. begin, step: None if not given."""
 
     node: ast.For
     call: ast.Call
@@ -22,21 +22,21 @@ class RangeLoop:
 
     @property
     def is_of_triton(self) -> bool:
-        """Whether it is `tl.range`, which has options."""
+        """Whether the loop is over `tl.range`, which has options."""
         return dotted(self.call.func) != ("range",)
 
     @property
     def changed(self) -> set[str]:
-        """The names that its body or the loop itself binds."""
+        """The names that the loop or its body binds."""
         return assigned_in(self.node)
 
     def is_invariant(self, node: ast.expr) -> bool:
-        """Whether the loop binds no name in the expression."""
+        """Whether the loop binds none of the names in the expression."""
         return not names_in(node) & self.changed
 
 
 def range_loops(kernel: TritonKernel) -> list[RangeLoop]:
-    """The loops in source order; without those over `tl.static_range`, which are already unrolled."""
+    """The loops in source order, without loops over `tl.static_range`, which are already unrolled."""
     return [loop for one in kernel.all_loops() if isinstance(one.node, ast.For) and (loop := _range(one.node)) is not None]
 
 

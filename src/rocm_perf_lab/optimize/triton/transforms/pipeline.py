@@ -24,7 +24,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         elif not is_innermost(loop) or not calls(loop.node, "load"):
             yield Refusal(NAME, kernel.name, line, "it contains another loop, or loads nothing")
         elif not calls(loop.node, "dot"):
-            yield Refusal(NAME, kernel.name, line, "Triton pipelines loads for tl.dot alone on AMD's GPUs, and it has none")
+            yield Refusal(NAME, kernel.name, line, "on AMD's GPUs, Triton pipelines only loads for tl.dot, and it has none")
         elif keyword(loop.call, _OPTION) is not None:
             yield Refusal(NAME, kernel.name, line, "its stages are given already")
         else:

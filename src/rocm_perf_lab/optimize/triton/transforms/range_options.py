@@ -12,7 +12,7 @@ from rocm_perf_lab.triton_source.names import dotted, keyword
 
 
 def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str, value: int) -> list[Edit]:
-    """The edits that give the loop this option. language: the file's name for `triton.language`."""
+    """The edits that give this option to the loop. language: the file's name for `triton.language`."""
     places, call = source.places, loop.call
     edits = []
     if not loop.is_of_triton:

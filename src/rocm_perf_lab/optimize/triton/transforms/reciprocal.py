@@ -23,15 +23,15 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         if not isinstance(node.left, ast.Name | ast.Call | ast.BinOp) or isinstance(node.left, ast.Constant):
             continue
         if not _may_be_small(node.right):
-            yield Refusal(NAME, kernel.name, node.lineno, "what it divides by may be as large as what it divides")
+            yield Refusal(NAME, kernel.name, node.lineno, "the divisor may have as many elements as the dividend")
             continue
         words = f"multiply by the reciprocal in line {node.lineno}"
         yield Proposal(NAME, kernel.name, node.lineno, words, (_edit(source, node),))
 
 
 def _may_be_small(divisor: ast.expr) -> bool:
-    """Whether the divisor may have fewer elements than the dividend: a name or a reduction, rather than a tile computed in
-    place.
+    """Whether the divisor may have fewer elements than the dividend: this holds for a name or a reduction, but not for a tile
+    computed in place.
     """
     return isinstance(divisor, ast.Name | ast.Subscript) or any(is_call(divisor, name) for name in _SCALARS)
 

@@ -16,7 +16,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
     for name in ("store", "load"):
         for call in calls(kernel.node, name):
             if keyword(call, _OPTION) is not None or keyword(call, "volatile") is not None:
-                yield Refusal(NAME, kernel.name, call.lineno, f"the {name} says already how it uses caches")
+                yield Refusal(NAME, kernel.name, call.lineno, f"the {name} already specifies how it uses caches")
                 continue
             end = source.places.end(call) - 1
             comma = "" if source.text[:end].rstrip().endswith(b",") else ", "

@@ -1,5 +1,5 @@
-"""unroll: merges several iterations of an inner loop into one, so that their loads are in flight together and fewer branches
-are taken.
+"""unroll: merges several iterations of an innermost loop into one, so that their loads are in flight together and fewer
+branches are taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         elif not is_innermost(loop):
             yield Refusal(NAME, kernel.name, line, "it contains another loop")
         elif keyword(loop.call, _OPTION) is not None:
-            yield Refusal(NAME, kernel.name, line, "it has an unroll factor already")
+            yield Refusal(NAME, kernel.name, line, "it already has an unroll factor")
         else:
             for factor in factors:
                 edits = with_option(source, loop, language, _OPTION, factor)

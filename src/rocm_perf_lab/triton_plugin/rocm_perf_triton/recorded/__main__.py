@@ -16,9 +16,10 @@ _GAP, _GRANULE, _ALIGNMENT = 64 << 20, 2 << 20, 16
 
 
 def main() -> None:
-    """The job: {"files": folder of code and contents, "results": folder to write to, "runs": launches}.
+    """Run the job, whose file contains {"files": folder of code and contents, "results": folder to write to, "runs": launches}.
 
-    Prints a JSON line for each run that has succeeded: {"run": number, "ms": modelled time}.
+    Prints a JSON line for each successful run: {"run": number, "ms": modelled time, "parameters": hash of the timing
+    parameters}.
     """
     job = json.loads(Path(sys.argv[1]).read_text())
     files, results = Path(job["files"]), Path(job["results"])
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def run(launch: Message, files: Path, results: Path, number: int) -> float:
-    """One launch from empty caches; the contents of memory `m` afterwards are in the file "<number>-<m>"."""
+    """Run one launch from empty caches. Afterwards, the file "<number>-<m>" holds the contents of memory `m`."""
     with ExitStack() as stack:
         addresses = _apart(launch["memories"], stack)
         for address, memory in zip(addresses, launch["memories"]):  # noqa: B905 - one for each
@@ -46,10 +47,10 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
 
 
 def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
-    """Addresses of new memories with nothing after each, so that an access beyond one of them does not hit the next.
+    """Addresses of new memories with nothing after each, so that an access past the end of one does not hit the next.
 
-    HIP takes small memories from larger allocations, which end elsewhere; here each has an allocation of its own and lies at
-    its end.
+    HIP serves small requests from larger allocations, which end elsewhere. Here, each memory lies at the end of an allocation
+    of its own.
     """
     addresses, gaps = [], [hip.allocate(_GAP)]
     for memory in memories:

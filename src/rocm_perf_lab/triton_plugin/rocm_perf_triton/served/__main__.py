@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _run(script: str, arguments: list[str], changed: ChangedFile | None) -> int:
-    """The exit status of the script, as if Python had been given its name."""
+    """Run the script, and return the exit status that Python would have for it."""
     try:
         run_script(script, arguments, changed)
     except SystemExit as end:

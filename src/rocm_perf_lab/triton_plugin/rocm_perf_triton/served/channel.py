@@ -1,4 +1,6 @@
-"""Requests and answers: one JSON object per line, on what were standard input and output before the script began."""
+"""Requests and answers: one JSON object per line, on the streams that were standard input and output before the script
+began.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ Message = dict[str, Any]
 
 
 class Channel:
-    """Takes both streams for itself: the script reads nothing, and what it prints goes to standard error."""
+    """Takes over both streams: the script reads nothing, and its output goes to standard error."""
 
     def __init__(self) -> None:
         self._requests = os.fdopen(os.dup(0), encoding="utf-8")
@@ -22,7 +24,7 @@ class Channel:
         os.dup2(2, 1)
 
     def requests(self) -> Iterator[Message]:
-        """Ends when the other process is gone."""
+        """The requests; they end when the other process is gone."""
         for line in self._requests:
             yield json.loads(line)
 

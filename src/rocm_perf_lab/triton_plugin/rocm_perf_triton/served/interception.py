@@ -12,7 +12,9 @@ Served = Callable[[ServedLaunch], Any]
 
 
 class Interception:
-    """served(launch) replaces launches of functions called `kernel`, except launches that it makes itself."""
+    """Calls served(launch) instead of launching functions called `kernel`; launches that it makes itself are not
+    intercepted.
+    """
 
     def __init__(self, kernel: str, served: Served):
         self._kernel, self._served, self._is_serving = kernel, served, False

@@ -1,6 +1,6 @@
-"""A launch in Triton's interpreter, which computes with NumPy what the source says: a second opinion on compiled code.
+"""Runs a launch in Triton's interpreter, which executes the source with NumPy: a second opinion on compiled code.
 
-It changes Triton's functions while it runs, so it has a process of its own, which ends without notifying HIP.
+The interpreter changes Triton's functions while it runs, so it has a process of its own, which ends without notifying HIP.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
 Message = dict[str, Any]
 _MOST_PROGRAMS = 256
-_MOST_WAITING = 10  # times the processor time
+_MOST_WAITING = 10  # limit on the elapsed time, as a multiple of the processor time allowed
 
 
 def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
-    """request: numbers, which replace arguments of the script; contents, argument -> file with its memory; folder; seconds of
-    processor time.
+    """request: "numbers" replace arguments of the script; "contents": argument -> file with its memory; "folder" contains these
+    files; "seconds" limits the processor time.
 
-    The answer maps each argument to a file with its memory after the launch, or says why there is none.
+    The answer has "outputs": argument -> file with its memory after the launch; or "obstacle": why the launch was not
+    interpreted.
     """
     grid = launch.programs(None, request["numbers"])
     programs = 1
@@ -46,13 +47,13 @@ def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) 
     _, status = os.waitpid(child, 0)
     if not said:
         killer = signal.Signals(status & 0x7F).name if status & 0x7F else "an error"
-        return {"obstacle": f"the interpreter was ended by {killer}"}
+        return {"obstacle": f"the interpreter was stopped by {killer}"}
     answer: Message = json.loads(said)
     return answer
 
 
 def _in_child(launch: ServedLaunch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
-    # In processor time: what a busy machine does at the same time must not decide whether the results are compared.
+    # The limit is in processor time: other load on the machine must not decide whether the results are compared.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -87,7 +88,7 @@ def _run(launch: ServedLaunch, named: Values, grid: tuple[int, ...]) -> None:
 
 
 def _indexing(patch: Callable[..., None]) -> Callable[..., None]:
-    """Triton's own change to its tensors, extended so that tensors with one element can be indices, for example in range().
+    """Triton's own patch to its tensors, extended so that tensors with one element can be indices, for example in range().
 
     Triton's version calls int(array), which is an error since NumPy 2.4 unless the array has no dimensions.
     """

@@ -1,4 +1,4 @@
-"""One launch of a Triton function by a script, which can be repeated with other values of its parameters."""
+"""One launch of a Triton function by a script, which can be repeated with different values for its parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def jit_function(function: Any) -> Any:
 
 
 class ServedLaunch:
-    """function: what was launched, decorated by `@triton.autotune` or not. arguments, named: those of its run()."""
+    """function: the launched object, with or without `@triton.autotune`. arguments, named: the arguments of its run()."""
 
     def __init__(self, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]):
         self.function = function
@@ -32,10 +32,11 @@ class ServedLaunch:
         self._configurations = self._pruned() if self._is_tuned else []
 
     def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
-        """Launch, or only compile with `warmup`. values: None for those that the script chose, or its first configuration.
+        """Launch, or only compile with `warmup`. values: None for the script's own values, or the function's first
+        configuration.
 
-        numbers: replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling and launching
-        raise.
+        numbers: replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling or launching
+        raises.
         """
         configuration = self._configuration(values)
         named = self.values_of_launch(values, numbers)
@@ -44,7 +45,7 @@ class ServedLaunch:
         return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
 
     def values_of_launch(self, values: Values | None, numbers: Values | None = None) -> Values:
-        """Everything that is passed to the function, by name, options included."""
+        """Everything that is passed to the function, including options, by name."""
         configuration = self._configuration(values)
         if values is None:
             values = configuration.all_kwargs() if configuration is not None else {}
@@ -57,7 +58,7 @@ class ServedLaunch:
         return list(self.grid({**_defaults(self.jit), **self.values_of_launch(values, numbers)}))
 
     def described(self) -> dict[str, Any]:
-        """For the other process. configurations: None if the function has none. key: None if it does not name any."""
+        """A description for the other process. configurations, key: None for a function without `@triton.autotune`."""
         tuned = self._is_tuned
         return {
             "kernel": self.jit.fn.__name__,
@@ -85,7 +86,7 @@ class ServedLaunch:
 
 
 def _plain(values: Values) -> Values:
-    """Without clusters of workgroups, which AMD's GPUs do not have."""
+    """The values without clusters of workgroups, which AMD's GPUs do not have."""
     return {name: value for name, value in values.items() if name != "num_ctas"}
 
 
@@ -94,7 +95,7 @@ def _defaults(jit: Any) -> Values:
 
 
 def _described(value: Any) -> dict[str, Any]:
-    """kind: array, number or other. dtype: as NumPy and PyTorch call it. offset: bytes from the beginning of its memory."""
+    """kind: array, number or other. dtype: its name in NumPy or PyTorch."""
     if is_array(value):
         array = array_of(value)
         return {

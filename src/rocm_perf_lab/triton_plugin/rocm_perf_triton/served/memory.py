@@ -1,4 +1,4 @@
-"""The memory of a launch's array arguments: kept, restored, and written to files named after their contents."""
+"""Keeps and restores the memory of a launch's array arguments, and writes it to files named after their contents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _HostPiece:
 
 
 class _StoragePiece:
-    """A PyTorch storage, on whatever device."""
+    """A PyTorch storage, on any device."""
 
     def __init__(self, value: Any):
         self._storage = getattr(value, "base", value).untyped_storage()
@@ -57,12 +57,12 @@ def is_array(value: Any) -> bool:
 
 
 def array_of(value: Any) -> Any:
-    """The array itself: the one below a tensor descriptor, which has shape and strides but no address."""
+    """The array itself or, for a tensor descriptor, which has shape and strides but no address, the array below it."""
     return value if hasattr(value, "data_ptr") else value.base
 
 
 class ArgumentMemory:
-    """The memory of the array arguments by name, as they were when this was made."""
+    """The memory of the array arguments, by name, and its contents at the time this object was created."""
 
     def __init__(self, arguments: Mapping[str, Any]):
         kind = _HostPiece if activation.is_active() else _StoragePiece
@@ -75,13 +75,13 @@ class ArgumentMemory:
             self.pieces[name].load(contents)
 
     def changed(self, folder: Path) -> dict[str, str]:
-        """Array -> name of the file in `folder` with its contents, for the arrays that have changed."""
+        """For each array that has changed, its name -> the name of the file in `folder` with its contents."""
         now = {name: piece.contents() for name, piece in self.pieces.items()}
         return {name: stored(contents, folder) for name, contents in now.items() if contents != self.before[name]}
 
 
 def stored(contents: bytes, folder: Path) -> str:
-    """The name of the file in `folder` with these contents."""
+    """Returns the name of the file in `folder` with these contents, after writing it if it does not exist."""
     name = hashlib.sha256(contents).hexdigest()
     path = folder / name
     if not path.exists():

@@ -12,15 +12,16 @@ from rocm_perf_triton.launcher import Launcher
 from rocm_perf_triton.served.launch import ServedLaunch, Values
 from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
-_ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this
+_ALIGNMENT = 16  # Triton specializes kernels for addresses that are multiples of this number
 
 Message = dict[str, Any]
 
 
 def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
-    """code: name of the file in `folder`. arguments: one list of words for each; pointers among them name a memory.
+    """The launch as data. code: name of the file in `folder`. arguments: one list of words for each; pointers refer to a
+    memory.
 
-    numbers: replace arguments of the script. Contents are those before the launch.
+    numbers: replace arguments of the script. The memories' contents are those before the launch.
     """
     found: list[Message] = []
 
@@ -53,7 +54,7 @@ def _word(word: Word, spans: list[MemorySpan]) -> Message:
 
 
 def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
-    """names: those of the arguments that own it."""
+    """One memory. names: the names of the arguments that own it."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""
     return {

@@ -18,9 +18,7 @@ _LONGEST_REASON = 500
 
 
 class Server:
-    """Serves each launch whose key differs from those of earlier launches; other launches run with the values chosen for their
-    key.
-    """
+    """Serves each launch whose key differs from all earlier keys; other launches run with the values chosen for their key."""
 
     def __init__(self, channel: Channel, key: list[str] | None):
         self._channel, self._key = channel, key
@@ -35,7 +33,9 @@ class Server:
         return launch.run(self._chosen[key])
 
     def _key_of(self, described: dict[str, Any]) -> dict[str, Any]:
-        """The values that distinguish problem sizes: those of the given names, of the function's key, or all integers."""
+        """The values that distinguish problem sizes: the values of the given names, or of the function's key, or else all
+        integers.
+        """
         arguments, constants = described["arguments"], described["constants"]
         names = self._key or described["key"]
         if names is None:
@@ -55,7 +55,7 @@ class Server:
             except Exception as error:
                 answer = {"error": _reason(error), "is_dead": not _is_of_compiler(error)}
             self._channel.send(event="answer", **answer)
-        raise SystemExit("nobody asks any more")
+        raise SystemExit("the requesting process is gone")
 
 
 def _compile(launch: ServedLaunch, _memory: ArgumentMemory, request: Message) -> Message:
@@ -96,14 +96,14 @@ _ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "inte
 
 
 def _reason(error: Exception) -> str:
-    """What was wrong, without the source that Triton quotes before it."""
+    """The error's message. The middle of a long message, which is mostly source quoted by Triton, is omitted."""
     text = " ".join(str(error).split())
     shown = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
     return f"{type(error).__name__}: {shown}"
 
 
 def _is_of_compiler(error: Exception) -> bool:
-    """Whether the process can go on: after a kernel has failed, every later HIP call fails."""
+    """Whether the process can continue: once a kernel has failed, every later HIP call fails."""
     from triton.runtime.errors import TritonError
 
     return isinstance(error, (TritonError, TypeError, ValueError, KeyError, AssertionError)) or "ompil" in type(error).__name__

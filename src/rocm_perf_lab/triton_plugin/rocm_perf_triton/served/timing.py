@@ -1,4 +1,4 @@
-"""Times of a launch in milliseconds: the modelled one from empty caches, or those that Triton's benchmark measures."""
+"""Times of a launch in milliseconds: the modelled time from empty caches, or the times that Triton's benchmark measures."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python benchmarks/cage.py [--rounds N]
 
-Prints a table with the median wall times, and the smallest and largest ratio of the pairs, for each mechanism that works here:
-of a command that does nothing, of a compilation with hipcc and of a HIP program on the software device.
+For each mechanism that works here, three commands are run: one that does nothing, a compilation with hipcc, and a HIP program
+on the software device. The table shows the median wall times, and the median, smallest and largest ratio of the pairs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def measure(kind: str, folder: Path, rounds: int) -> None:
 
 
 def seconds(command: Sequence[str], folder: Path, environment: Mapping[str, str], trusted: bool = False) -> float:
-    """The wall time of a command. If trusted, it runs outside the cage, where the launcher only sets limits."""
+    """The wall time of a command; exits if that fails. If trusted, it runs outside the cage: the launcher only sets limits."""
     began = time.perf_counter()
     ended = cage.run(command, folder, View(writable=(folder,), trusted=trusted), environment)
     if not ended.succeeded:

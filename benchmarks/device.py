@@ -38,7 +38,7 @@ CLASSES = {
 }  # fmt: skip
 _GEMM, _SOFTMAX = ["gemm", "-n", "256", "--kernel"], ["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel"]
 _HOST_GEMM, _HOST_SOFTMAX = ["host-gemm", "256"], ["host-softmax", "1024"]
-# The testbed's program, its repeats, the host's loop with its size, and that loop's repeats.
+# For each kernel: the testbed's program, its repeats, the host's loop with its size, and that loop's repeats.
 KERNELS = {
     "vcopy": (["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
     "gemm naive": ([*_GEMM, "naive", "--repeats"], 1, _HOST_GEMM, 100),
@@ -92,7 +92,7 @@ def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, flo
 
 
 def one_round(program: Path, name: str, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
-    """Processor time in seconds per wave instruction (or wave, or launch of the kernel), and that of the host's loop."""
+    """Processor time in seconds per wave instruction (or wave, or launch of the kernel), also of the host's loop for kernels."""
     row = {label: seconds_each(run, program, name) for label, run in on.items()}
     if name in KERNELS:
         _, _, loop, few = KERNELS[name]

@@ -4,7 +4,7 @@
 
 CHECKOUT is a checkout of github.com/amd/amd-lab-notes. Its finite-difference/docs report, for 512 planes of 512 x 512 numbers
 on one die of an MI250X, the share of the fetched bytes (rocprof's FETCH_SIZE) that has to be read, and the share of requests
-that the L2 answers. The same is counted on the software device as a gfx90a, with N planes (default 16).
+that the L2 answers. The same shares are computed from counters of the software device as a gfx90a, with N planes (default 16).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from silicon.caches import l2_hit_rate  # noqa: E402
 from silicon.series import SERIES_ON_GFX90A, counted, expect_checkout  # noqa: E402
 
 _EDGE = 512  # numbers along each edge of a plane
-# Percent: fetch efficiency and L2CacheHit, from Laplacian_Part1.md to Laplacian_Part3.md.
+# Fetch efficiency and L2CacheHit in percent, as given in Laplacian_Part1.md to Laplacian_Part3.md.
 RECORDED = {
     "kernel 1": (53.3, 65.0), "kernel 1 non-temporal": (75.2, 71.4), "kernel 2 m=1": (53.3, 65.0), "kernel 2 m=2": (58.1, 60.5),
     "kernel 2 m=4": (57.1, 57.0), "kernel 2 m=8": (59.0, 56.0), "kernel 2 m=16": (19.1, 40.9), "kernel 3 m=1": (79.7, 72.0),

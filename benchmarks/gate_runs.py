@@ -2,9 +2,9 @@
 
     python benchmarks/gate_runs.py [--only PROGRAM...]
 
-Each program is optimized twice: as `optimize` does it, and with a search that passes over nothing. Both must write the same
-source. Prints how much the gate judged in each run, and what was gained. The exit status is 1 if a result differs. All times
-are modelled.
+Each program is optimized twice: as `optimize` does by default, and with a search that passes over no proposal. Both must write
+the same source. Prints how many proposals the gate judged in each run, and what was gained. The exit status is 1 if a result
+differs. All times are modelled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of `optimize` led to.
+    """The outcome of one run of `optimize`.
 
     judged, passed: how often the gate judged a proposal, and how often one was passed over. written: the optimized source; None
     if nothing was accepted.

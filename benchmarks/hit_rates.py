@@ -5,7 +5,7 @@
 CHECKOUT is a checkout of github.com/amd/HPCTrainingExamples. Its exercises contain what rocprof-compute showed for a
 vector-matrix-vector product (yAx) on an MI210 and an MI300A, and for the stages of a shallow-water solver on an MI300A. The
 same kernels are run on the software device: yAx with a sixteenth of the columns, and the solver with one time step on 8192 x
-2048 cells, which is what each of the four recorded processes had.
+2048 cells, as many as each of the four recorded processes had.
 """
 
 from __future__ import annotations

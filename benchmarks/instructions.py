@@ -8,7 +8,7 @@ download` as this machine is configured and unpacked into a temporary folder. Wi
 packages, such as experimental. The exit code is 1 if anything is refused.
 
 The device's own decoder reads every code section from beginning to end, each distinct encoding once. It refuses here whatever
-it would refuse when a kernel executes it.
+the device would refuse when a kernel executes it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ from rocm_perf_lab import native
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError
 
-# By the low byte of e_flags, which is the processor (LLVM's AMDGPUUsage): the code that a gfx942 loads, its own and its
-# family's.
+# The targets whose code a gfx942 loads (its own and its family's), by the low byte of e_flags, which is the processor (LLVM's
+# AMDGPUUsage).
 MACHINES = {0x4C: "gfx942", 0x5F: "gfx9-4-generic"}
 BEGINNINGS = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
 
 
 @dataclass
 class Findings:
-    """The instructions found in a file or package. examples: (mnemonic, reason) -> an example of a refusal."""
+    """The instructions found in a file or package. By (mnemonic, reason), `refuses` counts the refused instructions,
+    `in_objects` the code sections with such instructions, and `examples` shows one of them.
+    """
 
     objects: int = 0
     instructions: int = 0

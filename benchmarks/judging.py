@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
-    """Return wall and processor time. checkout: None for this repository."""
+    """Run `optimize` once, in `checkout` or (if that is None) in this repository; return wall and processor time."""
     root = (checkout or REPOSITORY).resolve()
     environment = os.environ | {"PYTHONPATH": str(root / "src"), "ROCM_PERF_LAB_NATIVE_DIR": str(root / "build")}
     trusted = [] if caged or checkout else ["--trust-candidates"]

@@ -3,8 +3,8 @@
     python benchmarks/language_model.py FOLDER [--device DEVICE] [--types f16 q8_0 ...] [--tokens N] [--seed N] [--json]
 
 Fetches Debian's llama.cpp and its HIP backend, which holds code for gfx90a and gfx1030, into FOLDER and unpacks them there;
-nothing is installed. The model has random weights (others/random_model.py, which needs gguf from PyPI); for each type it is
-quantised by llama.cpp, and continues a prompt, always with the likeliest token, on the CPU and on the device. Quantised
+nothing is installed. The model has random weights (others/random_model.py, which needs gguf from PyPI); for each type but f16
+it is quantised by llama.cpp. It continues a prompt, always with the likeliest token, on the CPU and on the device. Quantised
 products round differently in the two backends, and after the first differing token all that follows differs, so the number of
 tokens before it is shown. The kernels' times are taken from profiles: one with a single token gives the times for the prompt,
 and the additional time of a longer run gives those for the generation.
@@ -33,7 +33,7 @@ _LIBRARIES = "usr/lib/x86_64-linux-gnu"
 _PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen."
 _SHOWN = 3  # kernels
 _ATTEMPTS = 4
-_TOKEN = re.compile(rb" w\d{3}|.", re.DOTALL)  # of the model's vocabulary
+_TOKEN = re.compile(rb" w\d{3}|.", re.DOTALL)  # one token of the model's vocabulary
 
 
 def main() -> None:
@@ -104,7 +104,9 @@ class LlamaCpp:
         return [self._programs / "llama-completion", "-m", model, "-p", _PROMPT, "-n", tokens, *options]
 
     def _completed(self, command: Sequence[object]) -> bytes:
-        """The text that llama.cpp prints. In a few of a hundred runs, even on the CPU alone, it ends without printing any."""
+        """The text that llama.cpp prints. In a few of a hundred runs, even on the CPU alone, it ends without printing any, so
+        it is run up to _ATTEMPTS times.
+        """
         return next((text for text in (self._run(command) for _ in range(_ATTEMPTS)) if text), b"")
 
     def _run(self, command: Sequence[object]) -> bytes:

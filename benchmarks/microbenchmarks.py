@@ -8,12 +8,13 @@ It is not part of this repository. The programs are compiled unchanged, except f
 
 - latency: one lane follows a list of pointers through 7 kB to 400 MB; in cycles per hop
 - cache: one workgroup on each CU reads the same 16 kB to 66 MB repeatedly; the rate of all CUs together, as in the groups below
-- stream: six kernels over arrays of 320 MB (recorded: 2 GB), with few waves up to as many as fit
+- stream: six kernels over arrays of 320 MB (recorded: 2 GB), with between a few waves and as many as fit
 - l2-stream: four kernels over arrays that fit in the L2s of all XCDs
 - roofline: two chains of N multiply-adds for each pair of numbers from memory
 
 For each group, the number of points, the mean absolute error and the bias are printed, relative to the recorded figures. For
-all groups together, the mean of the groups' means is printed, so a group with more points does not count for more.
+all groups together, two means are printed: one over the groups' means, in which each group counts the same, and one over all
+points.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def modelled(name: str, checkout: Path, folder: Path, empty_us: float) -> list[M
 
 
 def corrected(found: Table, group: Group, empty_us: float) -> Table:
-    """Rates without the time of the launch itself. The recorded launches are so long that this time does not matter there."""
+    """`found`, with the time of the launch itself taken out of the rates if the group has `gigabytes`. The recorded launches
+    are so long that this time does not matter there.
+    """
     if group.gigabytes is None:
         return found
     rates = {}

@@ -31,7 +31,7 @@ from pathlib import Path
 PACKAGES = ("analysis", "arch", "report", "gate", "autotune", "rocpd")
 STATIC = ("tests/dev/test_conventions.py", "tests/dev/test_lint.py::test_mypy", "tests/dev/test_lint.py::test_ruff[check]")
 ALSO = ("tests/report", "tests/cli")  # these test how the packages' findings are printed
-SECONDS = 900.0  # for one round of tests; a mutant that makes them endless is caught
+SECONDS = 900.0  # for one round of tests; a mutant that makes them endless counts as caught
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Mutant:
     file: Path  # relative to the clone
     line: int
     original: str
-    text: str  # the whole file
+    text: str  # the whole file with the change
 
     def __str__(self) -> str:
         lines = difflib.unified_diff(self.original.splitlines(), self.text.splitlines(), lineterm="", n=0)
@@ -54,7 +54,7 @@ def main() -> None:
         return
     clone = given.clone.resolve()
     if subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, check=True).stdout:
-        sys.exit(f"{clone} has changes that are not committed: give a clone that nothing else uses")
+        sys.exit(f"{clone} has changes that are not committed: name a clone that nothing else uses")
     drawn = list(_drawn(clone, given.packages, given.count, random.Random(given.seed)))
     caught = 0
     for number, mutant in enumerate(drawn[given.skip :], given.skip + 1):
@@ -77,7 +77,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _drawn(clone: Path, packages: list[str], count: int, chance: random.Random) -> Iterator[Mutant]:
-    """Mutants of `count` different lines, one for each."""
+    """One mutant for each of `count` different lines, or of fewer if no more lines can be changed."""
     files = [path for name in packages for path in sorted((clone / "src/rocm_perf_lab" / name).rglob("*.py"))]
     candidates: dict[tuple[Path, int], list[tuple[str, int]]] = {}
     for path in files:

@@ -5,10 +5,11 @@
 
 CHECKOUT is a checkout of github.com/zjin-lcf/HeCBench; without it, HeCBench's kernels are left out. For each kernel, the table
 shows what share of its time and of the time in all kernels of the program was saved (modelled), the processor time, the number
-of proposals judged, why the run stopped, and the result of an independent check: both programs are built with their own build
-commands and run at three sizes, and have to print the same except for times or, where sums may be reordered, to pass their own
-checks. The last lines are geometric means of the ratio of time before to time after. Results are kept in DIR, so an interrupted
-run can be continued; --again starts over, and --table only prints what is there.
+of proposals judged, why the run stopped, and the result of an independent check: the original and the optimized program are
+built with their own build command and run at three sizes. They have to print the same except for times; where sums may be
+reordered, the optimized one has to pass a check instead. The last lines are geometric means of the ratio of time before to time
+after. Results are kept in DIR, so an interrupted run can be continued; --again starts over, and --table only prints what is
+there.
 """
 
 from __future__ import annotations

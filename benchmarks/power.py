@@ -25,7 +25,7 @@ from scipy.optimize import brentq, least_squares
 
 PEAK_GHZ, CUS, SIMDS = 2.1, 304, 4
 LIMIT_W, STATIC_W, VOLTAGE_SHARE = 750.0, 300.0, 0.6
-QUAD_FLOPS = 256  # of a packed single-precision multiply-add in 64 lanes, which takes four cycles
+QUAD_FLOPS = 256  # operations of a packed single-precision multiply-add in 64 lanes, which takes four cycles
 REPEATED = (4, 14, 32, 80, 178, 412, 1012)  # multiply-adds of the rows that microbenchmarks.py repeats
 # https://rocm.blogs.amd.com/software-tools-optimization/measuring-max-achievable-flops-part2/README.html: TFLOP/s, GHz
 GEMMS = {"BF16": (708.0, 1.207, 1307.4), "FP16": (654.0, 1.115, 1307.4), "FP8": (1273.0, 1.230, 2614.9)}
@@ -34,7 +34,7 @@ GEMMS = {"BF16": (708.0, 1.207, 1307.4), "FP16": (654.0, 1.115, 1307.4), "FP8": 
 @dataclass(frozen=True)
 class Row:
     multiply_adds: int
-    terabytes: float  # a second
+    terabytes: float  # per second
     teraflops: float
     ghz: float
     watts: float
@@ -44,8 +44,8 @@ class Row:
 class Energies:
     """The model's power and energies.
 
-    busy_w: the power of all CUs, with waves, at the peak clock. quad_pj, byte_pj, matrix_pj: the energies of four cycles of a
-    vector unit, of a byte beyond the L2s, and of a cycle of a matrix unit.
+    busy_w: the power of all CUs when they have waves, at the peak clock. quad_pj, byte_pj, matrix_pj: the energies of four
+    cycles of a vector unit, of a byte beyond the L2s, and of a cycle of a matrix unit.
     """
 
     busy_w: float
@@ -60,7 +60,7 @@ def voltage(ghz: float) -> float:
 
 
 def clock(energies: Energies, row: Row, matrix_utilisation: float = 0.0) -> float:
-    """The clock at which the model's power equals the recorded power."""
+    """The clock in GHz at which the model's power equals the recorded power, but at least 0.1 and at most PEAK_GHZ."""
 
     def excess(ghz: float) -> float:
         matrix = matrix_utilisation * CUS * SIMDS * ghz * energies.matrix_pj * 1e-3

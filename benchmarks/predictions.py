@@ -2,10 +2,10 @@
 
     python benchmarks/predictions.py RUN...
 
-RUN names run directories of `optimize`, or folders above them. Each proposal counts once, however often it was judged. For each
-transformation and for all of them together, the following is printed about the proposals whose kernel time was measured: how
-many saved no more than the experiments' bound; what share of the prediction the accepted ones saved; and how well the order of
-the predictions agrees with the order of the measured times (Kendall's tau-b, over pairs of the same run and kernel; for all
+RUN names run directories of `optimize`, or folders above them. Each proposal counts once, however often it was measured. For
+each transformation and for all of them together, the following is printed about the proposals whose kernel time was measured:
+how many saved no more than the experiments' bound; what share of the prediction the accepted ones saved; and how well the order
+of the predictions agrees with the order of the measured times (Kendall's tau-b, over pairs of the same run and kernel; for all
 transformations together, also across iterations).
 """
 
@@ -26,7 +26,7 @@ ERROR = 0.01  # share of the kernel's time by which a saving may exceed its boun
 
 @dataclass(frozen=True)
 class Outcome:
-    """A judged proposal. at_most, predicted, measured: shares of the kernel's time."""
+    """A proposal, judged or passed over, whose kernel time was measured. at_most, predicted, measured: shares of that time."""
 
     run: str
     kernel: str
@@ -47,7 +47,7 @@ def main() -> None:
     if not outcomes:
         sys.exit(f"{len(journals)} journals, and no outcome with a prediction and a measured time in any of them")
     passed = sum(line["event"] == "passed over" for journal in journals for line in lines_of(journal))
-    print(f"{len(outcomes)} proposals measured in {len(journals)} runs, {passed} times one was passed over\n")
+    print(f"{len(outcomes)} proposals measured in {len(journals)} runs; proposals were passed over {passed} times\n")
     print("| transformation | measured | accepted | within the bound | saved of the prediction, median | tau-b |")
     print("|---|---|---|---|---|---|")
     by_kind: dict[str, list[Outcome]] = defaultdict(list)

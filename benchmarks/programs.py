@@ -7,8 +7,8 @@ as a dry run.
 CHECKOUT is a checkout of github.com/zjin-lcf/HeCBench; it is not part of this repository, and nothing is written to it. The
 arguments are the small ones in others/programs.csv, or else the Makefile's own, made smaller. Programs that need data files or
 libraries that are not installed are left out, with the reason in DIR/left_out.json. Results are kept in DIR, so an interrupted
-run can be continued; --again repeats what ended in the given classes (project, open, time-out, program, environment). The table
-is printed at the end, or at once with --steps none.
+run can be continued; --again repeats the steps that ended in the given classes (project, open, time-out, program, environment).
+The table is printed at the end, or at once with --steps none.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def candidates(given: argparse.Namespace, table: dict[str, Given], results: Resu
 
 
 def draw(programs: list[Program], given: argparse.Namespace) -> list[Program]:
-    """The programs to run: those that --listed and --sample select, or all if neither is given."""
+    """The programs to run: those that --listed and --sample select; all of them with --only, or if neither is given."""
     if given.only or not (given.listed or given.sample):
         return programs
     listed = set(checkout.read_table(given.table))
@@ -108,7 +108,7 @@ def attempt(program: Program, given: argparse.Namespace, results: Results) -> No
 
 
 def remembered(result: Result, program: Program, again: list[str]) -> Result:
-    """The part of an earlier result that is still valid: none of it if the table's entry has changed."""
+    """The part of an earlier result to keep: no stage whose class is in `again`; nothing if the table's entry has changed."""
     key = {name: value for name, value in asdict(program.given).items() if name in ("arguments", "macros", "edits", "make")}
     if result.get("given") != key:
         return {"given": key, "stages": {}}
@@ -132,7 +132,9 @@ def row(name: str, stages: dict[str, Result], given: Given) -> list[object]:
 
 
 def blame(stages: dict[str, Result], given: Given) -> tuple[str, str]:
-    """Return (class, reason) of the first stage that failed. The table overrides a failure's class, but not a refusal's."""
+    """Return (class, reason) of the first stage that failed; both are empty if none did. What the table says about a failed
+    build or run takes precedence, except over refusals and time-outs.
+    """
     stage, worst = next(((stage, one) for stage, one in stages.items() if one["class"]), ("", None))
     if worst is None:
         return "", ""

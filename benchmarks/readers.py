@@ -1,4 +1,4 @@
-"""Ways to read the dispatches of a rocpd database into integer columns, by processor time, and why rocpd/columns.py uses ADBC.
+"""Compares ways to read the dispatches of a rocpd database into integer columns, which shows why rocpd/columns.py uses ADBC.
 
     python benchmarks/readers.py [--dispatches N] [--rounds N] [--cache DIR]
 
@@ -56,7 +56,7 @@ def adbc_arrow(path: str):
 
 
 def rocpd_columns(path: str) -> list[np.ndarray]:
-    """What the analysis uses: ADBC, with ranges of ids read in threads, and 32 bits per element where that is enough."""
+    """How the analysis reads: through ADBC, with threads that read ranges of ids, and 32 bits per element if these suffice."""
     from rocm_perf_lab.rocpd.columns import integer_columns
 
     return integer_columns(sqlite3.connect(path), DISPATCH_COLUMNS, "rocpd_kernel_dispatch", "id")

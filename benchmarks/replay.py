@@ -6,10 +6,10 @@ The program has one buffer of random bytes; its kernel changes a word in every p
 Everything that is compared runs during the same minutes on the same machine; sizes of 1 GiB and more run in one round only.
 Prints JSON with the medians of the rounds, and the smallest and largest figures.
 
-capture: bytes per second written before the kernel, in the program's own process, without counting zeros and repetitions; dd:
-as many bytes of zeros, written to the same folder in blocks of 16 MiB. Neither waits for the disk itself where the page cache
-has room.
-restore: the buffer's bytes per second when memory is restored between iterations; memcpy: the same for a copy of that size.
+capture: the bytes per second that the program's own process writes before the kernel runs, not counting zeros and repetitions;
+dd: the same for zeros, as many bytes as the buffer has, written to the same folder in blocks of 16 MiB. Neither waits for the
+disk itself where the page cache has room.
+restore: the buffer's bytes per second when memory is restored between iterations; memcpy: the same for a copy of the buffer.
 iterations: iterations per second when replayed with restoring, without it (--no-recopy), and when launched by the HIP program,
 each followed by a wait.
 """
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1M,100M,4G")
     parser.add_argument("--launches", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="on the disk to be written to")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="folder on the disk to be measured")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         print(json.dumps(measure(Path(folder), options), indent=2))
@@ -105,7 +105,7 @@ def one_round(folder: Path, device: devices.Device, command: list[str], size: in
 
 
 def written_by_capture(folder: Path, device: devices.Device, command: list[str]) -> float:
-    """Bytes per second, as reported by the library itself."""
+    """Bytes per second, as reported by the capture library itself."""
     environment = device.environment(os.environ, (native.isolate_library(),))
     environment |= {"ISOLATE_KERNEL": "change_pages", "ISOLATE_OUTPUT_DIR": str(folder)}
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)

@@ -1,9 +1,9 @@
-"""Recorded counters of one vector copy under several formulas: ours, and rocprofiler-compute's, which differ among themselves.
+"""Bytes that several formulas compute from recorded counters of one vector copy: ours, and two of rocprofiler-compute's.
 
     python benchmarks/roofline_table.py RECORDED_FOLDER...
 
 RECORDED_FOLDER is a workload recorded by rocprofiler-compute on gfx942 or gfx90a, with pmc_perf.csv.gz and sysinfo.csv. Bytes
-are per dispatch, as the mean over the recorded dispatches.
+are the mean over the recorded dispatches.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def roofline_calc(target: str, counters: dict[str, float]) -> dict[str, float]:
 
 
 def panels(target: str, counters: dict[str, float]) -> dict[str, float]:
-    """The bytes by its panels: 16.3 "Cache BW" for L1; 2.1 "L2 Cache BW" for L2, where any client's request is a line."""
+    """The bytes by rocprofiler-compute's panels: 16.3 "Cache BW" for L1, and 2.1 "L2 Cache BW" for L2, where every client's
+    request counts as a whole line.
+    """
     line = {"gfx942": 128, "gfx90a": 64}[target]
     l2 = 128 * counters["TCC_REQ_sum"]
     return {"HBM": ours(target, counters)["HBM"], "L2": l2, "L1": line * counters["TCP_TOTAL_CACHE_ACCESSES_sum"]}

@@ -50,7 +50,7 @@ _WHOLE_OF = {"SQ_LDS": "SQ_LDS_IDX_ACTIVE"}
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated value of one dispatch. error: the stated one, in the value's unit. whole: the counter that includes it."""
+    """An estimated value of one dispatch. error: the stated error, in the value's unit. whole: the counter that includes it."""
 
     name: str
     value: float
@@ -79,7 +79,7 @@ class Found:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=PROGRAMS, default=[*PROGRAMS])
-    parser.add_argument("--threads", type=int, default=2, help="of the device")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the device")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     found = {name: compare(PROGRAMS[name], given.threads) for name in given.only}
@@ -104,7 +104,7 @@ def profile(program: list[str], observe: str, folder: Path, threads: int) -> tup
 
 
 def estimates(sampled: Path, whole: Path) -> list[Estimate]:
-    """The estimates for all dispatches, which are the same in both runs."""
+    """The estimated and the true values of all dispatches. Values without a stated error, except durations, must be equal."""
     true = values(whole)
     found = []
     for dispatch, named in values(sampled).items():

@@ -55,7 +55,7 @@ def measured(command: Sequence[str | Path]) -> Usage:
 
 
 def reading(database: Path, host: bool) -> Usage:
-    """What the sqlite3 command line uses to read the columns that the analysis reads."""
+    """The resources that the sqlite3 command line takes to read the columns that the analysis reads."""
     selects = [
         f"SELECT {', '.join(DISPATCH_COLUMNS)} FROM rocpd_kernel_dispatch",
         f"SELECT {', '.join(COPY_COLUMNS)} FROM rocpd_memory_copy",
@@ -81,8 +81,8 @@ def cached(folder: Path, dispatches: int, host: bool) -> Path:
         command = [sys.executable, sources[0], partial, "--dispatches", str(dispatches), *(["--host"] if host else [])]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         partial.rename(path)
-    # Reads the file into the page cache for all that follows, but not into this process, whose memory would count as its
-    # children's.
+    # Reads the file into the page cache for all that follows, but never holds it whole: this process's memory would count as
+    # its children's.
     with path.open("rb") as file:
         while file.read(1 << 20):
             pass
@@ -90,7 +90,7 @@ def cached(folder: Path, dispatches: int, host: bool) -> Path:
 
 
 def compare(database: Path, rounds: int, host: bool, scratch: Path) -> bool:
-    """Print the table. Returns whether the bounds hold."""
+    """Print the table; return whether the bounds hold."""
     pairs = []
     for number in range(rounds):
         pairs.append((reading(database, host), analysis(database, scratch)))
@@ -122,7 +122,9 @@ class Peer:
 
 
 def available_peers(cache: Path, dispatches: int, hta: str | None, scratch: Path) -> list[Peer]:
-    """hta: a Python interpreter with Holistic Trace Analysis, which needs HIP calls and gets a tenth of the dispatches."""
+    """The peers that can run here. hta: a Python interpreter with Holistic Trace Analysis, or None to leave this peer out. It
+    needs HIP calls, and gets a tenth of the dispatches.
+    """
     database = cached(cache, dispatches, False)
     loop = [sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"]
     view = ["sqlite3", database, 'SELECT * FROM "top_kernels"']

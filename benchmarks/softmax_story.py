@@ -109,7 +109,7 @@ def explained(folder: Path, source: str, name: str) -> str:
 
 
 def ending(printed: str) -> str:
-    """The output from the times on; what comes before them is in the diff, and in the run's page."""
+    """The output from the baseline's runtime on; the lines before it repeat what the diff and the run's page show."""
     lines = printed.rstrip("\n").splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("Baseline runtime"))
     return "\n".join(lines[first:])

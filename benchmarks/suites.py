@@ -7,7 +7,7 @@ Fetches Debian's test packages (librocprim-tests and so on, see others/libraries
 is installed. Each program (for ggml, each operation) gets --cap seconds. Every case is run at most once: where a refusal, a
 fault or a crash ends the process, or a case takes more than --case-cap seconds, the next process continues with the following
 case. Results are kept in FOLDER, so a second run continues with the cases that were not reached. --sample K draws K cases from
-each program; otherwise they run in their own order. --again repeats the cases with the given outcomes. --cap 0 only prints the
+each program, which run in the program's own order. --again repeats the cases with the given outcomes. --cap 0 only prints the
 table.
 """
 
@@ -112,7 +112,7 @@ def told(result: dict[str, Any]) -> str:
 
 
 def report(found: dict[str, dict[str, Any]]) -> str:
-    """The table by library, the table of the programs that did more than pass, and the causes."""
+    """The table by library, the table of programs of which some cases did not pass, and the causes."""
     named = [library.name for library in LIBRARIES]
     groups = {name: [one for one in found.values() if one["library"] == name] for name in named}
     rows = [summed(name, group) for name, group in groups.items() if group]

@@ -3,8 +3,8 @@
     python benchmarks/thread_trace.py [--waves N] [--records N] [--rounds N] [--alike]
 
 Writes the trace of a loop that loads, waits, computes and stores, as rocprofv3 writes it. No two waves execute the same
-sequence unless --alike is given; for equal waves, the reader follows the waits only once. Then json.load of every file
-alternates with the reader, which checks all sums and finds what each wait was for, each in a process of its own. Prints JSON
+sequence unless --alike is given; for identical waves, the reader follows the waits only once. Then two processes run in
+alternation: json.load of every file, and the reader, which also checks all sums and finds what each wait was for. Prints JSON
 with the medians of the rounds, and the smallest and largest values. Seconds are processor time on all cores, which a busy
 machine disturbs less than wall time; the files are in the page cache for both.
 """
@@ -109,9 +109,9 @@ def child(way: str, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--waves", type=int, default=32)
-    parser.add_argument("--records", type=int, default=30_000, help="of the longest wave")
+    parser.add_argument("--records", type=int, default=30_000, help="records of the longest wave")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--alike", action="store_true", help="all waves execute the same")
+    parser.add_argument("--alike", action="store_true", help="let all waves execute the same sequence")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("folder", type=Path, nargs="?", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,11 +1,11 @@
-"""What tracing costs for dispatches that do almost nothing: the hardest case, since all of its cost is overhead.
+"""What tracing costs for dispatches that do almost nothing: the hardest case, since they take little but overhead.
 
     python benchmarks/tracer.py [--dispatches N] [--rounds N] [--threads N] [--streams N]
 
-Untraced and traced rounds alternate, so a machine that slows down slows both; ratios are those of such pairs. Prints JSON with
-medians, and the smallest and largest values of what varies between rounds. The time is measured by the program itself, for its
-launches and for waiting for them, without loading and leaving HIP. The output also shows processor time, as the difference
-between the whole program traced and untraced, which a busy machine disturbs less.
+Untraced and traced rounds alternate, so a machine that slows down slows both; ratios are computed within such pairs. Prints
+JSON with medians, and the smallest and largest values of what varies between rounds. The program itself measures the time of
+its launches and of waiting for them, without loading and leaving HIP. The output also shows how much more processor time the
+whole program takes when traced; a busy machine disturbs this less.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "native" / "tools" / "
 
 @dataclass(frozen=True)
 class Cost:
-    """seconds: those for the launches, by the program's clock. processor_seconds: those for the whole program, on all cores."""
+    """seconds: the launches' time by the program's own clock. processor_seconds: of the whole program, on all cores."""
 
     seconds: float
     processor_seconds: float
@@ -106,7 +106,7 @@ def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round
 
 
 def cost(command: list[str], environment: dict[str, str]) -> Cost:
-    """The cost of one run. Raises CalledProcessError if the program's result is wrong."""
+    """The cost of one run. Raises CalledProcessError if the program fails, as it does if its result is wrong."""
     before = processor_seconds_of_children()
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return Cost(float(re.search(r"seconds (\S+)", run.stdout)[1]), processor_seconds_of_children() - before)

@@ -4,10 +4,10 @@
                                           [--folder DIR]
 
 CHECKOUT is a checkout of github.com/triton-lang/triton; it is not part of this repository, and nothing is written to it. PYTHON
-has Triton, PyTorch for CPUs, pytest and what the tutorials import (09: llnl-hatchet). Each tutorial runs unmodified, without
-timing and without the benchmarks that follow its checks (what is measured with Proton runs once); of the attention tests, only
-those with one batch and two heads run. Results are kept in DIR, so an interrupted run can be continued; --again repeats what
-did not pass. --timeout 0 only prints the table.
+has Triton, PyTorch for CPUs, pytest and what the tutorials import (tutorial 09 imports llnl-hatchet). Each tutorial runs
+unmodified, without timing and without the benchmarks that follow its checks (what is measured with Proton runs once); of the
+attention tests, only those with one batch and two heads run. Results are kept in DIR, so an interrupted run can be continued;
+--again repeats the cases that did not pass. --timeout 0 only prints the table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     given = arguments()
     end_with_sessions()
     if given.checkout is None or given.python is None:
-        print("no checkout of Triton and Python with Triton and PyTorch: name them")
+        print("no checkout of Triton, or no Python with Triton and PyTorch: name both")
         return
     version = triton_version(given.python)
     results = Results(given.folder / version)

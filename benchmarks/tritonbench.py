@@ -1,4 +1,4 @@
-"""TritonBench-G's programs on the software device and in Triton's interpreter: do their own tests return the same results?
+"""TritonBench-G's programs on the software device and in Triton's interpreter: do their tests return the same results in both?
 
     python benchmarks/tritonbench.py CHECKOUT --python PYTHON [--only NAME...] [--timeout SECONDS] [--jobs N]
                                      [--again OUTCOME...] [--folder DIR] [--json]
@@ -7,7 +7,7 @@ CHECKOUT is a checkout of github.com/thunlp/TritonBench; it is not part of this 
 has Triton and PyTorch for CPUs. Each program runs unmodified, without timing, then once more with TRITON_INTERPRET=1, and the
 results that its tests return are compared. Results are kept in DIR, so an interrupted run can be continued; --again repeats the
 programs with the given outcomes (agree, differ, not interpreted, does not run). others/tritonbench.csv lists what was found out
-about programs whose results differ. --timeout 0 only prints the tables.
+about programs that do not agree. --timeout 0 only prints the tables.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
     given = arguments()
     end_with_sessions()
     if given.checkout is None or given.python is None:
-        print("no checkout of TritonBench and Python with Triton and PyTorch: name them")
+        print("no checkout of TritonBench, or no Python with Triton and PyTorch: name both")
         return
     results = Results(given.folder / "results")
     chosen = programs(given)

@@ -5,14 +5,15 @@
 
 The checkouts are of github.com/amd/amd-lab-notes, with the Laplacian series, and of github.com/amd/HPCTrainingExamples, with
 the exercises yAx and transpose and a shallow-water solver. They are not part of this repository. The kernels are compiled
-unchanged, except for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, whose XCDs are those of an
+unchanged, except for sizes (silicon/series.py). yAx and shallow water were recorded on an MI300A, which has the same XCDs as an
 MI300X. The other two were recorded on GPUs of the MI200 series, which have 104 or 110 CUs per die, an L2 of 8 MB and no
 Infinity Cache. For these, the device is run as one XCD (38 CUs with 4 MB) with that GPU's memory bandwidth per CU; with
 --gfx90a, it is run as one die of an MI250X, whose timing parameters are not calibrated.
 
-The output shows both times, relative to the series' first variant; Kendall's tau, with the middle 95 % of 2000 resamples of the
-variants; and the error for differences: by how much the ratio of two variants' modelled times differs from the ratio of their
-recorded times. --errors writes this error to FILE, as the section [differences] of arch/timing_errors.toml.
+The output shows the published and the modelled times, relative to the series' first variant; Kendall's tau, with the middle 95
+% of 2000 resamples of the variants; and the error for differences: by how much the ratio of two variants' modelled times
+differs from the ratio of their recorded times. --errors writes this error to FILE, as the section [differences] of
+arch/timing_errors.toml.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SHARE = 0.8  # share of the pairs that the stated error covers
 
 @dataclass(frozen=True)
 class Compared:
-    """The published and modelled times of a series' variants, relative to the first variant. names: those of the variants."""
+    """The published and modelled times of a series' variants, relative to the first variant. names: the variants' names."""
 
     names: Sequence[str]
     published: Sequence[float]

@@ -1,4 +1,4 @@
-"""One vector copy in one table: durations recorded on an MI200 and modelled on gfx942, and the best that their memory allows.
+"""One vector copy: durations recorded on an MI200 and modelled on gfx942, and the shortest that their memory allows.
 
     python benchmarks/vcopy_table.py [VCOPY_PROGRAM [RECORDED_FOLDER]]
 
@@ -43,7 +43,7 @@ def modelled(program: Path) -> list[int]:
 
 
 def table(program: Path, folder: Path | None) -> list[tuple[str, int, float]]:
-    """Rows of (what, ns, GB/s): recorded ones first, then what the memory allows, then modelled ones."""
+    """Rows of (what, ns, GB/s): recorded ones (if there is a folder), what the memory allows, then modelled ones."""
     rows = []
     if folder is not None:
         measured, mi200_gbps = recorded(folder)

@@ -1,4 +1,4 @@
-"""One kernel of the table: it is prepared and optimized, and its results are checked by the program's own output."""
+"""Prepares and optimizes one kernel of the table, and checks its results by means of the program's own output."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _entry(row: dict[str, str]) -> Entry:
 class Trial:
     """One run of an entry.
 
-    folder: used by this entry alone. checkout: the one of HeCBench, for its entries. options: further options of `rocm-perf
-    optimize`.
+    folder: used by this entry alone. checkout: a checkout of HeCBench, which only its own entries need. options: further
+    options of `rocm-perf optimize`.
     """
 
     def __init__(self, entry: Entry, folder: Path, checkout: Path | None, options: list[str]):

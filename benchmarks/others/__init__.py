@@ -1,1 +1,1 @@
-"""What programs.py and suites.py share: they build and run code from outside this project, and report how it went."""
+"""What the benchmarks that run code from outside this project share: they build and run it, and report how that went."""

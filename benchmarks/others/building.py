@@ -1,4 +1,4 @@
-"""Copies of programs, which are built there with their own Makefiles. The checkout is not changed."""
+"""Copies programs out of the checkout, which is not changed, and builds the copies with their own Makefiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _UNWANTED = shutil.ignore_patterns("*.o", "*.gch")
 
 
 def copy(program: Program, to: Path) -> Path:
-    """Copy the program's folder to `to`, with links to the parts of the checkout that it names. Returns the new folder."""
+    """Copy the program's folder to `to`, with links to (or copies of) the parts of the checkout that it names, and apply the
+    table's changes. Returns the new folder. Raises ValueError if a change matches nothing.
+    """
     shutil.rmtree(to, ignore_errors=True)
     folder = to / program.folder.name
     shutil.copytree(program.folder, folder, symlinks=True, ignore=_UNWANTED)

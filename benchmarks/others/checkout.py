@@ -98,7 +98,7 @@ def _is_file(word: str) -> bool:
 
 
 def needs(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
-    """Why the program is no candidate; empty if it is one. If the table states its arguments, it is assumed to need no data."""
+    """Why the program is not a candidate; empty if it is. If the table states its arguments, it is assumed to need no data."""
     if absent := program.libraries(has_header, has_library):
         return "needs a library: " + ", ".join(absent)
     if program.given.arguments is None and (files := program.data_files()):

@@ -1,6 +1,6 @@
-"""The test data of rocSPARSE and rocBLAS: hundreds of thousands of cases, more than can be read in minutes. A sample is drawn.
+"""Draws a sample from the test data of rocSPARSE or rocBLAS: hundreds of thousands of cases, more than can be read in minutes.
 
-The file consists of a name, one record that shows the layout, the name in the opposite case, and records of equal size.
+The data file consists of a name, one record that shows the layout, the name in the opposite case, and records of equal size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def draw(data: Path, to: Path, seed: int, count: int) -> None:
     with data.open("rb") as file:
         head = _HEAD.match(file.read(1 << 16))
         if head is None:
-            raise ValueError(f"{data.name} is not such a file")
+            raise ValueError(f"{data.name} is not a file of test data in the known format")
         begin, size = head.end(), len(head[2])
         total = (data.stat().st_size - begin) // size
         chosen = sorted(random.Random(seed).sample(range(total), min(count, total)))

@@ -1,4 +1,4 @@
-"""What the device reports on stderr: that a feature is not implemented, or that a kernel did what hardware refuses."""
+"""The device's messages on stderr: a feature is not implemented, or a kernel did something that hardware refuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _REFUSAL = re.compile(r"does not (?:know|model)|not modelled|not supported|canno
 
 
 def first_message(text: str) -> str:
-    """The first message in the text, with kernel names cut short: those of template libraries have thousands of characters."""
+    """The first message in the text, or '' if there is none. Long kernel names, as in template libraries, are cut short."""
     found = _ANY.search(text)
     return re.sub(r"(kernel .{60}).*?(: pc )", r"\1...\2", found.group()) if found else ""
 

@@ -11,7 +11,7 @@ from others import gtest
 from others.device_messages import first_message
 
 LIST = ("support", "--output", "csv")
-AT_ONCE = 400  # names of 100 to 250 characters each, in one argument of at most 128 KiB
+AT_ONCE = 400  # cases, whose names have 100 to 250 characters each and form one argument of at most 128 KiB
 _BACKEND = "ROCm0"
 _BEGIN = re.compile(rf"^Backend \d+/\d+: {_BACKEND}\b")
 _END = re.compile(r"^  (\w+\(.*\)): (?:.*?)(OK|FAIL|not supported)\b")
@@ -38,7 +38,7 @@ def selection(cases: Iterable[str], _file: Path) -> list[str]:
 
 
 class Progress(gtest.Progress):
-    """The program reports a case only when it has ended; the current case is the one that follows it in the program's order."""
+    """The program reports a case only when it has ended, so the current case is the first one that has no outcome yet."""
 
     def line(self, text: str) -> None:
         plain = _COLOURS.sub("", text)

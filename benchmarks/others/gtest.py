@@ -64,7 +64,7 @@ class Progress:
         return any(outcome in (REFUSED, FAULTED) for outcome, _ in self.outcomes.values())
 
     def process_ended(self, status: int | None) -> None:
-        """Record the end of the process. status: None if it was stopped."""
+        """Record the end of the process as the outcome of the case that was running, if any. status: None if it was stopped."""
         if self.current is None:
             return
         why = self._device or (f"exit status {status}: " + " ".join(self._said[-3:]))

@@ -18,7 +18,7 @@ KEPT = 4 << 20  # bytes of a log that are read, half of them from each end
 
 @dataclass(frozen=True)
 class Ran:
-    status: int | None  # as in subprocess, minus the signal that ended it; None: stopped at the time limit
+    status: int | None  # as in subprocess (negative: the signal that ended it); None: stopped at the time limit
     seconds: float
     output: str
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-# Relative to the array's largest number: the differences that reordered sums and a different exp() cause after a few layers.
+# By the bytes of an element, relative to the array's largest number: what reordered sums and a different exp() cause after a
+# few layers.
 _TOLERANCES = {2: 1e-2, 4: 2e-4, 8: 1e-6}
-_OF_TYPES_THAT_NUMPY_LACKS = {"bfloat16": 1e-2}  # by the last part of their place names
+_OF_TYPES_THAT_NUMPY_LACKS = {"bfloat16": 1e-2}  # by the last part of the places' names
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -20,7 +21,7 @@ class Agreement:
     """How well two results agree.
 
     apart: the largest difference, in units of the array's largest number. reason: where they differ; empty if they agree.
-    arrays: how many were compared. without_numbers: how many hold only NaN, as memory does that nobody wrote.
+    arrays: how many were compared. without_numbers: how many hold only NaN, as unwritten memory does.
     """
 
     apart: float
@@ -32,7 +33,7 @@ class Agreement:
 def agreement(ours: Arrays, theirs: Arrays) -> Agreement:
     """Compare the device's arrays with the interpreter's."""
     if ours.keys() != theirs.keys():
-        return Agreement(np.inf, f"only one has {', '.join(sorted(ours.keys() ^ theirs.keys()))}", 0, 0)
+        return Agreement(np.inf, f"only one result has {', '.join(sorted(ours.keys() ^ theirs.keys()))}", 0, 0)
     worst, reason, empty = 0.0, "", 0
     for place in ours:
         apart, why = _apart(ours[place], theirs[place], _OF_TYPES_THAT_NUMPY_LACKS.get(place.rpartition(".")[2]))
@@ -59,7 +60,7 @@ def _floats_apart(ours: np.ndarray, theirs: np.ndarray, tolerance: float) -> tup
     special = ~(np.isfinite(ours) & np.isfinite(theirs))
     unlike = special & ~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
     if unlike.any():
-        return np.inf, f"{int(unlike.sum())} of {ours.size} are NaN or infinite in one only"
+        return np.inf, f"{int(unlike.sum())} of {ours.size} are NaN or infinite in only one result"
     a, b = (_wide(np.where(special, 0, array)) for array in (ours, theirs))
     scale = float(np.abs(b).max(initial=0.0)) or 1.0
     apart = float(np.abs(a - b).max(initial=0.0)) / scale

@@ -11,8 +11,8 @@ _SMALL = 256  # numbers up to this are taken for block sizes, radii or numbers o
 
 
 def smaller(arguments: list[str], usage: str) -> list[str]:
-    """Reduce the arguments. usage: the program's own line, which names them; without it, the last of several counts
-    repetitions.
+    """Reduce the arguments. usage: the program's own usage line, which names them. If it does not name them all, the last of
+    several arguments is taken for the number of repetitions.
     """
     names = _NAMES.findall(usage)
     if len(names) != len(arguments):
@@ -23,7 +23,7 @@ def smaller(arguments: list[str], usage: str) -> list[str]:
 
 
 def usage_of(texts: list[str]) -> str:
-    """The statement that prints the usage line, if the line contains <names>."""
+    """The statement that prints the usage line; empty if there is none in which <names> occur."""
     said = (found.group() for text in texts for found in re.finditer(r"(?is)usage.{0,500}?;", text))
     return next((statement for statement in said if _NAMES.search(statement)), "")
 

@@ -60,7 +60,7 @@ def profile(trial: Trial) -> Result:
 
 
 def isolate(trial: Trial) -> Result:
-    """Capture the first dispatch and replay it, which has to leave the same bytes."""
+    """Capture the first dispatch of a kernel of the program's own, for `replay`."""
     captures = trial.folder / "captures"
     shutil.rmtree(captures, ignore_errors=True)
     captures.mkdir()
@@ -106,7 +106,7 @@ _NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate
 
 
 def next_stage(done: dict[str, Result], wanted: list[str]) -> str | None:
-    """The first stage that is wanted, not done, and whose condition holds."""
+    """The first stage that is wanted and not done, and whose prerequisite succeeded; None if there is none."""
     for stage in STAGES:
         if stage in wanted and stage not in done and (stage not in _NEEDS or _held(done.get(_NEEDS[stage]))):
             return stage

@@ -15,7 +15,7 @@ parts = gtest.parts
 _BEGIN = re.compile(r"^Running (\w+)\.\.\.")
 _END = re.compile(r"\[(PASS|FAILURE|FAIL|ERROR|KNOWN FAILURE)\]\s.*?(\w+)\s*$")
 _REASON = re.compile(r"^(?:FAILURE|FAIL|ERROR): (\w+)$")
-# Tests that their authors know to fail only print that.
+# A test that its authors know to fail prints nothing but that.
 _OUTCOMES = {"PASS": gtest.PASSED, "KNOWN FAILURE": gtest.SKIPPED}
 
 
@@ -28,7 +28,7 @@ def selection(cases: Iterable[str], _file: Path) -> list[str]:
 
 
 class Progress(gtest.Progress):
-    """Failures are reported after all cases, each under the name of its case."""
+    """The reasons for failures are printed after all cases, each under the name of its case."""
 
     _of: str | None = None
 

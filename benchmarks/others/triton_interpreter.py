@@ -24,7 +24,7 @@ def install() -> None:
     GridExecutor._init_args_hst = _noting_extents(GridExecutor._init_args_hst)
     for name, place in (("create_masked_load", 1), ("create_masked_store", 2)):
         setattr(InterpreterBuilder, name, _within_arrays(getattr(InterpreterBuilder, name), place))
-    # The interpreter knows only the names of CUDA's and AMD's mathematical functions; they return None.
+    # The interpreter knows only the names of CUDA's and AMD's mathematical functions: when called, these return None.
     libdevice.rsqrt = lambda x: tl.math.rsqrt(x)
     libdevice.tanh = lambda x: 2 * tl.sigmoid(2 * x) - 1
 
@@ -72,7 +72,7 @@ _extents = np.empty((0, 2), np.uint64)  # for each array of the launch: its firs
 
 
 def _noting_extents(copied: Any) -> Any:
-    """Note the extents of a launch's arrays. copied: makes the copies of the arrays that the kernel then works on."""
+    """Note the extents of a launch's arrays. copied: the function that copies the arrays for the kernel."""
 
     @wraps(copied)
     def noting(self: Any, *arguments: Any) -> Any:
@@ -97,7 +97,7 @@ def _tensors(values: Iterable[Any]) -> Iterator[Any]:
 def _within_arrays(access: Any, place: int) -> Any:
     """Make an access outside the arrays an error: it could read anything, or crash the process. place: the mask's position.
 
-    Masks may be integers, as comparisons of scalars produce them, which the interpreter does not accept as booleans.
+    Comparisons of scalars produce masks that are integers. The interpreter does not accept these, so they become booleans.
     """
 
     @wraps(access)

@@ -17,6 +17,6 @@ def triton_version(python: str) -> str:
 
 
 def last_error(output: str) -> str:
-    """The last line that names an exception, cut to 160 characters."""
+    """The last line that names an exception, cut to 160 characters; empty if there is none."""
     lines = [line.strip() for line in output.splitlines() if re.match(r"(E\s+|\s*)[\w.]*(Error|Exception|Interrupt)\b", line)]
     return lines[-1][:160] if lines else ""

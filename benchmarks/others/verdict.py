@@ -21,7 +21,7 @@ _ENVIRONMENT = (
     r"error while loading shared libraries: [^\n]*",
 )
 _BAD_ARGUMENTS = r"(?i)usage ?:[^\n]*"
-# Only whole words match, and not "0 failures" or "no mismatch".
+# Only whole words match; "0 failures" and "no mismatch" do not.
 _FAIL = re.compile(r"(?i)(?<!\bno )(?<!\b0 )\b(?:fail(?:ed|ure)?|mismatch|incorrect|not equal)\b(?!(?:\s+\w+)?\s*[:=]\s*0\b)")
 _PASS = re.compile(r"(?i)\b(?:pass(?:ed)?|success(?:ful)?|correct)\b")
 
@@ -32,7 +32,7 @@ def self_check(output: str) -> str:
 
 
 def of_build(ran: Ran) -> tuple[str, str]:
-    """(class, reason)."""
+    """Return (class, reason) for a build; the reason is empty if it succeeded."""
     if ran.status == 0:
         return FINE, ""
     if ran.status is None:
@@ -58,7 +58,7 @@ def of_run(ran: Ran, check: str) -> tuple[str, str]:
 
 
 def of_command(ran: Ran) -> tuple[str, str]:
-    """Return (class, reason) for one of this project's commands, whose last line on stderr is the reason."""
+    """Return (class, reason) for one of this project's commands. The reason is its last error line, or else its last line."""
     if ran.status == 0:
         return FINE, ""
     if ran.status is None:

@@ -1,4 +1,4 @@
-"""A strategy of Kernel Tuner (pip install kernel_tuner scikit-learn) on a recorded space. A peer for autotune.py.
+"""Runs a strategy of Kernel Tuner (pip install kernel_tuner scikit-learn) on a recorded space. A peer for autotune.py.
 
     python benchmarks/peers/kernel_tuner_search.py CACHE STRATEGY BUDGET SEED
 
@@ -27,7 +27,7 @@ def read_cache(path: str) -> dict:
 
 
 class Timed:
-    """Wraps a strategy as a user-defined one. seconds: its time, without reading the cache and building the space."""
+    """Wraps a strategy as a user-defined one. seconds: its processor time, without reading the cache and building the space."""
 
     def __init__(self, strategy):
         self._strategy, self.__name__, self.seconds = strategy, strategy.__name__, 0.0

@@ -1,1 +1,1 @@
-"""Modelled times compared with recorded ones: the parts of calibration.py."""
+"""Parts of the benchmarks that compare modelled times, rates and counters with recorded ones, such as calibration.py."""

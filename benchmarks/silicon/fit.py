@@ -22,7 +22,7 @@ _PRIOR = 0.1  # residual of a parameter at the limit set by its uncertainty
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter to fit. value: the table's. uncertainty: relative, as in the table."""
+    """A parameter to fit. value: the table's value. uncertainty: relative, as in the table."""
 
     name: str
     value: float
@@ -64,8 +64,8 @@ class Linearised:
 def linearised(
     parameters: Sequence[Parameter], recorded: Sequence[float], base: Sequence[float], stepped: Mapping[str, Sequence[float]]
 ) -> Linearised:
-    """Linearise the model. recorded: the recorded times. base: those modelled with the table's values. stepped: those modelled
-    with one parameter one step larger, by its name. All are in the same order and unit.
+    """Linearise the model. recorded: the recorded times. base: the times modelled with the table's values. stepped: by a
+    parameter's name, the times modelled with that parameter one step larger. All are in the same order and unit.
     """
     log_base = np.log(base)
     slopes = [(np.log(stepped[parameter.name]) - log_base) / _STEP for parameter in parameters]

@@ -34,9 +34,10 @@ def _later_passes(tables: Sequence[Table]) -> Table:
 class Group:
     """A microbenchmark.
 
-    edits: patterns and replacements, each of which matches once. defines: compiler options, one for each program to be
+    edits: patterns, each of which matches once, and replacements. defines: compiler options, one for each program to be
     compiled. read: turns the printed lines into a table. gigabytes: the gigabytes that a launch moves for each of its streams,
-    if rates are of single launches whose overhead matters. joined: combines the tables that the programs print.
+    for rates of single launches, whose overhead matters; None for all others. joined: combines the tables that the programs
+    print.
     """
 
     folder: str
@@ -52,7 +53,7 @@ class Group:
 
 
 def _columns(names: Sequence[str], step: int = 1) -> Callable[[str], Table]:
-    """Reads lines of block size, blocks per CU, ..., "GB/s:" and figures, of which every step-th is used."""
+    """A reader of lines with block size, blocks per CU, ..., "GB/s:" and figures, of which every step-th is used."""
 
     def read(text: str) -> Table:
         table = {}

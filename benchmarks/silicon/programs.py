@@ -64,7 +64,7 @@ class Point:
 
 
 def recorded_points(times: Path, only: Sequence[str], large: bool) -> Iterator[Point]:
-    """The points in `times` for these programs; with `large`, also those that take long to execute here."""
+    """The points in `times` for the programs in `only`; with `large`, also those that take long to execute here."""
     with times.open(newline="") as file:
         for row in csv.DictReader(file):
             name, size = row["kernel_name"], row["problem_size"]

@@ -86,7 +86,7 @@ class Runs:
         return self._times[key]
 
     def _run(self, point: Point, options: Sequence[str]) -> float | None:
-        """The program's own time, converted to microseconds; other rows of its output are ignored."""
+        """The time that the program prints for the point, in microseconds; None if it prints none."""
         binary = str(self._folder / PROGRAMS[point.program].source)
         command = ["rocm-perf", "run", "--device", self._device, *options, binary, "--iterations", str(ITERATIONS)]
         done = subprocess.run([*command, *point.arguments], capture_output=True, text=True)

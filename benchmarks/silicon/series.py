@@ -23,8 +23,8 @@ Edits = tuple[tuple[str, str], ...]  # patterns and replacements; each matches o
 class Variant:
     """One kernel.
 
-    files: the checkout's files that it is built from; sources among them are compiled. edits: those of each file. published:
-    its time, in any unit that all variants of the series share.
+    files: the checkout's files that it is built from; sources among them are compiled. edits: the edits of each file.
+    published: its time, in any unit that all variants of the series share.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Series:
     """Variants of one kernel.
 
     repository: the repository with the sources. gpu: the GPU that the times were published for. device: how that GPU is
-    modelled. arguments: those of the programs. kernel: the name of the kernel that is timed. rate: used instead of its time,
-    the pattern of a rate that the programs print.
+    modelled. arguments: the programs' arguments. kernel: the name of the kernel that is timed. rate: the pattern of a rate that
+    the programs print, which is then used instead of the kernel's time; None: the time is used.
     """
 
     repository: str
@@ -148,7 +148,8 @@ SERIES = {
 }  # fmt: skip
 
 
-# The series of the MI200 GPUs on the software device as a gfx90a, with planes of the published size and the L2 to match.
+# The series recorded on GPUs of the MI200 series, on the software device as a gfx90a, with planes of the published size, for
+# which its L2 is large enough.
 GFX90A = ("gfx90a",)
 SERIES_ON_GFX90A = {
     "laplacian": replace(SERIES["laplacian"], device=GFX90A, arguments=("512", "512", "16")),
@@ -183,7 +184,7 @@ def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
 
 
 def counted(series: Series, variant: Variant, checkout: Path) -> dict[str, float]:
-    """The kernel's counters, per dispatch."""
+    """The kernel's counters per dispatch, without those that are unknown."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-counted-") as temporary:
         folder = Path(temporary)

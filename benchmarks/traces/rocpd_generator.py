@@ -51,7 +51,7 @@ class Iterations:
 
 def iterations(count: int, random: np.random.Generator) -> Iterator[Iterations]:
     """`count` iterations in chunks; each begins when the previous one is synchronised and the host has done its part."""
-    usual = random.lognormal(np.log(12_000), 1.0, KERNELS)  # ns, of each kernel
+    usual = random.lognormal(np.log(12_000), 1.0, KERNELS)  # the usual duration of each kernel in ns
     popularity = 1 / np.arange(1, KERNELS + 1)
     clock = np.full(AGENTS, BOOT_NS, np.int64)
     for first in range(0, count, AT_ONCE):
@@ -83,7 +83,7 @@ def _launches(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray
 
 
 def _schedule(ready: np.ndarray, duration: np.ndarray, copy_end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Start and end of each dispatch; it starts after its launch, its queue's previous one, and whatever else it waits for."""
+    """Start and end of each dispatch; it starts after its launch, its queue's previous one, and all else it waits for."""
     ready = ready.copy()
     ready[:, :, 0, 0] = np.maximum(ready[:, :, 0, 0], copy_end)
     end = np.empty_like(ready)

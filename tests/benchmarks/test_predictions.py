@@ -26,7 +26,7 @@ def test_a_run_is_summarised_in_one_row(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["predictions.py", str(tmp_path)])
     predictions.main()
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "4 proposals measured in 1 runs, 1 times one was passed over"
+    assert told[0] == "4 proposals measured in 1 runs; proposals were passed over 1 times"
     # Of the six pairs, those with the last proposal are in the order of the predictions, and the others are not.
     assert told[-1] == "| all | 4 | 2 | 3 | 325% | 0.00 |"
 

@@ -124,29 +124,39 @@ inline void store_chunk(uint32_t* to, const Chunk<T>& chunk, uint64_t mask) {
 
 // ---- tests of all lanes ----
 
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+inline bool any_nan(const Words& a, const Words& b, float) {
+  return _mm512_cmp_ps_mask(std::bit_cast<__m512>(a), std::bit_cast<__m512>(b), _CMP_UNORD_Q) != 0;
+}
+inline bool any_nan(const Words& a, const Words& b, double) {
+  return _mm512_cmp_pd_mask(std::bit_cast<__m512d>(a), std::bit_cast<__m512d>(b), _CMP_UNORD_Q) != 0;
+}
+#elif defined(__AVX2__)
+inline bool any_nan(const Words& a, const Words& b, float) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(std::bit_cast<__m256>(a), std::bit_cast<__m256>(b), _CMP_UNORD_Q)) != 0;
+}
+inline bool any_nan(const Words& a, const Words& b, double) {
+  return _mm256_movemask_pd(_mm256_cmp_pd(std::bit_cast<__m256d>(a), std::bit_cast<__m256d>(b), _CMP_UNORD_Q)) != 0;
+}
+#endif
+
 template <class T>
 inline bool any_nan(const Chunk<T>& chunk) {
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-  if constexpr (sizeof(T) == 4) {
-    const auto values = std::bit_cast<__m512>(half_of(chunk));
-    return _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) != 0;
-  } else {
-    return _mm512_cmp_pd_mask(std::bit_cast<__m512d>(half_of(chunk)), std::bit_cast<__m512d>(half_of(chunk, 1)),
-                              _CMP_UNORD_Q) != 0;
-  }
-#elif defined(__AVX2__)
-  if constexpr (sizeof(T) == 4) {
-    const auto values = std::bit_cast<__m256>(half_of(chunk));
-    return _mm256_movemask_ps(_mm256_cmp_ps(values, values, _CMP_UNORD_Q)) != 0;
-  } else {
-    const auto first = std::bit_cast<__m256d>(half_of(chunk)), second = std::bit_cast<__m256d>(half_of(chunk, 1));
-    return _mm256_movemask_pd(_mm256_cmp_pd(first, second, _CMP_UNORD_Q)) != 0;
-  }
+#if defined(__AVX2__)
+  return any_nan(half_of(chunk), half_of(chunk, sizeof(T) / 8), T{});
 #else
   bool any = false;
   for (const T value : chunk.lane) any |= is_nan(value);
   return any;
 #endif
+}
+
+template <class T>
+inline bool any_nan(const Chunk<T>& a, const Chunk<T>& b) {
+#if defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) return any_nan(half_of(a), half_of(b), T{});
+#endif
+  return any_nan(a) | any_nan(b);
 }
 
 // Returns one bit for each lane, from values that are all ones or all zeros.

@@ -26,7 +26,7 @@ SourceWords copy_operand(const Operand& operand, const Wave& wave, size_t words,
     uint32_t* signs = copy.words + (words - 1) * kLanes;
     for (int l = 0; l < lanes; ++l) signs[l] = with_sign(operand, signs[l]);
   }
-  return {copy.words, same ? 0 : ~uint64_t{0}};
+  return {copy.words, same ? 0 : ptrdiff_t{sizeof(Words)}};
 }
 
 }  // namespace rpd

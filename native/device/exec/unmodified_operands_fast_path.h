@@ -3,6 +3,7 @@
 // implementation in lane_function.h.
 #pragma once
 
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -17,10 +18,12 @@ namespace rpd {
 // Where a source's words are: [word][lane]. A value that is the same for all lanes has only one chunk.
 struct SourceWords {
   const uint32_t* words;
-  uint64_t lanes = ~uint64_t{0};  // or 0 for a value that is the same for all lanes
+  ptrdiff_t chunk_bytes = sizeof(Words);  // from a chunk to the next; 0 for a value that is the same for all lanes
 
-  // The words of the chunk that begins with this lane.
-  const uint32_t* at(int lane) const { return words + (static_cast<uint64_t>(lane) & lanes); }
+  // The words of the chunk that begins with this lane. (The step is in bytes, so the host's address arithmetic can scale it.)
+  const uint32_t* at(int lane) const {
+    return reinterpret_cast<const uint32_t*>(reinterpret_cast<const std::byte*>(words) + lane / kChunk * chunk_bytes);
+  }
 };
 
 // Room for the words of a source that is not in vector registers, or whose sign is changed: [word][lane].
@@ -75,19 +78,25 @@ template <auto F, class R, class... T>
   store_chunk<interleaved, false>(to, settled(load_chunk<T, interleaved>(sources)...), mask);
 }
 
+// Computes two chunks at a time, which share a test for NaNs. Neither chunk is written before that test, because settling NaNs
+// reads the sources again, and the destination may be one of them.
 template <auto F, Nans Rule, bool All, class R, class... T>
 inline void compute_chunks(uint32_t* to, uint64_t exec, Source<T>... sources) {
   constexpr bool interleaved = kAnyWide<R, T...>;
 #pragma GCC unroll 4
-  for (int l = 0; l < kLanes; l += kChunk) {
-    const Chunk<R> out = compute_chunk<F, R>(load_chunk<T, interleaved>(sources.at(l))...);
+  for (int l = 0; l < kLanes; l += 2 * kChunk) {
+    const int next = l + kChunk;
+    const Chunk<R> first = compute_chunk<F, R>(load_chunk<T, interleaved>(sources.at(l))...);
+    const Chunk<R> second = compute_chunk<F, R>(load_chunk<T, interleaved>(sources.at(next))...);
     if constexpr (Rule == Nans::Settled) {
-      if (any_nan(out)) [[unlikely]] {
+      if (any_nan(first, second)) [[unlikely]] {
         compute_settled<F, R, T...>(to + l, exec >> l, sources.at(l)...);
+        compute_settled<F, R, T...>(to + next, exec >> next, sources.at(next)...);
         continue;
       }
     }
-    store_chunk<interleaved, All>(to + l, out, exec >> l);
+    store_chunk<interleaved, All>(to + l, first, exec >> l);
+    store_chunk<interleaved, All>(to + next, second, exec >> next);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -37,8 +38,8 @@ class Tags {
 
   // The line's place, or kNowhere. The line becomes the most recently used one of its set.
   size_t find(uint64_t line) {
-    if (line == last_line_) return last_;
-    const size_t place = look_up(line);
+    const Recent& recent = recent_[line % kRecent];
+    const size_t place = recent.line == line ? recent.place : look_up(line);
     if (place == kNowhere) return kNowhere;
     sets_[place / Ways].use(way_of(place));
     remember(line, place);
@@ -67,6 +68,7 @@ class Tags {
     const uint32_t way = set.victim();
     const size_t place = number * Ways + way;
     const Allocated made{place, set.marks[way] != 0, lines_[place]};
+    if (Recent& recent = recent_[made.evicted % kRecent]; recent.place == place) recent = {};
     set.fill(way, mark_of(line));
     lines_[place] = line;
     remember(line, place);
@@ -74,14 +76,11 @@ class Tags {
   }
 
   // The line that was found or allocated last becomes its set's next victim, unless it is used again.
-  void expect_no_reuse() {
-    sets_[last_ / Ways].expect_no_reuse(way_of(last_));
-    last_line_ = ~uint64_t{0};
-  }
+  void expect_no_reuse() { sets_[last_ / Ways].expect_no_reuse(way_of(last_)); }
 
   // Drops all lines in constant time.
   void invalidate() {
-    last_line_ = ~uint64_t{0};
+    recent_.fill({});
     if (++epoch_ != 0) return;
     epoch_ = 1;
     for (Set& set : sets_) set.epoch = 0;
@@ -106,6 +105,13 @@ class Tags {
   }
 
  private:
+  // A line and its place. Waves take turns, and a wave often looks up the lines of its previous access again.
+  struct Recent {
+    uint64_t line = ~uint64_t{0};
+    size_t place = kNowhere;
+  };
+  static constexpr size_t kRecent = 8;
+
   static constexpr uint32_t kPadded = (Ways + kByteBlock - 1) / kByteBlock * kByteBlock;
   static constexpr uint64_t kAllWays = ~uint64_t{0} >> (64 - Ways);
 
@@ -157,14 +163,14 @@ class Tags {
   }
   static uint32_t way_of(size_t place) { return static_cast<uint32_t>(place % Ways); }
   void remember(uint64_t line, size_t place) {
-    last_line_ = line;
+    recent_[line % kRecent] = {line, place};
     last_ = place;
   }
 
   uint32_t set_bits_;
   uint32_t epoch_ = 1;
-  uint64_t last_line_ = ~uint64_t{0};  // the line found last, ...
-  size_t last_ = 0;  // ... and its place
+  std::array<Recent, kRecent> recent_;  // lines found or allocated recently that are still in the cache, [line % kRecent]
+  size_t last_ = 0;  // the place of the line that was found or allocated last
   ZeroedArray<Set> sets_;
   ZeroedArray<uint64_t> lines_;  // [set][way]
 };

@@ -1,6 +1,6 @@
 """Constraints: a small subset of Python expressions, evaluated on the syntax tree. Nothing is ever passed to eval().
 
-They may use numbers, strings, parameters, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `in (..)`, min, max, abs.
+They use numbers, strings, parameters, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `in (..)`, min, max, abs.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
 _LEAST_VARIANCE = 1e-6  # in single precision, a smaller variance is only a rounding error
-_LARGEST_WEIGHTS = 2000.0  # up to this sum of a mean's weights, single precision adds an error of at most 3e-4 standard deviations
+_LARGEST_WEIGHTS = 2000.0  # up to this sum of a mean's weights, single precision adds errors of up to 3e-4 standard deviations
 _ROOT_5 = 5**0.5
 _AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 

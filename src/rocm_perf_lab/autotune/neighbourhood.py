@@ -59,7 +59,7 @@ class Pool:
         return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
 
     def near(self, position: int) -> tuple[Integers, Integers]:
-        """(positions of the configurations that differ from this one in one parameter, positions of those that differ in two)."""
+        """(positions of configurations that differ from this one in one parameter, positions of those that differ in two)."""
         if position not in self._near:
             different = (self._compared != self._compared[position]).sum(axis=1)
             self._near[position] = ((different == 1).nonzero()[0], (different == 2).nonzero()[0])

@@ -85,7 +85,7 @@ class SearchLoop:
             raise
 
     def _run_in_threads(self) -> None:
-        """Interrupts act only where this thread checks for them: while the pool holds a lock, an interrupt might leave it held."""
+        """Interrupts act only where this thread checks for them: elsewhere, one might leave a lock of the pool held."""
         with DeferredInterrupts() as interrupts:
             pool = ThreadPoolExecutor(self.workers)
             try:

@@ -29,7 +29,7 @@ class Rule:
 
 
 class Space:
-    """values: the choices by parameter. fixed: other values that rules may use. members: the only valid configurations, if given."""
+    """values: the choices by parameter. fixed: other values that rules may use. members: all valid configurations, if given."""
 
     def __init__(
         self,

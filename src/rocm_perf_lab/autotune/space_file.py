@@ -22,7 +22,7 @@ _HINT = "docs/reference/autotune.md describes space files"
 
 
 class TunableParameter(BaseModel):
-    """values: the choices. type: their type. default: its value in the configuration that the best is compared with. to: how it is passed."""
+    """values: the choices. type: their type. default: the value in the default configuration. to: how a value is passed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     values: list[Value] = Field(min_length=1, max_length=32_000)
@@ -81,7 +81,7 @@ class SpaceDocument(BaseModel):
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """defaults: None unless every parameter has a default. destinations: how parameters are passed; fixed values are arguments."""
+    """defaults: None unless every parameter has one. destinations: how parameters are passed; fixed values are arguments."""
 
     space: Space
     fixed: dict[str, Value]

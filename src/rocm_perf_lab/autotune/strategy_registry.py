@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StrategyOption:
-    """A numeric option of one strategy. least: lower limit, itself not allowed if above_least is set. most: None for no limit."""
+    """A numeric option of one strategy. least: lower limit, excluded if above_least is set. most: None for no limit."""
 
     name: str
     default: float

@@ -31,7 +31,7 @@ def cholesky(matrix: Reals) -> Reals | None:
 
 
 def solve_lower(factor: Reals, right: Reals, transposed: bool = False) -> Reals:
-    """Solve factor x = right, or the transposed system, for x in the precision of `factor`, whose upper triangle is not read."""
+    """Solve factor x = right, or the transposed system, in the precision of `factor`, whose upper triangle is not read."""
     if dpotrf is not None:
         solve = strtrs if factor.dtype == np.float32 else dtrtrs
         solved: Reals = solve(factor, right, lower=1, trans=int(transposed))[0]

@@ -10,7 +10,8 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
-    """`path` itself or, if it is a system folder, or is or contains a home folder, those of its entries that may be shown.
+    """`path` itself or, if it is /tmp, or is or contains a home folder, those of its entries that may be shown. Nothing of a
+    system folder is shown.
 
     Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
     their targets, which may be hidden, are not examined.
@@ -35,7 +36,7 @@ def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
 
 
 def home_folders() -> frozenset[Path]:
-    """The home folders of this user and of the people in /etc/passwd, under their given and their real names."""
+    """The home folders of this user, of root and of users in /etc/passwd with homes in /home, under given and real names."""
     found = {Path("/root"), Path(os.path.expanduser("~"))}
     fields = [line.split(":") for line in _users()]
     found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}

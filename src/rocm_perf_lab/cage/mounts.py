@@ -69,8 +69,9 @@ def _device_of(path: Path, source: Path) -> int | None:
 
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
-    """Show a link as the link itself, since a mount would show its target, which may be hidden. places: all locations where
-    something is shown; nothing can be shown below a link.
+    """The options that show `source` at `path`: a link as a link, since a mount would show its target, which may be hidden.
+
+    places: all paths at which something is shown. A link above one of these is left out, since nothing can be shown below it.
     """
     if not os.path.islink(source):
         return ["--ro-bind-try", str(source), str(path)]
@@ -120,8 +121,10 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """Pairs (path inside, path shown there), under the given and the real names. Home folders are omitted, and so are paths in
-    system folders, which are shown anyway: a source includes hundreds of system headers, and all of them are among the paths.
+    """Pairs (path inside, path shown there), under the given and the real names.
+
+    Of home folders, only entries that are not hidden are shown. Paths in system folders are omitted, since these folders are
+    shown anyway: a source includes hundreds of system headers, and all of them are among the paths.
     """
     homes = home_folders()
     for path in dict.fromkeys(map(os.path.abspath, paths)):

@@ -124,14 +124,14 @@ def run(
 
 
 def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
-    """Raise NoCageError if the launcher reports a failure, or reports nothing although no signal ended it."""
+    """Raise NoCageError if the launcher reports a failure or, with a cage, reports nothing although no signal ended it."""
     if report == b"failed" or (not report and status >= 0 and not view.trusted):
         last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)
 
 
 def _end(process: subprocess.Popen[bytes], trusted: bool) -> None:
-    """End the remaining processes; the launcher ends the cage before itself."""
+    """End the remaining processes; the launcher ends the cage before it ends itself."""
     if process.poll() is None and not trusted:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -36,9 +36,9 @@ class RevisionRuns:
 
 
 def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, RocmPerfError | None]:
-    """Compare two revisions of the repository around `folder`; return the findings, and the first error of a program.
+    """Compare two revisions of the repository around `folder`; return the findings, and the first error of a program, if any.
 
-    Raises a RocmPerfError if a revision cannot be built.
+    Raises a RocmPerfError if a revision does not exist or cannot be built, or if the output cannot be written.
     """
     repository = Repository.around(folder)
     head = repository.revision(request.head)
@@ -60,7 +60,7 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
 
 
 def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
-    """The commit at which head branched off base: head is not responsible for later changes on base."""
+    """The commit at which head branched off base, since head is not responsible for later changes there; else base itself."""
     found = repository.merge_base(base, head)
     if found is None:
         note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")
@@ -70,7 +70,7 @@ def _base(repository: Repository, base: Revision, head: Revision, note: Note) ->
 
 @contextlib.contextmanager
 def _output_folder(path: Path) -> Iterator[Path]:
-    """The emptied output folder. Raises OutputError if it contains something else, or cannot be written."""
+    """The output folder, without earlier runs. Raises OutputError if it contains anything else, or cannot be written."""
     try:
         if path.is_dir() and any(path.iterdir()) and not (path / _MARK).is_file():
             raise OutputError(

@@ -19,7 +19,7 @@ class RevisionSection(JsonModel):
 
 
 class ProgramSection(JsonModel):
-    """A program of both revisions."""
+    """A program, and what changed between its runs."""
 
     name: Text = Field(description="as given with --program")
     command: Text = Field(description="the program and its arguments")

@@ -1,5 +1,5 @@
-"""The findings in JUnit's XML format, which Jenkins, GitLab and others show as tests: one suite per program, one test for the
-program itself and one per limit.
+"""The findings in JUnit's XML format, which Jenkins, GitLab and others show as tests. Each program is a suite with one test for
+the program itself and one for each limit.
 
 Elements and attributes: https://github.com/testmoapp/junitxml (a description of what tools read), since JUnit has no schema.
 """
@@ -18,7 +18,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 @dataclass(frozen=True)
 class _Case:
-    """kind: 'error', 'failure' or 'skipped', None if it passed."""
+    """kind: 'error', 'failure' or 'skipped'; None if the test passed."""
 
     name: str
     kind: str | None = None

@@ -59,7 +59,7 @@ class Repository:
 
     @contextlib.contextmanager
     def files(self, revision: Revision, folder: Path) -> Iterator[Path]:
-        """The revision's files in a work tree at `folder`, with submodules; it is removed at the end.
+        """The revision's files, with submodules, in a work tree at `folder`, which is removed at the end.
 
         Raises OutputError if git cannot make it.
         """

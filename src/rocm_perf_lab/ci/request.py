@@ -59,7 +59,7 @@ class CiRequest:
 
 
 def _expect_words(command: str) -> None:
-    """Raises UsageError for a command that does not split into words."""
+    """Raises UsageError for a command that is empty or cannot be split into words."""
     try:
         words = shlex.split(command)
     except ValueError as error:

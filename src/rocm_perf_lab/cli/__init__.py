@@ -82,7 +82,7 @@ def _help_of(ctx: click.Context) -> NoReturn:
 
 
 def _meant(name: str) -> str:
-    """The hint after an unknown command: a similar command, or how to profile the program of that name."""
+    """The hint after an unknown command: a similar command, or how to profile the program of that name; else empty."""
     import difflib
     import shutil
 

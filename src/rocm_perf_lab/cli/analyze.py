@@ -121,7 +121,7 @@ def command(
         print_report(found.reports, found.summary, destination, verbose)
 
 
-# Parameters that only apply to a database.
+# Parameters that apply only to a database.
 _OF_DATABASES = (
     "kernel",
     "gpu",

@@ -32,7 +32,7 @@ def _strategy_options(command: _Command) -> _Command:
 
 
 def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
-    """The values of this strategy's options only; the options of others do not apply to it."""
+    """The values of this strategy's own options, without those of the other strategies."""
     return {name: given[name] for name in defaults(strategy)}
 
 
@@ -45,7 +45,8 @@ def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
 @click.option("--check", metavar="TEMPLATE", help="Command that reads the program's output and fails if it is wrong.")
 @click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
 @click.option("--triton", "triton_kernel", metavar="SCRIPT::KERNEL",
-              help="Triton function to tune, for all sizes that the script, run with ARGS, launches it with.")  # fmt: skip
+              help="Triton function to tune, for all sizes with which the script launches it; ARGS are the script's "
+                  "arguments.")  # fmt: skip
 @click.option("--python", default="python3", show_default=True, metavar="PYTHON",
               help="--triton: Python interpreter that has Triton.")  # fmt: skip
 @click.option("--key", metavar="NAME,...",

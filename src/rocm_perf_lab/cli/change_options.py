@@ -171,7 +171,7 @@ def cage_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _words(check: str | None) -> tuple[str, ...]:
-    """The words of --check. Its program is looked up now, since it only runs after everything has been built."""
+    """The words of --check. Its program is looked up now, since it runs only after everything has been built."""
     from rocm_perf_lab.collect.command import resolve
 
     words = _split("--check", check or "")

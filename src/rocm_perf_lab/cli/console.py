@@ -13,7 +13,7 @@ _PLAIN_WIDTH = 120  # for a file or a pipe, whose width is not known
 
 
 def stdout_console() -> Console:
-    """Standard output, as wide as the terminal or, for a file or a pipe, as wide as COLUMNS specifies."""
+    """Standard output, as wide as the terminal or, for a file or a pipe, as COLUMNS specifies (else _PLAIN_WIDTH)."""
     from rich.console import Console
 
     columns = os.environ.get("COLUMNS", "")

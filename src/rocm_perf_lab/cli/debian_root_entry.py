@@ -14,7 +14,7 @@ _NEED_NOTHING = {"-h", "--help", "--simulate"}
 
 
 def enter_if_needed(arguments: Sequence[str]) -> None:
-    """Replace this process with the same command in the root, or return."""
+    """Replace this process with the same command in the root; return if the command should run here."""
     if not arguments or arguments[0] not in _NEED_ROCM or _NEED_NOTHING & set(arguments):
         return
     from rocm_perf_lab.debian_root import paths

@@ -16,7 +16,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 class JsonDocument:
     """A JSON document and its model.
 
-    module, name: the model's module in rocm_perf_lab and its name. what: what the model describes, in words.
+    module, name: the model's module in rocm_perf_lab, and the name of its class. what: what the model describes, in words.
     """
 
     module: str

@@ -187,7 +187,7 @@ def command(
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:
-    """Print the result, then raise UnusableAnswersError if no answer was usable."""
+    """Print the result, then raise UnusableAnswersError if there were answers, but none could be judged."""
     from rocm_perf_lab.llm.describe import describe
 
     if as_json:

@@ -1,4 +1,4 @@
-"""click's base class for option types. It is generic from click 8.4 on; here, earlier versions accept a type parameter, too."""
+"""click's base class for option types. It is generic from click 8.4 on; this one accepts a type parameter with any version."""
 
 from __future__ import annotations
 

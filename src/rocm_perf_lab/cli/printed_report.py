@@ -28,7 +28,7 @@ def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, dire
 
 
 def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, whole: bool) -> None:
-    """Print the same as text: the ranks, and the report on the only rank or on the slowest."""
+    """Print as text the ranks, if there are several, and the report on the slowest. whole: all of the report."""
     from rocm_perf_lab.report.terminal import render
     from rocm_perf_lab.report.terminal_ranks import render_ranks
     from rocm_perf_lab.report.terminal_short import render_short

@@ -1,10 +1,10 @@
 """How subcommands accept a program and its arguments: everything from the first word that is not an option belongs to the
 program.
 
-However, options after a program are often meant for rocm-perf. They are treated as such in two cases: if the program is one
-quoted word that contains its arguments, such as "./app 512", or if it is followed only by options of the command, among them
-long ones, and its file contains none of the long ones' names. `--` before the program removes the ambiguity: everything after
-it belongs to the program. A note says how the words were interpreted.
+However, options after a program are often meant for rocm-perf. They are treated as such in two cases. In the first, the program
+is one quoted word that contains its arguments, such as "./app 512". In the second, it is followed only by options of the
+command, at least one of them long, and none of the long ones was also given before the program or is named in its file. `--`
+before the program removes the ambiguity: everything after it belongs to the program. A note says how words were interpreted.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ProgramCommand(click.Command):
         return not known and self._are_options(ctx, after)
 
     def _like_ours(self, ctx: click.Context, after: Sequence[str]) -> str | None:
-        """An option that is left to the program, although it may have been meant for rocm-perf."""
+        """An option that is left to the program, although it may have been meant for rocm-perf; None if there is none."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
         if late := next((word for word in after if _option(word) in names), None):
@@ -106,7 +106,7 @@ def is_quoted(word: str) -> bool:
 
 
 def _note_what_needs_a_shell(program: str) -> None:
-    """Print a note that no shell is involved: words that only a shell understands are passed to the program unchanged."""
+    """Print a note if the quoted program contains a word that only a shell understands: no shell is involved."""
     if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
         note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
 
@@ -151,9 +151,9 @@ device_options_option = click.option(
     help="Option of the software device: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N (instructions "
     "per wave), lds-check, memory-check, observe=all|auto|sampled|none (sampled: estimate counters and times from some XCDs; "
     "auto: only for dispatches that take long, as `profile` does by default; none: only compute, without counters and times), "
-    "race-check[=SEED], sustained (at the clock that the power limit allows under a load of seconds), timed-cu=N, "
-    "timing.NAME=VALUE (a parameter of the timing model), unordered-atomics (with race-check: report unordered atomic "
-    "accesses, too). Repeatable.",
+    "race-check[=SEED], sustained (at the clock that the power limit allows in a load that lasts seconds), timed-cu=N, "
+    "timing.NAME=VALUE (a parameter of the timing model), unordered-atomics (with race-check: also report unordered "
+    "atomic accesses). Repeatable.",
 )
 _DEVICE_HELP = (
     "Device to use. hardware: a GPU of this machine; gfx942: the software device as an MI300X; mi300a: as an "

@@ -234,7 +234,7 @@ def _content(model: type[BaseModel], titles: Titles) -> Iterator[str]:
 
 
 def _is_inherited(name: str, field: FieldInfo) -> bool:
-    """Whether this is the `reasons` field that all objects in files share; what commands print may define its own."""
+    """Whether this is the `reasons` field that all objects in files share; documents that commands print may define others."""
     return name == "reasons" and field.default_factory is not None
 
 

@@ -24,14 +24,14 @@ def triton_option(use: str) -> Callable[..., Any]:
         "--triton",
         "triton_kernel",
         metavar="SCRIPT::KERNEL",
-        help=f"Triton function to {use}, as the script, run with the words of PROGRAM, launches it.",
+        help=f"Triton function to {use}, as SCRIPT launches it; the words of PROGRAM are the script's arguments.",
     )
 
 
 def script_kernel(
     name: str, arguments: Sequence[str], python: str, options: BackendOptions, others: Sequence[object]
 ) -> ScriptKernel:
-    """The function named SCRIPT::KERNEL. others: the given options that apply only to HIP programs.
+    """The function named SCRIPT::KERNEL. others: the values of options that apply only to HIP programs.
 
     Raises UsageError, MissingInputError, UnavailableError.
     """

@@ -13,7 +13,7 @@ _INSIDE = Path("/etc/rocm-perf-lab-root")
 
 
 def cache() -> Path:
-    """The folder of the root. ./dev uses the same one."""
+    """The folder that contains the root. ./dev uses the same folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").resolve() / "rocm-perf-lab"
 
 

@@ -34,8 +34,8 @@ def repack(folder: Path) -> Path:
 
 
 def _files(distribution: importlib.metadata.Distribution) -> list[tuple[str, Path]]:
-    """(name in the wheel, file) for everything that came from the wheel, except scripts, compiled modules and the installer's
-    own files.
+    """(name in the wheel, file) for everything that came from the wheel, except scripts, bytecode and the installer's own
+    files.
     """
     found = []
     for path in distribution.files or []:

@@ -55,7 +55,7 @@ def _slices(
             "ph": "X", "pid": pid, "tid": tid, "ts": start / 1e3, "dur": (end - start) / 1e3, "name": timeline.name(node),
             "cat": timeline.category(node),
         }  # fmt: skip
-        if node not in place:  # other tracks show it again, without its details and arrows
+        if node not in place:  # further tracks show the node without its details and arrows
             place[node] = pid, tid
             event["args"] = timeline.details(node)
         yield event
@@ -64,8 +64,8 @@ def _slices(
 def _arrow(
     timeline: Timeline, number: int, source: int, target: int, kind: str, place: dict[int, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """An arrow from the source's end to the target's start. For a launch, which need not wait for the call to return, it begins
-    at the source's start.
+    """An arrow from the source's end to the target's start. The arrow of a launch begins at the source's start, since the
+    kernel can start before the call returns.
     """
     dag = timeline.dag
     leaves = (dag.start if kind == "launch" else dag.end)[source]
@@ -73,4 +73,4 @@ def _arrow(
         pid, tid = place[node]
         when = int(time - dag.origin) / 1e3
         event = {"ph": ph, "id": number, "pid": pid, "tid": tid, "ts": when, "name": kind, "cat": "flow"}
-        yield event | ({"bp": "e"} if ph == "f" else {})  # to the slice around this time, not to the next one
+        yield event | ({"bp": "e"} if ph == "f" else {})  # the arrow ends at the slice around this time, not at the next one

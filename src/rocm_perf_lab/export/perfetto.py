@@ -60,7 +60,7 @@ class _Packets:
     def all(self) -> Iterator[Any]:
         yield self._proto.TracePacket(trusted_packet_sequence_id=_SEQUENCE, sequence_flags=1)  # SEQ_INCREMENTAL_STATE_CLEARED
         groups: dict[str, int] = {}
-        shown: set[int] = set()  # nodes: other tracks show them again, without their details and arrows
+        shown: set[int] = set()  # further tracks show these nodes without their details and arrows
         for track in self._timeline.tracks:
             if track.group not in groups:
                 groups[track.group] = self._next_track

@@ -37,7 +37,7 @@ class Row:
         return found
 
     def optional_integer(self, *names: str) -> int | None:
-        """None if the file has no such column, or this line has no value in it."""
+        """None if the file has no such column, or this line has no value in it. Raises TraceError for other text."""
         text = self._first(names)
         if text is None or not text.strip():
             return None
@@ -62,7 +62,7 @@ class Row:
 
 
 def header(path: Path) -> list[str]:
-    """The names of the columns; empty if the file is not text. Raises TraceError if the file cannot be read."""
+    """The names of the columns; none for an empty file. Raises TraceError if the file cannot be read as CSV."""
     with _open(path) as file:
         return [name.strip() for name in next(csv.reader(file), [])]
 

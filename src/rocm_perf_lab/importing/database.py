@@ -38,7 +38,7 @@ UNNAMED_GPU = ("unknown", "an unnamed GPU")  # target and product, if the files 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A kernel. name: demangled. Registers as they are allocated, None if the profiler did not record them."""
+    """A kernel. name: demangled. Registers are counted as allocated; None if the profiler did not record them."""
 
     symbol: str
     name: str
@@ -108,7 +108,7 @@ class RocpdDatabase:
         return event
 
     def counter(self, event: int, name: str, value: float) -> None:
-        """Add a counter's value to an event. Readers sum values with the same name, which are from different instances."""
+        """Add a counter's value to an event. Readers sum values of the same name: they come from different instances."""
         if name not in self._counters:
             self._counters[name] = id = len(self._counters) + 1
             self._insert("info_pmc", id, name)

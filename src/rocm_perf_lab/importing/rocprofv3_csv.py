@@ -1,8 +1,8 @@
 """The CSV files of rocprofv3 (`--output-format csv`), from ROCm 6.2 to 7.
 
 rocprofv3 writes one file per kind of record, all with the same prefix: PREFIX_kernel_trace.csv, PREFIX_counter_collection.csv,
-PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. They lack sizes of
-copies, mangled names, command line and host, and the counter file contains numbers of work-items instead of the grid's shape.
+PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. These lack
+sizes of copies, mangled names, command line and host; the counter file has numbers of work-items instead of the grid's shape.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _NAMES = {"Name", "Product_Name", "Agent_Type", "Vendor_Name", "Model_Name", "No
 
 
 def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
-    """Add the agents, and return the type of each: node -> type."""
+    """Add the agents, and return the type of each: node -> type. Without any, add an unnamed GPU, and return {}."""
     types = {}
     for path in files.agents:
         named = header(path)
@@ -130,7 +130,7 @@ def _property(row: Row, name: str) -> int | None:
 
 
 def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
-    """The node of an agent, which is written as 'Agent 1' or, in older versions, '1'; None if it is not known."""
+    """The node of an agent, written as 'Agent 1' or, in older versions, '1'; None if `agents` lacks it, 1 if that is empty."""
     number = re.search(r"\d+$", row.text(*names))
     if not agents:
         return 1

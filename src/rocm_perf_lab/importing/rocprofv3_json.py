@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 
 
 def is_one(path: Path) -> bool:
-    """Whether the file begins like such a file; the rest is not read."""
+    """Whether the file begins like JSON of rocprofv3; the rest is not read."""
     try:
         with _open(path) as file:
             head: bytes = file.read(4096)

@@ -60,7 +60,7 @@ def is_one(path: Path) -> bool:
 
 
 def processes(path: Path) -> list[int]:
-    """The ids of the processes in the file, at least one. Raises TraceError."""
+    """The ids of the processes in the file; [0] if it names none. Raises TraceError."""
     with _reading(path) as connection:
         return [pid for (pid,) in connection.execute("SELECT DISTINCT pid FROM rocpd_api ORDER BY pid")] or [0]
 
@@ -113,7 +113,7 @@ def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) 
 
 
 def _stream(handle: object, streams: dict[str, int]) -> int | None:
-    """A number for each handle; 0 for the null stream, as in rocprofv3."""
+    """A number for a stream's handle; 0 for the null stream, as in rocprofv3; None without a handle."""
     if not isinstance(handle, str) or not handle:
         return None
     return 0 if handle in ("0", "0x0") else streams.setdefault(handle, len(streams) + 1)

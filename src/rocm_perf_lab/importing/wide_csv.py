@@ -70,8 +70,8 @@ def _gpu(system: Mapping[str, str]) -> tuple[str, str, dict[str, int]]:
 
 
 def _product(target: str, model: str, units: int | None) -> Product | None:
-    """The product of that name ('MI300X_A1' is an MI300X). None if the name is ambiguous, as MI200 is, unless the number of
-    compute units settles it.
+    """The product of that name ('MI300X_A1' is an MI300X); None if no product has it. A name such as MI200 is ambiguous: None
+    unless the number of compute units leaves one product.
     """
     wanted = model.split("_")[0]
     alike = [one for one in products() if one.gfx_target == target and (wanted in one.name.split() or wanted == "MI200")]

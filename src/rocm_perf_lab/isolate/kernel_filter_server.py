@@ -45,7 +45,7 @@ def _serve(pattern: str, folder: Path, bell: int, over: threading.Event) -> None
 
 
 def answer(pattern: str, question: bytes) -> bytes:
-    """One byte per kernel. question: the mangled and demangled name of each, each terminated by a zero byte."""
+    """One byte per kernel. question: the mangled and the demangled name of each kernel, with a zero byte after every name."""
     names = [os.fsdecode(name) for name in question.split(b"\0")[:-1]]
     pairs = zip(names[::2], names[1::2], strict=False)  # a program may write half a question
     return b"".join(b"1" if fits(pattern, *pair) else b"0" for pair in pairs)

@@ -154,8 +154,8 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
 
 
 def _caged(command: Command, view: View) -> Command:
-    """The command that runs `command` in the cage. The program can change what the library writes there, so the capture is
-    validated like any other.
+    """The command that runs `command` in the cage. The program can change the files that the library writes, so the
+    capture is validated like any other.
     """
     words = (str(command.executable), *command.argv[1:])
     caged = cage.within(words, Path.cwd(), view, CageLimits(seconds=_DAY_SECONDS))

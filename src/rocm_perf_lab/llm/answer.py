@@ -2,7 +2,8 @@
 that the answer specifies for the kernel.
 
 A candidate must not be able to read files, which compilation can do: through #include and #embed, in every spelling, and
-through the assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
+through the assembler's .incbin. Preprocessor directives are therefore refused before any compiler or parser sees them, and the
+gate checks inline assembly.
 """
 
 from __future__ import annotations

@@ -128,7 +128,10 @@ class Asker:
     def _answered(
         self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
     ) -> tuple[Answer | None, str]:
-        """The answer, and why it cannot be used as received. reserved: released if no answer arrives."""
+        """(answer, why it cannot be used as received, empty if it can). The answer is None if it is too long.
+
+        reserved: released if asking fails.
+        """
         try:
             answer = self._tried(provider, messages, reserved, lost)
         except TooLong as error:

@@ -20,7 +20,7 @@ _SAFETY = 1.25  # tokenisers' counts differ from the estimate by about this fact
 
 
 class UnsentError(Exception):
-    """A question that was not sent. reason: budget, or declined. detail: a sentence that explains it."""
+    """A question that was not sent. reason: budget, declined or dry run. detail: a sentence that explains it."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(reason, detail)
@@ -79,7 +79,7 @@ class Budget:
             )
 
     def reserve(self, messages: Sequence[Message]) -> float:
-        """Reserve and return the maximum cost of this question. Raises UnsentError."""
+        """Reserve and return the maximum cost of this question; 0 without a price. Raises UnsentError beyond the limit."""
         if self.price is None:
             return 0.0
         question = tokens.estimate("".join(message.text for message in messages))
@@ -99,7 +99,7 @@ class Budget:
             raise UnsentError("budget", f"the next question could cost {worst or self._reserved:.4f} US dollars: too much")
 
     def release(self, reserved: float) -> None:
-        """Release the amount reserved for a question that was not sent."""
+        """Release the amount reserved for a question that has been paid, was not sent, or failed."""
         with self._lock:
             self._reserved -= reserved
 

@@ -32,9 +32,9 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 
 class CachedBackend:
-    """Answers from the cache first.
+    """Answers from the cache if possible, else asks `backend`.
 
-    backend: answers requests that are not in the cache; None if everything must be in it. read: parses a source's text.
+    backend: None if the cache must contain every answer. read: parses a source's text.
     redactor: applied to everything that enters the cache.
     """
 

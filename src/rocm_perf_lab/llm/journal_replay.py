@@ -39,8 +39,8 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
 
     directory: the directory of a run of llm-optimize that has ended or failed.
 
-    Errors: MissingInputError if there is no such run, JournalDiffersError if a decision differs, and the error with which the
-    run itself ended, if everything before it is the same.
+    Errors: MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and the error
+    with which the run itself ended, if everything before it is the same.
     """
     settings, entries = _settings(directory), _entries(directory)
     backup = directory / "backup" / Path(settings.source).name
@@ -113,15 +113,15 @@ def _unknown(_judged: Judged) -> bool:
 
 
 def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The decisions since the run was last resumed: a resumed run repeats all of them."""
+    """The decisions since the run was last resumed: a resumed run repeats all earlier ones."""
     resumed = max((place for place, entry in enumerate(entries) if entry["event"] == "resume"), default=-1)
     decided = [entry for entry in entries[resumed + 1 :] if entry["event"] in _DECIDED]
     return [{name: value for name, value in entry.items() if name not in _OF_THIS_MACHINE} for entry in decided]
 
 
 def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
-    """Compare decisions regardless of order, since several workers write to the journal in any order; iterations and candidates
-    are numbered.
+    """Compare decisions regardless of their order, since several workers write to the journal in any order. The decisions
+    contain the numbers of their iterations and candidates. Raises JournalDiffersError.
     """
     before, after = (sorted(json.dumps(entry, sort_keys=True) for entry in entries) for entries in (recorded, replayed))
     if before == after:

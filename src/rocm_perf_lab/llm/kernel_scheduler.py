@@ -9,8 +9,8 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # maximum number of rounds per kernel in which no change is kept
-_MOST_KERNELS = 3  # taken in turn if none dominates
+MOST_FAILURES = 2  # a kernel is given up after this many rounds in a row in which no change of it was kept
+_MOST_KERNELS = 3  # at most this many kernels are taken in turn
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Stop:
 
 @dataclass
 class KernelScheduler:
-    """Chooses the kernel for the next round.
+    """Chooses the kernel for the next round, or finds a reason to stop.
 
     chosen: whether the user named the kernels; they are then taken in turn, even if one dominates.
     """

@@ -42,4 +42,4 @@ class Language(Protocol):
         """The change that an answer makes to the kernel `name`."""
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], Source]:
-        """Returns a function that reads texts as the run with these settings did. source: the file."""
+        """Returns a function that reads texts of the file `source` as the run with these settings did."""

@@ -71,7 +71,7 @@ async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
 
 
 async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progress) -> None:
-    """Keep the end of the stream, and pass on complete lines of the command itself, but not the program's output."""
+    """Keep the end of the stream, and pass on the command's own lines except errors, but not the program's output."""
     rest = b""
     async for chunk in stream:
         content += chunk

@@ -20,9 +20,9 @@ DESCRIPTIONS = {
     ),
     "explain": (
         "Explains why the kernels of a run are slow: the cause with its numbers and thresholds, why other causes were ruled "
-        "out, what to try, and what their time is spent on, by experiments on the software device. what is the run directory "
-        "of profile or analyze, a capture of isolate, or a term from a report, such as latency-bound or bank-conflicts. Use it "
-        "if a verdict surprises you or is uncertain."
+        "out, what to try, and what their time is spent on, by experiments on the software device. Set what to the run "
+        "directory of profile or analyze, a capture of isolate, or a term from a report, such as latency-bound or "
+        "bank-conflicts. Use it if a verdict surprises you or is uncertain."
     ),
     "source": (
         "Shows the source lines and instructions of the kernels in a run directory (run) with the cycles that they took, and "

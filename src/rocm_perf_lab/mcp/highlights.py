@@ -95,7 +95,7 @@ def _comparison(one: Json, pointer: str) -> Json:
 
 
 def _explain(document: Json) -> Json:
-    """The kernel that matters most, and the names of the others."""
+    """The capture, the terms or, for a run, the kernel that matters most and the names and causes of the others."""
     if document["capture"] is not None:
         return {"capture": document["capture"]}
     if not document["kernels"]:
@@ -140,7 +140,7 @@ def _prompt(document: Json) -> Json:
 
 
 def _gate(document: Json) -> Json:
-    """The verdict and its steps, with the evidence of the step that rejected."""
+    """The verdict and its steps, with the evidence of the step that rejected the candidate."""
     steps = []
     for number, step in enumerate(document["steps"]):
         found = {name: step[name] for name in ("step", "outcome", "reason")}

@@ -21,7 +21,7 @@ class _Limits:
     characters: int
 
 
-# From loose to tight; the last is used whatever its result.
+# From loose to tight; the last is used even if its result is too long.
 _STEPS = (
     _Limits(10**9, 10**9, 10**9), _Limits(40, 9, 4000), _Limits(20, 7, 2000), _Limits(10, 6, 1000), _Limits(6, 5, 500),
     _Limits(4, 4, 300), _Limits(3, 3, 200), _Limits(2, 2, 120), _Limits(1, 1, 80),

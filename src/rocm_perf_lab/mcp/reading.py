@@ -34,7 +34,7 @@ class CallDocuments:
         self._kept: OrderedDict[str, Any] = OrderedDict()
 
     def keep(self, document: Any) -> str:
-        """Store the document and return its number. The oldest documents are forgotten."""
+        """Store the document and return its number. Only the newest _MOST documents are kept."""
         number = str(next(self._numbers))
         self._kept[number] = document
         if len(self._kept) > _MOST:

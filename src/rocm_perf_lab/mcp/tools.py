@@ -97,7 +97,7 @@ class McpTool:
     def argv(self, arguments: Mapping[str, Any], cage: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
         """The words after `rocm-perf`. arguments: valid for the schema. No value can be mistaken for an option.
 
-        cage: values by the names of the command's options for its cage, if it has any.
+        cage: values of the cage's options, by their names; ignored for a command without these options.
         """
         words, positional = [*self.words, "--json"], []
         for parameter in self.command.params:
@@ -149,8 +149,8 @@ def _option_words(option: click.Option, value: Any) -> list[str]:
 
 
 def _is_required(parameter: click.Parameter) -> bool:
-    """Whether the parameter is required. click does not mark a program as required; the command itself requires it, as its
-    usage shows.
+    """Whether the parameter is required. click does not know this of a program: it is required unless its metavar, as shown in
+    the usage, is in brackets.
     """
     if isinstance(parameter, click.Argument) and parameter.nargs == -1:
         return not (parameter.metavar or "").startswith("[")

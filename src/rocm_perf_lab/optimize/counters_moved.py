@@ -1,4 +1,4 @@
-"""Explains why the time changed, using those counters for loads, waits and instructions that changed most."""
+"""Explains why the time changed, using the counters for loads, waits and instructions that changed most."""
 
 from __future__ import annotations
 

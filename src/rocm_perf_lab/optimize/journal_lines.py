@@ -1,5 +1,5 @@
-"""The kinds of lines in a run's journal, one model for each; llm.journal_lines has those that runs with a language model
-add.
+"""The kinds of lines in a run's journal, one model for each; llm.journal_lines has the kinds that only runs with a language
+model write.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ class ProposalLine(Line):
 
 
 class OutcomeLine(Line):
-    """The savings that experiments predicted for a proposal, and those that the gate measured, as shares of the kernel's time
-    and of the GPU's span. The predictions are null without experiments. at_most_kernel: an upper bound. measured: null if no
-    time was measured.
+    """The savings of a proposal, as predicted by experiments and as measured by the gate: shares of the kernel's time and of
+    the GPU's span. The predictions are null without experiments. at_most_kernel: an upper bound. measured: null if no time was
+    measured.
     """
 
     event: Literal["outcome"] = "outcome"

@@ -88,7 +88,7 @@ def _links(folder: Path) -> list[BuildCommand]:
 
 
 def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
-    """All commands of a make build, including those whose outputs are up to date."""
+    """All commands of a make build, even if their outputs are up to date."""
     said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
     found: list[BuildCommand] = []
     folders = [folder]

@@ -49,8 +49,8 @@ class Change:
 
 
 def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -> RemeasureDocument:
-    """Measure the run's changes on the device given in the options, and record the results. Of the options, only device,
-    timeout and view are used.
+    """Measure the run's changes on the device given in the options, and record the results. The only options used are device,
+    timeout and view.
 
     Raises MissingInputError if the run has nothing to measure, UnavailableError without a GPU (unless a software device is
     named), and whatever finding or building the program, or running the original one, raises.

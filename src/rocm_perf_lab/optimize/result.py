@@ -105,8 +105,8 @@ class Undecided:
 @dataclass(frozen=True)
 class Iteration:
     """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after], over the whole
-    program, for those of the kernel's counters that changed; before includes the changes accepted earlier. unmoved: names of
-    the counters that did not change.
+    program, for the kernel's counters that changed; before includes the changes accepted earlier. unmoved: names of the
+    counters that did not change.
     """
 
     number: int

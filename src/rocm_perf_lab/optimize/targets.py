@@ -1,4 +1,4 @@
-"""Selects the kernels worth trying, by their critical-path share times their headroom, and those to skip, with the reason."""
+"""Selects the kernels to try, by critical-path share times headroom, and the kernels to skip, each with the reason."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SkippedTarget:
 def targets_of(
     documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[SkippedTarget]]:
-    """The kernels to try, largest potential gain first, and those to skip. pattern: selects names; None for all.
+    """The kernels to try, largest potential gain first, and the kernels to skip. pattern: selects names; None for all.
 
     Raises UsageError if the pattern matches no kernel of the program.
     """

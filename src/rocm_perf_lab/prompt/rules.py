@@ -66,8 +66,8 @@ class AnswerRules:
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
             + f"the kernel's time, which must fall with confidence by {self.min_improvement:.1%}, on other inputs "
             "as well (by 10 % if "
-            f"scratch or spills grow or occupancy falls by more than {self.limits.occupancy:.0%}), and not below what its work "
-            "takes; and finally the whole program's output and its time, which may rise by "
+            f"scratch or spills grow or occupancy falls by more than {self.limits.occupancy:.0%}), but not below the time that "
+            "its work takes; and finally the whole program's output and its time, which may rise by "
             f"{self.limits.runtime:.0%} at most.",
             "A kernel that skips work, keeps results from one launch to the next, or only fits the captured input is rejected.",
         ]

@@ -34,7 +34,7 @@ class TriedChange:
 def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
     """All proposals for `kernel` (demangled) with a verdict in the journals below `folder`; empty if there is no such folder.
 
-    The oldest come first; proposals judged by `rocm-perf gate` follow those from the runs.
+    The oldest come first, but proposals judged by `rocm-perf gate` follow all proposals from the runs.
 
     digest: identifies the source in its present state (optimize.source_file.digest). Raises OutputError for a damaged journal.
     """

@@ -77,7 +77,7 @@ def replay_cases(
     """Run each case once, starting from the captured memory. folder: new or empty; receives the results to keep.
 
     view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
-    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it also fail.
+    allows. A fault or timeout makes only its own case fail; when the cage's limit ends a case, the cases after it also fail.
     Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()

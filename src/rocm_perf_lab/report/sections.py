@@ -21,7 +21,7 @@ from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
-    """Keyword arguments for a Section: the numbers and, under `reasons`, the reasons for those that are None."""
+    """Keyword arguments for a Section: the numbers and, under `reasons`, why some of them are None."""
     reasons = {name: value.reason or "not known" for name, value in fields.items() if value.value is None}
     return {name: value.value for name, value in fields.items()} | {"reasons": reasons}
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 8
 
-# How certain a verdict is: first for verdicts based on all numbers, then for verdicts with some numbers missing.
+# How certain a verdict is: _SURE for verdicts based on all numbers, _NOT_SURE for verdicts with some numbers missing.
 _SURE = {
     "high": "Certain: no missing number could change it",
     "medium": "Likely: another class comes close",

@@ -134,7 +134,7 @@ def _place(ascending: Integers, wanted: Integers) -> Integers:
 
 
 def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
-    """'stream' or 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many."""
+    """'stream' or 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many to be read."""
     try:
         arguments = table(connection, "arg")
         (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()

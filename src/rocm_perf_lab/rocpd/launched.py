@@ -1,4 +1,4 @@
-"""Compares runs by the kernels that they loaded, with their resources, and those that they launched, with workgroups and grids.
+"""Compares runs by the kernels that they loaded (with their resources) and launched (with their workgroups and grids).
 
 Runs of one build load the same kernels with the same resources; with the same input, they also launch the same kernels in the
 same shapes. The runtime's own kernels are ignored, since the runtime's choice among its copy kernels depends on addresses.
@@ -48,7 +48,7 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
 
 def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
-    """Two mappings by demangled name: the resources of all kernels that were loaded, and the shapes of those that were
+    """Two mappings by demangled name: the resources of all kernels that were loaded, and the shapes of the kernels that were
     launched.
     """
     path = origin.path.resolve()

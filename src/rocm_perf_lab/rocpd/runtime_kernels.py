@@ -1,15 +1,15 @@
 """Identifies the HIP runtime's own kernels: copies, fills, heap set-up, stream waits.
 
 The runtime builds them all into one code object. A kernel belongs to the runtime if it has one of the known names, or if it is
-in the same code object as a kernel with one. This also covers helpers that a later runtime adds, and never mistakes a program's
-kernel for one of the runtime's.
+in the same code object as a kernel with such a name. This also covers helpers that a later runtime adds, and never mistakes a
+program's kernel for one of the runtime's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-# Names of the blit kernels, and of those next to them in the source, in ROCm's clr (rocclr/device).
+# Names of the blit kernels in ROCm's clr (rocclr/device), and of the kernels next to them in its source.
 NAMES = frozenset(
     f"__amd_rocclr_{name}"
     for name in (

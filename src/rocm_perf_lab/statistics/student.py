@@ -37,7 +37,7 @@ def t_quantile(probability: float, degrees: float) -> float:
 def welch_interval(first: list[float], second: list[float], confidence: float) -> tuple[float, float]:
     """The confidence interval for the difference of the means (first - second) of two normal samples with different variances.
 
-    B. L. Welch, Biometrika 34, 1947. Each sample has at least two values, not all of which are the same.
+    B. L. Welch, Biometrika 34, 1947. Each sample must have at least two values, and at least one sample must vary.
     """
     import statistics
 

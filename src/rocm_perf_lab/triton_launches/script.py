@@ -21,7 +21,7 @@ _FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file of the user's whose text is replaced while the script runs. text: a file with the replacement."""
+    """A user's file whose text is replaced while the script runs. text: a file with the replacement."""
 
     path: Path
     text: Path

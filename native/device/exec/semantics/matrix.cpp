@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "exec/half_lanes.h"
 #include "exec/lane_values.h"
 #include "exec/ocp_float.h"
 #include "exec/operands.h"
@@ -112,15 +113,31 @@ int lane_of_b(const MatrixControl& control, int lane) {
   }
 }
 
+// Widens the element with this index of every lane.
+template <class In, class Sum>
+void widen_elements(const Wave& wave, const Operand& operand, int index, Sum (&out)[kLanes]) {
+  if constexpr (std::is_same_v<In, Half>) {
+    const uint32_t* words = wave.registers(operand) + index / 2 * kLanes;
+    for (int l = 0; l < kLanes; l += kChunk) {
+      const Chunk<float> singles = singles_of(load_words(words + l) >> (index % 2 * 16));
+      std::memcpy(out + l, singles.lane, sizeof singles.lane);
+    }
+  } else {
+    for (int l = 0; l < kLanes; ++l) out[l] = element<In>(wave, operand, l, index);
+  }
+}
+
 // Rearranges the lanes' elements of A or B: [block][k][row or column]. `lane_of` returns the lane from which a lane takes its
 // elements.
 template <class In, int M, int K, int Blocks, class Sum, class LaneOf>
 void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], LaneOf lane_of) {
   constexpr int per_lane = M * K * Blocks / kLanes;
+  alignas(64) Sum elements[kLanes];
   for (int i = 0; i < per_lane; ++i) {
+    widen_elements<In>(wave, operand, i, elements);
     for (int group = 0; group < kLanes / M; ++group) {
       Sum* to = Blocks > 1 ? out[group][i] : out[0][group * per_lane + i];
-      for (int at = 0; at < M; ++at) to[at] = element<In>(wave, operand, lane_of(group * M + at), i);
+      for (int at = 0; at < M; ++at) to[at] = elements[lane_of(group * M + at)];
     }
   }
 }

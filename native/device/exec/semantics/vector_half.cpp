@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "exec/floating_point.h"
+#include "exec/half_lanes.h"
 #include "exec/lane_function.h"
 
 namespace rpd {
@@ -71,24 +72,61 @@ constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
 
+// ---- the plain form of arithmetic ----
+
+template <class OfSingles, auto OfHalves, size_t... I>
+void run_plain_half(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  OperandCopy copies[sizeof...(I)];
+  const HalfSource from[] = {{op.source[I], wave, copies[I]}...};
+  uint32_t* const reg = wave.registers(op.destination);
+  const uint32_t kept = op.keeps_half ? 0xffff0000 : 0;
+  for (int l = 0; l < kLanes; l += kChunk) {
+    const Words halves = compute_halves<OfSingles, OfHalves>(from[I].at(l)...);
+    store_words(reg + l, halves | (load_words(reg + l) & kept), wave.exec() >> l);
+  }
+}
+
+template <class OfSingles, auto OfHalves>
+void execute_plain_half(const Op& op, Wave& wave) {
+  run_plain_half<OfSingles, OfHalves>(op, wave, std::make_index_sequence<SignatureOf<OfHalves>::count>());
+}
+
+template <class OfSingles, auto OfHalves>
+constexpr Semantics by_singles(const char* mnemonic) {
+  Semantics entry = vector<OfHalves>(mnemonic);
+  entry.plain = execute_plain_half<OfSingles, OfHalves>;
+  return entry;
+}
+template <auto OfSingles, auto OfHalves>
+constexpr Semantics half_arithmetic(const char* mnemonic) {
+  return by_singles<RoundedTwice<OfSingles>, OfHalves>(mnemonic);
+}
+
+// The sources are the two factors and the addend, in this order.
+constexpr Semantics half_fma(const char* mnemonic) {
+  return by_singles<FusedHalves, [](Half a, Half b, Half c) { return fused(a, b, c); }>(mnemonic);
+}
+
 using enum Arithmetic;
 
 const Semantics kTable[] = {
-    vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16").as(Add),
-    vector<[](Half a, Half b) { return subtract(a, b); }>("v_sub_f16").as(Add),
-    vector<[](Half a, Half b) { return subtract(b, a); }>("v_subrev_f16").as(Add),
-    vector<[](Half a, Half b) { return multiply(a, b); }>("v_mul_f16").as(Multiply),
+    half_arithmetic<[](float a, float b) { return a + b; }, [](Half a, Half b) { return add(a, b); }>("v_add_f16").as(Add),
+    half_arithmetic<[](float a, float b) { return a - b; }, [](Half a, Half b) { return subtract(a, b); }>("v_sub_f16").as(Add),
+    half_arithmetic<[](float a, float b) { return b - a; }, [](Half a, Half b) { return subtract(b, a); }>("v_subrev_f16")
+        .as(Add),
+    half_arithmetic<[](float a, float b) { return a * b; }, [](Half a, Half b) { return multiply(a, b); }>("v_mul_f16")
+        .as(Multiply),
     by_ieee<minimum<Half, true>, minimum<Half, false>>("v_min_f16"),
     by_ieee<maximum<Half, true>, maximum<Half, false>>("v_max_f16"),
     keeps_upper_half(by_ieee<minimum3<Half, true>, minimum3<Half, false>>("v_min3_f16")),
     keeps_upper_half(by_ieee<maximum3<Half, true>, maximum3<Half, false>>("v_max3_f16")),
     keeps_upper_half(by_ieee<median3<Half, true>, median3<Half, false>>("v_med3_f16")),
-    keeps_upper_half(vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16").as(MultiplyAdd)),
+    keeps_upper_half(half_fma("v_fma_f16").as(MultiplyAdd)),
     keeps_upper_half(vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_f16").as(MultiplyAdd)),
     vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_legacy_f16").as(MultiplyAdd),
-    accumulate<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fmac_f16").as(MultiplyAdd),
+    accumulates(half_fma("v_fmac_f16")).as(MultiplyAdd),
     vector<[](Half a, Half k, Half b) { return fused(a, k, b); }>("v_fmamk_f16").as(MultiplyAdd),
-    vector<[](Half a, Half b, Half k) { return fused(a, b, k); }>("v_fmaak_f16").as(MultiplyAdd),
+    half_fma("v_fmaak_f16").as(MultiplyAdd),
     accumulate<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mac_f16").as(MultiplyAdd),
     vector<[](Half a, Half k, Half b) { return multiply_add(a, k, b); }>("v_madmk_f16").as(MultiplyAdd),
     vector<[](Half a, Half b, Half k) { return multiply_add(a, b, k); }>("v_madak_f16").as(MultiplyAdd),

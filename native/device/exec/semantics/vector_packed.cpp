@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "exec/floating_point.h"
+#include "exec/half_lanes.h"
 #include "exec/lane_function.h"
 
 namespace rpd {
@@ -195,76 +196,43 @@ constexpr Semantics packed_arithmetic(const char* name) {
 
 // ---- the plain form for halves, which are computed as singles ----
 
-#if defined(__F16C__) && defined(__AVX2__)
-// Converts the lower halves of the words to singles.
-Chunk<float> singles_of(const Words& words) {
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-  return std::bit_cast<Chunk<float>>(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(std::bit_cast<__m512i>(words))));
-#else
-  const auto halves = std::bit_cast<__m256i>(words & 0xffff);
-  const __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
-  return std::bit_cast<Chunk<float>>(_mm256_cvtph_ps(packed));
-#endif
+// Whether the lower half of the result is computed from the lower halves of all sources, and the upper half from the upper.
+bool keeps_halves_apart(const Op& op, size_t sources) {
+  const uint32_t all = (1u << sources) - 1;
+  return (op.packed_low & all) == 0 && (op.packed_high & all) == all;
 }
 
-// Rounds to halves, which go to the lower half of each word.
-Words halves_of(const Chunk<float>& singles) {
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-  const __m256i halves = _mm512_cvtps_ph(std::bit_cast<__m512>(singles), _MM_FROUND_TO_NEAREST_INT);
-  return std::bit_cast<Words>(_mm512_cvtepu16_epi32(halves));
-#else
-  const __m128i halves = _mm256_cvtps_ph(std::bit_cast<__m256>(singles), _MM_FROUND_TO_NEAREST_INT);
-  return std::bit_cast<Words>(_mm256_cvtepu16_epi32(halves));
-#endif
-}
-
-// The product is exact, and the sum is rounded to odd: see to_half().
-float fused_halves(float a, float b, float c) {
-  const float product = a * b, sum = product + c, from_c = sum - product;
-  const float error = (product - (sum - from_c)) + (c - from_c);
-  const bool inexact = (error != 0) & (sum - sum == 0), away = (error < 0) != (sum < 0);
-  return from_bits<float>((bits_of(sum) - (inexact & away)) | static_cast<u32>(inexact));
-}
-
-// Computes the lower halves of the results from those of the sources. `OfHalves` includes the NaN rule.
-template <auto OfSingles, auto OfHalves, class... W>
-Words compute_halves(const W&... sources) {
-  const Chunk<float> out = compute_chunk<OfSingles, float>(singles_of(sources)...);
-  Words halves = halves_of(out);
-  if (any_nan(out)) [[unlikely]] {
-    for (int l = 0; l < kChunk; ++l) halves[l] = bits_of(OfHalves(from_bits<Half>(static_cast<u16>(sources[l]))...));
-  }
-  return halves;
-}
-
-template <auto OfSingles, auto OfHalves, size_t... I>
+template <class OfSingles, auto OfHalves, size_t... I>
 void run_plain_halves(const Op& op, Wave& wave, std::index_sequence<I...>) {
   OperandCopy copies[sizeof...(I)];
   const SourceWords from[] = {words_of<u32>(op.source[I], wave, copies[I])...};
   u32* const reg = wave.registers(op.destination);
   const auto shift = [](uint8_t high, size_t source) { return high >> source & 1 ? 16 : 0; };
+  const bool apart = keeps_halves_apart(op, sizeof...(I));
   for (int l = 0; l < kLanes; l += kChunk) {
-    const Words low = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_low, I))...);
-    const Words high = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_high, I))...);
-    store_words(reg + l, low | high << 16, wave.exec() >> l);
+    Words halves;
+    if (apart) {
+      halves = compute_both_halves<OfSingles, OfHalves>(load_words(from[I].at(l))...);
+    } else {
+      const Words low = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_low, I))...);
+      const Words high = compute_halves<OfSingles, OfHalves>(Words(load_words(from[I].at(l)) >> shift(op.packed_high, I))...);
+      halves = low | high << 16;
+    }
+    store_words(reg + l, halves, wave.exec() >> l);
   }
 }
 
-template <auto OfSingles, auto OfHalves>
+template <class OfSingles, auto OfHalves>
 void execute_plain_halves(const Op& op, Wave& wave) {
   run_plain_halves<OfSingles, OfHalves>(op, wave, std::make_index_sequence<SignatureOf<OfHalves>::count>());
 }
 
-template <auto OfSingles, auto OfHalves>
+template <class OfSingles, auto OfHalves>
 constexpr Semantics packed_halves(const char* name) {
   Semantics entry = packed<OfHalves>(name);
   entry.plain = execute_plain_halves<OfSingles, OfHalves>;
   return entry;
 }
-#define PACKED_HALVES(OF_SINGLES, ...) packed_halves<OF_SINGLES, __VA_ARGS__>
-#else
-#define PACKED_HALVES(OF_SINGLES, ...) packed<__VA_ARGS__>
-#endif
 
 // For instructions that also read the destination, as the last source. They have the encodings of unpacked instructions, with
 // modifiers that other packed instructions lack; the effect of these modifiers on two halves is not documented.
@@ -463,10 +431,14 @@ const Semantics kTable[] = {
      .destination_type = Type::B64,
      .source_types = {Type::B32, Type::B32},
      .packed = true},
-    PACKED_HALVES(fused_halves, [](Half a, Half b, Half c) { return fused(a, b, c); })("v_pk_fma_f16").as(MultiplyAdd),
+    packed_halves<FusedHalves, [](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16").as(MultiplyAdd),
     packed_accumulate<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fmac_f16").as(MultiplyAdd),
-    packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16").as(Add),
-    packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
+    packed_halves<RoundedTwice<[](float a, float b) { return a + b; }>, [](Half a, Half b) { return add(a, b); }>(
+        "v_pk_add_f16")
+        .as(Add),
+    packed_halves<RoundedTwice<[](float a, float b) { return a * b; }>, [](Half a, Half b) { return multiply(a, b); }>(
+        "v_pk_mul_f16")
+        .as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
     packed<least_of_three<Half>>("v_pk_minimum3_f16"),

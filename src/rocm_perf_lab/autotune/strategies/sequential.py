@@ -6,8 +6,8 @@ improvement alone, a search stays in a local optimum that the model is certain a
 
 - Two in three look for details: most of such a batch consists of neighbours of the best, as long as there are any. Without this
   rule, a model that expects nothing better there would move away before the minimum is reached.
-- One in three looks elsewhere, with a smooth model and without preferring neighbours: a model fitted to the results sees details
-  near them, and may miss a trend that leads away from them.
+- One in three looks elsewhere, with a smooth model and without preferring neighbours: a model fitted to the results sees
+  details near them, and may miss a trend that leads away from them.
 
 Batches grow with the number of results: early results change the model most, and a fit costs more the more results there are.
 """
@@ -31,19 +31,19 @@ from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
-_START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; its members at the ends of lists, and the draws that these are chosen from
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are at ends of lists, chosen from how many draws
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
 _BESIDE = 0.7  # share of the other batches: the neighbours of the best that the model expects to be fastest
 _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
-_MOST_FITTED, _MOST_SMOOTH = 150, 250  # most results fitted, and most for a smooth model: half the best, half drawn from the rest
+_MOST_FITTED, _MOST_SMOOTH = 150, 250  # most results fitted; most for a smooth model: half the best, half drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
 _BEST, _FAR = 3, 200  # best configurations whose neighbours are candidates; draws from configurations two steps away
 _RANDOM = 50  # candidates drawn from all configurations
 _SHORTLIST, _CLOSER = 200, 1000  # size of the shortlist, and of the preselection that the model expects to be fastest
 _STALE = 1.1  # the shortlist is renewed once the number of results has grown by this factor
-_FLOOR = (0.02, 0.2)  # share of the median excess that is added to each excess over the best; far smaller differences do not count
+_FLOOR = (0.02, 0.2)  # share of the median excess that is added to each excess over the best; smaller differences hardly count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
@@ -94,8 +94,8 @@ class SequentialSearch(Strategy):
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
     def _first(self) -> list[Configuration]:
-        """A batch before the first fit. Half of the very first batch is at the ends of the lists of values, where optima often lie
-        and trends are clearest.
+        """A batch before the first fit. Half of the very first batch is at the ends of the lists of values, where optima often
+        lie and trends are clearest.
         """
         ends: list[Configuration] = []
         if not self.asked:
@@ -155,8 +155,8 @@ class SequentialSearch(Strategy):
     def _chosen(
         self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
     ) -> Integers:
-        """The positions of the next batch. predicted: mean and spread of each candidate. beside: neighbours of the best; if there
-        are any, the share _BESIDE of the batch is taken from them.
+        """The positions of the next batch. predicted: mean and spread of each candidate. beside: neighbours of the best; if
+        there are any, the share _BESIDE of the batch is taken from them.
         """
         mean, spread = predicted
         count = min(len(candidates), count)
@@ -183,8 +183,8 @@ def _batch_size(results: int) -> int:
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
     """The shortlist from all candidates.
 
-    Uncertainty is the costliest part of a prediction, so a preselection ignores it. This does little harm: far from all results,
-    uncertainty hardly varies.
+    Uncertainty is the costliest part of a prediction, so a preselection ignores it. This does little harm: far from all
+    results, uncertainty hardly varies.
     """
     if len(rest) > _CLOSER:
         rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]

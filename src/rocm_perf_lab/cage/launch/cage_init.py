@@ -33,7 +33,7 @@ _WRITERS_SECONDS = 120.0
 
 def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]) -> NoReturn:
     system.prctl(system.PR_SET_DUMPABLE, 0)  # no process in the cage may inspect this one
-    for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace only receives signals for which it has a handler
+    for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace receives only signals for which it has a handler
         signal.signal(number, signal.SIG_DFL)
     _say_hello(channel, options)
     child = os.fork()
@@ -51,8 +51,8 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """Send the launcher the descriptors that it watches the cage with: this process's, that of /proc, and those of file systems
-    in memory.
+    """Send the launcher the descriptors with which it watches the cage: of this process, of /proc, and of the file systems in
+    memory.
     """
     import _socket
     import struct
@@ -82,7 +82,7 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    # This applies only inside the cage, and not to root, so the launcher checks the number as well.
+    # This limit holds only inside the cage, and not for root, so the launcher checks the number of processes as well.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
@@ -104,7 +104,10 @@ def _end_all_others() -> None:
 
 
 def _write_databases(options: Settings) -> None:
-    """Convert the spool files of the tracer into databases with our own program, once no process of the command is left."""
+    """Convert the spool files of the tracer into databases with our own program, once no process of the command is left.
+
+    The rest is left unconverted after _WRITERS_SECONDS.
+    """
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS
     for name in sorted(entry for entry in os.listdir(folder) if entry.endswith(".spool")):

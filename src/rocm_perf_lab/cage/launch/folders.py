@@ -38,7 +38,7 @@ def _opened(name: str, parent: int | None) -> int | None:
 
 
 def names(folder: int) -> list[str]:
-    """The names of a folder's entries, without . and .."""
+    """The names of a folder's entries, without . and ..; empty if it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:

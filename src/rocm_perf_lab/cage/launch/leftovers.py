@@ -24,7 +24,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
                 _remove_deep(name, folder, top)
                 continue
             with folders.Opened(name, folder) as below:
-                if below is not None:  # another user's folder: the cage could not write there either
+                if below is not None:  # else another user's folder, into which the cage could not write either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
             os.unlink(name, dir_fd=folder)
@@ -44,7 +44,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
 
 
 def _emptied(folder: int, top: int) -> list[str]:
-    """Move the folder's subfolders up, and remove all other entries."""
+    """Move the folder's subfolders up and return their new names; remove all other entries."""
     moved = []
     for name in folders.names(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):

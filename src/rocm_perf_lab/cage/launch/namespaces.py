@@ -48,7 +48,7 @@ def start(
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # the descriptor wakes the parent
+        signal.set_wakeup_fd(-1)  # the inherited descriptor would wake the parent
         outer, channel = channels
         outer.close()
         os.setsid()
@@ -182,7 +182,7 @@ def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
     system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
-    system.mount(source, f"{layer}/lower", flags=_BIND)  # under a name without commas and colons: they separate options
+    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
     os.makedirs(place, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"

@@ -33,7 +33,9 @@ class Usage:
         return tasks, memory + self._in_files(), self._deleted()
 
     def precisely(self) -> int:
-        """Bytes of memory, counting shared memory only once. This is slower, so it is used only if look() exceeds the limit."""
+        """Bytes of memory, with shared memory counted only once. This is slower than look(), and is therefore called only if
+        look() finds more than the limit.
+        """
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()
@@ -75,7 +77,7 @@ class Usage:
         return threads, used
 
     def _note_open_files(self, name: str) -> None:
-        """Record files without a directory entry: in memory (memfd), or deleted."""
+        """Record the files without a directory entry that the process has open: in memory (memfd), or deleted."""
         for number in self._names(f"{name}/fd"):
             try:
                 found = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)

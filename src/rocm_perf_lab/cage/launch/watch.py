@@ -52,7 +52,7 @@ class Watch:
         self._usage: usage.Usage | None = None  # set once the cage's first process has reported
 
     def run(self) -> End:
-        """Run until the command and all its processes have ended."""
+        """Run the command until it ends or exceeds a limit, a signal arrives, or the owner ends; then end all its processes."""
         self._end_time = time.monotonic() + self._seconds
         self._poll = select.poll()
         self._catch_signals()
@@ -135,7 +135,7 @@ class Watch:
         return self._hear() if self._channel.fileno() in ready else None
 
     def _hear(self) -> End | None:
-        """Handle a message from the first process in the cage."""
+        """Handle a message from the first process in the cage. Returns how the command ended; None if it still runs."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
             self._first, processes, *folders = struct.unpack(f"{len(more[0][2]) // 4}i", more[0][2])
@@ -200,7 +200,7 @@ def _be_ended_first() -> None:
 
 
 def _come_first() -> None:
-    """Raise this process's priority, so that a cage full of processes cannot prevent its checks."""
+    """Raise this process's priority, if it may, so that a cage full of processes cannot prevent its checks."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except OSError:

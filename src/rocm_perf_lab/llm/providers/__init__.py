@@ -54,7 +54,8 @@ PROVIDERS = {
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
     """The provider for a model.
 
-    Errors: UsageError for an invalid address, LanguageModelError without the key, UnavailableError without the SDK.
+    Errors: UsageError for an invalid address, LanguageModelError without the key or the program, UnavailableError without the
+    SDK.
     """
     registered = PROVIDERS[model.provider]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)

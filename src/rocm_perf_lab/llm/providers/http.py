@@ -51,7 +51,7 @@ def required_sdk(name: str) -> None:
 
 
 def endpoint(base_url: str | None, default: str) -> str:
-    """The validated address of a service. Raises UsageError if this is not an HTTP address, or contains a password."""
+    """The validated address of a service. Raises UsageError unless it is an HTTP address without user, password and query."""
     address = (base_url or default).rstrip("/")
     try:
         parts = urlsplit(address)
@@ -147,7 +147,7 @@ class HttpModel(abc.ABC):
 
     @property
     def api_key(self) -> str:
-        """The key; the SDKs require one even for a server that does not."""
+        """The key, or "none" without one: the SDKs require a key even for a server that does not."""
         return self.key.value if self.key else "none"
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
@@ -170,8 +170,8 @@ class Slow(Exception):
 
 
 def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Any:
-    """A stream derived from the HTTP library's own base class, which the library requires; only the name of that class is the
-    same in all versions.
+    """A stream whose chunks pass through `checked`. The HTTP library requires that its class be derived from the library's own,
+    which is found by name: only the name is the same in all versions.
     """
     base = next(kind for kind in type(stream).__mro__ if kind.__name__ == "SyncByteStream")
     methods = {"__iter__": lambda _self: checked(iter(stream)), "close": lambda _self: stream.close()}
@@ -235,7 +235,7 @@ def _said(error: Any) -> str:
 
 
 def _retry_after(headers: Any) -> float | None:
-    """The time to wait in seconds, from the header's number or date (RFC 9110, 10.2.3)."""
+    """The seconds to wait, from the number or date in the header Retry-After (RFC 9110, 10.2.3); None without one."""
     value = headers.get("retry-after", "")
     try:
         return max(0.0, float(value))

@@ -26,8 +26,8 @@ class Message:
 class Answer:
     """A provider's answer.
 
-    model: the name that the other side reports. tokens: as counted by the other side; None if it does not report them. cost: US
-    dollars, if reported. whole: False if the answer stopped at a limit on its length.
+    model: the name that the other side reports. input_tokens, output_tokens: as counted by the other side; None if it does not
+    report them. cost: US dollars, if reported. whole: False if the answer stopped at a limit on its length.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Transient(Exception):
 
 
 class TooLong(Exception):
-    """The answer was cut off. what: which limit it exceeded."""
+    """The answer was cut off or refused. what: the limit that it exceeded, or the reason."""
 
     def __init__(self, what: str):
         super().__init__(what)

@@ -11,7 +11,7 @@ from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
-_MOST_PATIENCE = 120.0  # seconds; whether to wait longer is up to the user
+_MOST_PATIENCE = 120.0  # seconds; if the other side asks for more, the user decides
 
 
 def patiently(
@@ -20,7 +20,9 @@ def patiently(
     note: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """The result of ask(). Raises LanguageModelError after the last retry, and any other exception of ask()."""
+    """The result of ask(). Raises LanguageModelError after the last retry, or if the other side asks to wait for longer than
+    _MOST_PATIENCE; other exceptions of ask() pass through.
+    """
     for retry in range(RETRIES + 1):
         try:
             return ask()

@@ -69,8 +69,8 @@ def code_of(answer: str) -> str | Unusable:
 
 
 def _indented(kernel: TritonKernel, code: str) -> str:
-    """Indent the code to match. Lines inside strings are changed too, but functions that need indentation have no multi-line
-    strings.
+    """Indent the code like the function that it replaces. This also changes lines inside strings, but functions that need
+    indentation have no multi-line strings.
     """
     return textwrap.indent(code, kernel.indentation)
 

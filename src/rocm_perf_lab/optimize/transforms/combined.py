@@ -27,8 +27,8 @@ def combined(
     factors: tuple[int, ...],
     read: Callable[[bytes], Source],
 ) -> Iterator[Proposal]:
-    """Every first proposal combined with each further one that it makes possible. transforms: those that may be used. read:
-    reads a changed source.
+    """Every first proposal combined with each further one that it makes possible. transforms: the transformations that may be
+    used. read: reads a changed source.
     """
     for first in firsts:
         names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]

@@ -1,7 +1,8 @@
 """Move a load that returns the same value in every iteration out of the loop, to just before the loop.
 
-The compiler does this itself if no store in the loop can change the value. Here, the gate is promised that nothing in the whole
-kernel writes to that memory. The load is executed only if the loop has any iterations, so it cannot introduce a fault.
+The compiler does this itself if no store in the loop can change the value. This transformation promises the gate that nothing
+in the whole kernel writes to that memory. The load is executed only if the loop has any iterations, so it cannot introduce a
+fault.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Load for several iterations at once, before the first of them begins, if stores or atomics keep the compiler from doing so.
 
 The compiler does not move a load ahead of a store or an atomic that might write to the same memory, so each iteration's loads
-wait for the previous iteration. Here, one 64-bit test precedes several iterations, followed by the loads for all of them and
-then their bodies, in order. If a body writes to anything but LDS and variables, the gate is promised that the kernel does not
-write to the memory from which it loads.
+wait for the previous iteration. After this change, one 64-bit test precedes several iterations, followed by the loads for all
+of them and then their bodies, in order. If a body writes to anything but LDS and variables, the proposal promises the gate that
+the kernel does not write to the memory from which it loads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Proton, Triton's profiler, with modelled times.
 
-Sessions, scopes, hooks and files are Proton's own. Here, Proton lacks a library that reports kernels on the device
-(`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Proton's profiler for instrumented kernels needs
-no such library and records nothing itself, so it is used instead.
+Sessions, scopes, hooks and files are Proton's own. On the software device, Proton lacks a library that reports kernels on the
+device (`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Proton's profiler for instrumented
+kernels needs no such library and records nothing itself, so it is used instead.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 from wave import EXEC, Batch, scalar64, set_scalar64
 
 import numpy as np
@@ -17,7 +16,7 @@ from vector_oracle import randomise
 
 STATES = 3
 FORMATS = {
-    "f32": Format("F", 32), "f64": Format("F", 64), "i32": Format("I", 32), "i64": Format("I", 64), "b32": Format("B", 32),
+    "f16": Format("F", 16), "f32": Format("F", 32), "f64": Format("F", 64), "i32": Format("I", 32), "i64": Format("I", 64), "b32": Format("B", 32),
     "b64": Format("B", 64),
 }  # fmt: skip
 RESULT = re.compile(r"v12\b|v\[12:13\]")
@@ -96,10 +95,6 @@ def check_forms(assemblers, probe, known, plain, random, most: int) -> None:
     assert tested == {name for name in plain if not name.startswith("v_pk_")}
 
 
-def processor_features() -> set[str]:
-    return set(re.search(r"^(?:flags|Features)\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1].split())
-
-
 def mnemonic_of(line: str) -> str:
     return re.sub("_e(32|64)$", "", line.split()[0])
 
@@ -116,12 +111,29 @@ def test_both_ways_give_the_same_in_every_form(
     check_forms((assembler, older_assembler, rdna_assembler, newer_assembler), probe, known, plain, random, most=10_000)
 
 
-@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16"])
+@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16", "v_pk_add_f16", "v_pk_mul_f16"])
 def test_packed_instructions(probe, assembler, plain, random, name):
-    if name.endswith("f16") and not {"f16c", "avx2"} <= processor_features():
-        pytest.skip("this processor does not convert halves")
     assert name in plain
     check(assembler, probe, random, halves_of(name))
+
+
+@pytest.mark.parametrize("line", ["v_pk_fma_f16 v12, v0, v4, v8", "v_fma_f16 v12, v0, v4, v8", "v_fma_f16 v12, -v0, v4, v8"])
+def test_fused_halves_are_rounded_once(probe, assembler, random, line):
+    """Sums near the middle between two halves, where rounding to a single first would often change the result."""
+    batch = Batch(assembler.assemble([line]), 400, vgprs=VGPRS)
+    shape = (*batch.input["vgpr"][:, 0].shape, 2)
+    scale = np.exp2(random.choice([0, -11, -25], shape))  # normal halves, the least of them, and denormal ones
+    factor, other = (1 + random.integers(-3, 4, shape) / 1024 for _ in range(2))
+    summand = random.choice([-1, 1], shape) * 2 * random.integers(1024, 2048, shape) * scale
+    exact = factor * scale * other + summand
+    for register, values in ((0, factor * scale), (4, other), (8, summand)):
+        assert (values == (halves := values.astype(np.float16))).mean() > 0.6
+        batch.input["vgpr"][:, register] = halves.view(np.uint32)[..., 0]
+    set_scalar64(batch.input, EXEC, np.uint64(2**64 - 1))
+    fast, general = batch.run(probe), batch.run(probe, "run-general")
+    assert (fast == general).all()
+    twice = exact.astype(np.float32).astype(np.float16)
+    assert (twice != exact.astype(np.float16)).mean() > 0.01  # the data can show the difference
 
 
 @pytest.mark.parametrize("name", ["v_exp_f32", "v_log_f32"])

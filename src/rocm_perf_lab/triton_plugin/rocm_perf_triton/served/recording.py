@@ -21,7 +21,7 @@ def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Value
     """The launch as data. code: name of the file in `folder`. arguments: one list of words for each; pointers refer to a
     memory.
 
-    numbers: replace arguments of the script. The memories' contents are those before the launch.
+    numbers: replace arguments of the script. The memories have their contents from before the launch.
     """
     found: list[Message] = []
 

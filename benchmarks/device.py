@@ -92,7 +92,7 @@ def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, flo
 
 
 def one_round(program: Path, name: str, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
-    """Processor time in seconds per wave instruction (or wave, or launch of the kernel), also of the host's loop for kernels."""
+    """Processor time in seconds per wave instruction (or wave, or kernel launch); for kernels, also of the host's loop."""
     row = {label: seconds_each(run, program, name) for label, run in on.items()}
     if name in KERNELS:
         _, _, loop, few = KERNELS[name]

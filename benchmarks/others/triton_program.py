@@ -64,7 +64,7 @@ def _restoring(bench: Any) -> Any:
 
 
 def arrays_of(value: Any, place: str) -> Iterator[tuple[str, np.ndarray]]:
-    """All tensors and numbers in a value (nothing else), with the names of their places; these end in types that NumPy lacks."""
+    """All tensors and numbers in a value (nothing else), with their places' names, which end in types that NumPy lacks."""
     if isinstance(value, torch.Tensor):
         plain = value.detach().cpu()
         if _is_numpys(plain.dtype):

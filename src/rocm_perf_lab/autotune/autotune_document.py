@@ -32,7 +32,9 @@ class Confidence(JsonModel):
 
     low_ms: float = Field(description="lower end of the 95 % confidence interval of the mean of its runs, in ms")
     high_ms: float = Field(description="upper end of the interval, in ms")
-    ahead_of_next: bool | None = Field(description="whether it ends below the next best one's interval; null if not known")
+    ahead_of_next: bool | None = Field(
+        description="whether the interval ends below the next best configuration's; null if not known"
+    )
 
 
 class BestProfile(JsonModel):

@@ -10,7 +10,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_budget(text: str) -> tuple[int | None, float | None]:
-    """(evaluations, None) or (None, seconds)."""
+    """(evaluations, None) or (None, seconds). Raises UsageError."""
     if re.fullmatch(r"[1-9]\d{0,8}", text):
         return int(text), None
     if (found := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)) and float(found[1]) > 0:

@@ -29,7 +29,10 @@ _LOOK_SECONDS = 0.5
 
 
 class Cluster:
-    """evaluate() may be called from several threads. Raises UnavailableError if workers have different devices."""
+    """Evaluates configurations on the workers. evaluate() may be called from several threads.
+
+    Raises UnavailableError if workers have different devices.
+    """
 
     def __init__(self, client: Client, plan: Plan, note: Note):
         self._client, self._plan, self._folder, self._note = client, plan, Path.cwd(), note

@@ -1,4 +1,4 @@
-"""Evaluates one configuration: build, run, check, measure. Any failure becomes the configuration's outcome."""
+"""Evaluates one configuration: build, run, check, measure. A failure becomes its outcome, unless the disk is full."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Measurement = tuple[float, dict[str, int]]
 
 
 class Timer(Protocol):
-    """Measures the time of one run, in ms, and, if the timer sees kernels, the longest one's resources. name: GPU or WALL."""
+    """Measures the time of one run, in ms, and the resources of the longest kernel if it sees kernels. name: GPU or WALL."""
 
     @property
     def name(self) -> str: ...

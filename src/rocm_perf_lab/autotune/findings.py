@@ -40,8 +40,8 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     """({parameter: share}, None), or (None, the reason why there are no shares).
 
     The share is how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
-    (Breiman 2001), as a fraction of the sum over all parameters. It is about the configurations that ran, which do not sample
-    the space evenly.
+    (Breiman 2001), as a fraction of the sum over all parameters. It describes the configurations that ran, which do not
+    sample the space evenly.
     """
     good = those_that_ran(evaluated)
     if len(good) < _LEAST:

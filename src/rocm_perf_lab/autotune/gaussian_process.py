@@ -6,8 +6,8 @@ fit continues the Metropolis walk of the previous one. A fit therefore costs abo
 all length scales that the results allow; a few results do not justify relying on the likeliest ones. The prior's median for a
 length scale is the range of a coordinate.
 
-Fits use double precision. Predictions use single precision, since a search ranks thousands of them. The exception are points
-that nearly coincide and whose weights are so large that rounding errors would show.
+Fits use double precision. Predictions use single precision, since a search ranks thousands of them. They use double
+precision if points nearly coincide and have weights so large that rounding errors would show.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class GaussianProcess:
         return np.concatenate([self._covariances(part, precision) @ weights for part in parts]) * self._scale + self._mean
 
     def errors(self) -> Reals:
-        """The difference between each value and its leave-one-out prediction."""
+        """The difference between each fitted value and its leave-one-out prediction."""
         inverse = solve_lower(self._fit.factor, np.eye(len(self._points)))
         precision = inverse.T @ inverse
         errors: Reals = precision @ (self._values - self._mean) / np.diag(precision)

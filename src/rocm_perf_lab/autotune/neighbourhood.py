@@ -1,4 +1,4 @@
-"""The configurations from which a model-guided search chooses, as coordinates, and which of them are close to each other."""
+"""The configurations from which a model-guided search chooses: their coordinates, and which are close to each other."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Pool:
             self._expanded.update(configurations)
 
     def without(self, asked: Collection[Configuration]) -> None:
-        """Remove these configurations from the candidates."""
+        """Remove these configurations, which must be in the pool, from the candidates."""
         self._unasked[[self.at[row] for row in asked]] = False
 
     def unasked(self, positions: Integers | None = None) -> Integers:

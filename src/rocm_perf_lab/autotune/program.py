@@ -43,7 +43,7 @@ class TunedProgram:
         self._check_destinations()
 
     def texts(self) -> dict[str, str]:
-        """The templates by option, and how each parameter is passed: everything but files that results depend on."""
+        """The templates by option, and how each parameter is passed: all that results depend on, except files."""
         return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
 
     def named_files(self) -> Iterable[Path]:

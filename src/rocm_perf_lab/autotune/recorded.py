@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
-_LONGEST = 1e100  # Anything larger is not a time, and a mean of such numbers would be infinite.
+_LONGEST = 1e100  # A larger number is no time, and a mean of such numbers would be infinite.
 _Row = tuple[dict[str, Any], float | None]  # values by name, and the time
 MODELLED, MEASURED = "modelled", "measured"  # the values of metadata.timing in our own T4 files
 

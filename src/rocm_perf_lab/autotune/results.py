@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """total: the number of valid configurations, None if they were not counted. model: Strategy.model().
+    """total: the number of valid configurations, None if they were not counted. model: from Strategy.model().
 
     unlaunchable: how many satisfy the constraints but cannot be launched, which `total` excludes; None if not counted.
     profile: the best configuration's, as summarised by best_profile(); None if not requested.

@@ -10,11 +10,10 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
-    """`path` itself or, if it is /tmp, or is or contains a home folder, those of its entries that may be shown. Nothing of a
-    system folder is shown.
+    """`path` itself or, if it is /tmp, or is or contains a home folder, those of its entries that may be shown.
 
     Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
-    their targets, which may be hidden, are not examined.
+    their targets, which may be hidden, are not examined. Nothing is shown of system folders (_NEVER).
     """
     homes = home_folders() if homes is None else homes
     if not is_open(path, homes):

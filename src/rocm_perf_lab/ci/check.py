@@ -60,7 +60,7 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
 
 
 def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
-    """The commit at which head branched off base, since head is not responsible for later changes there; else base itself."""
+    """The commit at which head branched off base, since head is not responsible for later changes; base if there is none."""
     found = repository.merge_base(base, head)
     if found is None:
         note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")
@@ -70,7 +70,7 @@ def _base(repository: Repository, base: Revision, head: Revision, note: Note) ->
 
 @contextlib.contextmanager
 def _output_folder(path: Path) -> Iterator[Path]:
-    """The output folder, without earlier runs. Raises OutputError if it contains anything else, or cannot be written."""
+    """The output folder, without earlier runs. Raises OutputError if it holds other things, or cannot be written."""
     try:
         if path.is_dir() and any(path.iterdir()) and not (path / _MARK).is_file():
             raise OutputError(

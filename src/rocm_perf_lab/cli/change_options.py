@@ -81,7 +81,7 @@ also_option = click.option(
     "--also",
     multiple=True,
     metavar="'PROGRAM ARGS'",
-    help="Further arguments to judge the program with; the gain counts only with its own arguments. Repeatable.",
+    help="Further arguments with which results must stay right; the gain counts only with the program's own. Repeatable.",
 )
 in_place_option = click.option(
     "--in-place",

@@ -3,7 +3,7 @@ program.
 
 However, options after a program are often meant for rocm-perf. They are treated as such in two cases. In the first, the program
 is one quoted word that contains its arguments, such as "./app 512". In the second, it is followed only by options of the
-command, at least one of them long, and none of the long ones was also given before the program or is named in its file. `--`
+command, at least one of them long, and the long ones neither were given before the program nor occur in its file. `--`
 before the program removes the ambiguity: everything after it belongs to the program. A note says how words were interpreted.
 """
 
@@ -106,7 +106,7 @@ def is_quoted(word: str) -> bool:
 
 
 def _note_what_needs_a_shell(program: str) -> None:
-    """Print a note if the quoted program contains a word that only a shell understands: no shell is involved."""
+    """Print a note that no shell is involved, if the quoted program contains a word that only a shell understands."""
     if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
         note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
 

@@ -24,8 +24,8 @@ def end_on_signals() -> None:
 def received() -> int | None:
     """The first received signal that ends this process; None if there was none.
 
-    The exception that the signal's handler raised does not tell: libraries can turn it into an error of their own, such as a
-    failed import.
+    The exception that the signal's handler raised does not show this: libraries can turn it into an error of their own, such as
+    a failed import.
     """
     return _received[0] if _received else None
 

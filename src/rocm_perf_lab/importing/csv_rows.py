@@ -37,7 +37,7 @@ class Row:
         return found
 
     def optional_integer(self, *names: str) -> int | None:
-        """None if the file has no such column, or this line has no value in it. Raises TraceError for other text."""
+        """None if the file has no such column, or this line has no value in it. Raises TraceError if it is no number."""
         text = self._first(names)
         if text is None or not text.strip():
             return None

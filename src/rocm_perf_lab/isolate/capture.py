@@ -69,7 +69,7 @@ class Capture:
 
     @property
     def argument_allocations(self) -> frozenset[int]:
-        """Addresses of those allocations in a runtime's pools that held arguments of this or any earlier dispatch."""
+        """Addresses of allocations in the runtime's pools that held the arguments of this or an earlier dispatch."""
         return frozenset(int(address, 16) for address in self.dispatch.get("argument_allocations", ()))
 
     @property

@@ -23,8 +23,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 class Redactor:
     """Removes secrets from text.
 
-    folder: the source's folder. environment: this process's environment without the keys. known: text that is
-    sent anyway: values that occur in it are not redacted.
+    folder: the source's folder. environment: this process's environment without the keys. known: text that is sent anyway:
+    values that occur in it are not redacted.
     """
 
     def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):

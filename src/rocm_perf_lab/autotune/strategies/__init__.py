@@ -14,7 +14,7 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 from rocm_perf_lab.extras import absent_modules, missing
 
-_CHOICE = 4  # so many configurations are drawn for each wanted one; those with the highest occupancy are kept
+_CHOICE = 4  # this many configurations are drawn for each that is wanted; those with the highest occupancy are kept
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
     occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs. features:
-    maps values to a fixed number of numbers that describe the compiled code, if all configurations have already been compiled.
+    maps values to a tuple of fixed length that describes the compiled code, if all configurations have already been compiled.
     first: configurations that were good in similar searches; they are proposed first.
     """
 
@@ -74,7 +74,9 @@ class Strategy(ABC):
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
-        """Random configurations that are not in `asked`; if occupancy is known, the highest out of several times as many."""
+        """Random configurations that are not in `asked`; if occupancy is known, those of several times as many that have the
+        highest.
+        """
         occupancy = self.options.occupancy
         if occupancy is None:
             return self.space.sample(self.generator, count, self.asked.keys())

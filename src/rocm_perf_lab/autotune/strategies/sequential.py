@@ -31,13 +31,13 @@ from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
-_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are at ends of lists, chosen from how many draws
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; how many are at ends of value lists; draws to choose these from
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
 _BESIDE = 0.7  # share of the other batches: the neighbours of the best that the model expects to be fastest
 _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
-_MOST_FITTED, _MOST_SMOOTH = 150, 250  # most results fitted; most for a smooth model: half the best, half drawn from the rest
+_MOST_FITTED, _MOST_SMOOTH = 150, 250  # at most this many results are fitted: half are the best, half drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
 _BEST, _FAR = 3, 200  # best configurations whose neighbours are candidates; draws from configurations two steps away
 _RANDOM = 50  # candidates drawn from all configurations

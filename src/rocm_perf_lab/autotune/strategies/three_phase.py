@@ -95,7 +95,7 @@ class ThreePhaseSearch(Strategy):
         return regression.fit(known, times), times, r2
 
     def _features(self, configurations: list[Configuration]) -> Floats:
-        """The parameters, one column each, followed by the terms that are no products of two parameters."""
+        """The parameters, one column each, followed by the terms that are not products of two parameters."""
         values = _numeric(self.space, np.array(configurations))
         names, columns = self.space.names, [values]
         if all(name in names for name in _TILE):

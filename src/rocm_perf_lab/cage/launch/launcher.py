@@ -4,7 +4,7 @@ MOUNTS are bubblewrap options. This process stays outside: it watches what the c
 terminating signal, and when the process `owner` ends. It then ends as the command did, with the same status or by the same
 signal; at a limit, it writes a line that names the limit, and ends by SIGKILL. Settings:
 
-  mechanism   bubblewrap, namespaces, or trusted: no cage, only the limits that a single process can have
+  mechanism   bubblewrap, namespaces, or trusted, which is no cage, only the limits that a single process can have
   program     bubblewrap's path; option: further options for it
   owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
   writable    folders whose contents persist; memory_folder: folders in memory

@@ -33,7 +33,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
 
 
 def _remove_deep(name: str, folder: int, top: int) -> None:
-    """Remove a folder with its contents, however deeply nested: each folder below it is moved up first."""
+    """Remove a folder with its contents, however deeply nested: each folder below it is moved to `top` first."""
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()

@@ -86,7 +86,7 @@ def conversation(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[Any
 
 
 class _Watch:
-    """Limits one response in time and size. begun: whether an answer has begun to arrive."""
+    """Limits the time and size of one response. begun: whether an answer has begun to arrive."""
 
     def __init__(self, seconds: float):
         self._seconds, self._deadline = seconds, time.monotonic() + seconds

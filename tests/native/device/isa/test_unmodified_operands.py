@@ -16,8 +16,8 @@ from vector_oracle import randomise
 
 STATES = 3
 FORMATS = {
-    "f16": Format("F", 16), "f32": Format("F", 32), "f64": Format("F", 64), "i32": Format("I", 32), "i64": Format("I", 64), "b32": Format("B", 32),
-    "b64": Format("B", 64),
+    "f16": Format("F", 16), "f32": Format("F", 32), "f64": Format("F", 64), "i32": Format("I", 32), "i64": Format("I", 64),
+    "b32": Format("B", 32), "b64": Format("B", 64),
 }  # fmt: skip
 RESULT = re.compile(r"v12\b|v\[12:13\]")
 
@@ -111,7 +111,9 @@ def test_both_ways_give_the_same_in_every_form(
     check_forms((assembler, older_assembler, rdna_assembler, newer_assembler), probe, known, plain, random, most=10_000)
 
 
-@pytest.mark.parametrize("name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16", "v_pk_add_f16", "v_pk_mul_f16"])
+@pytest.mark.parametrize(
+    "name", ["v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f16", "v_pk_add_f16", "v_pk_mul_f16"]
+)
 def test_packed_instructions(probe, assembler, plain, random, name):
     assert name in plain
     check(assembler, probe, random, halves_of(name))

@@ -72,8 +72,7 @@ class Blocks:
         return zero and [ast.dump(one) for one in rest] == [ast.dump(self.step)] and not call.keywords
 
     def _is(self, node: ast.expr, wanted: set[str]) -> bool:
-        """Whether the expression is one of the wanted ones, or a name to which the loop's body has assigned one of them before.
-        """
+        """Whether the expression is one of those wanted, or a name to which the loop's body has assigned one of them before."""
         if ast.dump(node) in wanted:
             return True
         if not isinstance(node, ast.Name):

@@ -113,5 +113,5 @@ def test_launches_are_repeated_on_one_software_device(monkeypatch, tmp_path, har
     if usable:
         assert software_device(target, tmp_path) is made
     else:
-        with pytest.raises(UnavailableError, match="only repeated on the software gfx942"):
+        with pytest.raises(UnavailableError, match="repeated only on the software gfx942"):
             software_device(target, tmp_path)

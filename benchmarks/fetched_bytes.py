@@ -34,10 +34,13 @@ RECORDED = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
+    parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--planes", type=int, default=16)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.checkout is None:
+        print("no checkout of amd-lab-notes: name one")
+        return
     series = replace(SERIES_ON_GFX90A["laplacian"], arguments=(str(_EDGE), str(_EDGE), str(given.planes)))
     expect_checkout(parser, given.checkout, series)
     variants = [one for one in series.variants if one.name in RECORDED]

@@ -53,9 +53,12 @@ RECORDED = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
+    parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.checkout is None:
+        print("no checkout of HPCTrainingExamples: name one")
+        return
     for series in (_ON_MI300A, _SOLVER):
         expect_checkout(parser, given.checkout, series)
     modelled = {case: _modelled(series, case[1], given.checkout) for case, (series, _) in RECORDED.items()}

@@ -27,7 +27,8 @@ PEAK_GHZ, CUS, SIMDS = 2.1, 304, 4
 LIMIT_W, STATIC_W, VOLTAGE_SHARE = 750.0, 300.0, 0.6
 QUAD_FLOPS = 256  # operations of a packed single-precision multiply-add in 64 lanes, which takes four cycles
 REPEATED = (4, 14, 32, 80, 178, 412, 1012)  # multiply-adds of the rows that microbenchmarks.py repeats
-# https://rocm.blogs.amd.com/software-tools-optimization/measuring-max-achievable-flops-part2/README.html: TFLOP/s, GHz
+# https://rocm.blogs.amd.com/software-tools-optimization/measuring-max-achievable-flops-part2/README.html:
+# TFLOP/s, GHz, and the peak in TFLOP/s.
 GEMMS = {"BF16": (708.0, 1.207, 1307.4), "FP16": (654.0, 1.115, 1307.4), "FP8": (1273.0, 1.230, 2614.9)}
 
 

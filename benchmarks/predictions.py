@@ -40,8 +40,11 @@ class Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("runs", nargs="*", type=Path)
     given = parser.parse_args()
+    if not given.runs:
+        print("no folders with journals of `rocm-perf optimize`: name some")
+        return
     journals = sorted({journal for run in given.runs for journal in run.rglob(JOURNAL)})
     outcomes = [outcome for journal in journals for outcome in outcomes_of(journal)]
     if not outcomes:

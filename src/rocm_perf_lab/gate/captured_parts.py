@@ -69,7 +69,7 @@ class ProgramMemory:
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
-        """The memory of a captured dispatch. Errors: SourceError if the code object cannot be read."""
+        """The memory of a captured dispatch. Raises SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
         for turn, code in enumerate(_other_code(capture)):
@@ -228,7 +228,7 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, MemoryPart, bool]]:
 
 
 def writable_variables(capture: Capture) -> dict[str, int]:
-    """The variables in the kernel's code object whose values can change: symbol -> size in bytes. Errors: SourceError."""
+    """The variables in the kernel's code object whose values can change: symbol -> size in bytes. Raises SourceError."""
     return {str(key[1]): part.size for key, part, writable in _symbols(capture) if writable}
 
 

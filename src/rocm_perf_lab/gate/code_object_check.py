@@ -87,7 +87,7 @@ def check_code_object(
 
 
 def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
-    """How two code objects differ outside the kernel's instantiations; None if they do not. Errors: SourceError."""
+    """How two code objects differ outside the kernel's instantiations; None if they do not. Raises SourceError."""
     own = instances(baseline.code, kernel, symbol)
     changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
     changed = changed or _laid_out(baseline, candidate, kernel, symbol)

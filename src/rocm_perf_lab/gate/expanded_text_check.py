@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, compiled_line_of, texts, tokens_of
 
 Preprocess = Callable[[HipSource], Sequence[str]]
-"""Preprocesses, for the device pass, every unit that contains the source, its own unit first. Errors: SourceError."""
+"""Preprocesses, for the device pass, every unit that contains the source, its own unit first. Raises SourceError."""
 
 # Tokens of preprocessed text. Strings and character literals are single tokens, since brackets inside them do not count;
 # digraphs are replaced by the tokens that they stand for.
@@ -42,7 +42,7 @@ class Expanded:
         self._baseline, self._kernel, self._preprocess = baseline, kernel, preprocess
 
     def complaint(self, change: KernelChange) -> str | None:
-        """Why the change is refused; None if it is accepted. Errors: SourceError if it cannot be preprocessed."""
+        """Why the change is refused; None if it is accepted. Raises SourceError if it cannot be preprocessed."""
         units = self._regions(change)
         if len(units[0]) != len(change.functions) + 1:
             return "it cannot be found after preprocessing: write it outside macros and conditional directives"

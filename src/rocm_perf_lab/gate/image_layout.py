@@ -31,7 +31,7 @@ _CALLS, _RETURNS = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[b
 
 
 def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
-    """The aspect of the candidate's layout that cannot result from compiling an honest change; None if there is none. Errors:
+    """The aspect of the candidate's layout that cannot result from compiling an honest change; None if there is none. Raises
     SourceError.
     """
     before, after = layout_of(baseline), layout_of(candidate)

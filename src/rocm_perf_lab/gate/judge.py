@@ -53,7 +53,7 @@ STEPS = (*_CHEAP_STEPS, equivalence.STEP, measurement.STEP, whole_program.STEP)
 
 
 class Builder(Protocol):
-    """Compiles sources as the program's own build does. Errors: RocmPerfError with the compiler's message."""
+    """Compiles sources as the program's own build does. Raises RocmPerfError with the compiler's message."""
 
     def device(self, source: HipSource) -> bytes:
         """The code object, linked with --emit-relocs."""
@@ -77,7 +77,7 @@ WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
 """Builds the whole program with a candidate and compares it with the baseline's: Application.check with the caller's build."""
 
 Recapture = Callable[[HipSource, int], Capture]
-"""Captures once more the dispatch of the capture with this index, in the program built from the given source. Errors: those of
+"""Captures the dispatch of the capture with this index again, in the program built from the given source. Raises any error of
 isolate.capture().
 """
 
@@ -107,7 +107,7 @@ class Judge:
     program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be shown with the
     program's own arguments. recapture: for the last step; None skips its comparison of a dispatch. Use as a context manager.
 
-    Errors: SourceError if source and captures do not belong together.
+    Raises SourceError if source and captures do not belong together.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Judge:
         """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_texts.
         promises: promises made in addition to those in the candidate's head; see gate.promises.
 
-        Errors: only those caused by the baseline or the machine.
+        Raises only errors caused by the baseline or the machine.
         """
         begun = self._begun.pop((candidate, promises), None) or self._begin(candidate, promises)
         judged = begun.judged
@@ -177,7 +177,7 @@ class Judge:
         """A lower bound on the ratio that a verdict can report: the kernel's modelled time on the captured inputs, candidate /
         baseline. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from here.
 
-        Errors: those of judge().
+        Raises any error of judge().
         """
         begun = self._begin(candidate, promises)
         self._begun[candidate, promises] = begun

@@ -28,7 +28,7 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
     """How the candidate's code, unlike the baseline's, depends on the name of its file or on its lines, or why it does not
     compile under another name; None if neither is so.
 
-    given: the candidate's file. plain: the text that would be kept, without line directives. Errors: those of building the
+    given: the candidate's file. plain: the text that would be kept, without line directives. Raises any error of building the
     baseline.
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):

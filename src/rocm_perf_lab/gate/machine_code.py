@@ -35,7 +35,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
     baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
 
     Anything that only one of them contains must be a function or a constant: nothing that both contain refers to it, so only
-    the target uses it. Errors: SourceError.
+    the target uses it. Raises SourceError.
     """
     before, after = pieces_of(baseline), pieces_of(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
@@ -53,7 +53,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
 
 def compare_host(baseline: bytes, candidate: bytes) -> str | None:
-    """How the host code differs; None if it does not. Both objects were compiled for the host alone. Errors: SourceError."""
+    """How the host code differs; None if it does not. Both objects were compiled for the host alone. Raises SourceError."""
     before, after = host_sections(baseline), host_sections(candidate)
     if before == after:
         return None

@@ -46,7 +46,7 @@ def difference_in_program(
 
     All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
 
-    Returns the difference, and the names of the memory that could not be compared. Errors: SourceError.
+    Returns the difference, and the names of the memory that could not be compared. Raises SourceError.
     """
     found, unlike = _in_buffers(before, after, baseline_again, ulps)
     return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)

@@ -75,6 +75,6 @@ def _is_quiet(nans: Numbers) -> NDArray[np.bool_]:
 
 def computes(image: bytes, kernel: str, target: str) -> bool:
     """Whether a code object's kernel computes with floating-point numbers; a kernel that only moves them keeps every bit.
-    Errors: SourceError.
+    Raises SourceError.
     """
     return any(_COMPUTING.match(text) for text in instructions_of(image, kernel, target))

@@ -28,7 +28,7 @@ def device_differs(
     """What changes in another unit's code object: anything outside the kernel, or the kernel itself if it changes differently
     than in the judged unit. Also why another program no longer compiles. None if there is no such change.
 
-    Errors: those of building and reading.
+    Raises any error of building and reading.
     """
     judged = [builder.device(one) for one in (baseline, candidate)]
     for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
@@ -67,7 +67,7 @@ def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Build
 
 
 def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
-    """How the host code of a unit that includes the file differs; None if it does not. Errors: those of building."""
+    """How the host code of a unit that includes the file differs; None if it does not. Raises any error of building."""
     for before, after in zip((baseline, *baseline.units_of_program), (candidate, *candidate.units_of_program), strict=True):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
@@ -75,7 +75,7 @@ def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) ->
 
 
 def program_differs(program: Path, judged: HipSource, builder: Builder) -> str | None:
-    """Why the code in the whole program is not the code that was judged; None if it is. Errors: those of building and
+    """Why the code in the whole program is not the code that was judged; None if it is. Raises any error of building and
     reading.
     """
     made = {text_section(image) for _, image in code_objects_in(program)}
@@ -89,7 +89,7 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
 
 def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
     """Whether a text compiles to the judged device code and the baseline's host code, in each unit that includes it, apart from
-    debug information. Errors: those of building the other two sources, and of reading.
+    debug information. Raises any error of building the other two sources, and of reading.
     """
     texts, codes, expected = ((one, *one.units_of_program) for one in (text, judged, baseline))
     return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))
@@ -108,7 +108,7 @@ def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Bui
 
 
 def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
-    """Whether two code objects hold the same code for a kernel, its descriptor and the functions that it calls. Errors:
+    """Whether two code objects hold the same code for a kernel, its descriptor and the functions that it calls. Raises
     SourceError.
     """
     first, second = (machine_code(image, symbol) for image in (one, other))
@@ -116,7 +116,7 @@ def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
 
 
 def machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
-    """Contents and references of a kernel, of the functions that it calls and of its descriptor. Errors: SourceError."""
+    """Contents and references of a kernel, of the functions that it calls and of its descriptor. Raises SourceError."""
     pieces = pieces_of(image)
     descriptor = pieces.get(f"{symbol}.kd")
     return [(p.content, p.references) for p in (*reached(pieces, symbol), descriptor) if p is not None]

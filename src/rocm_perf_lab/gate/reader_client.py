@@ -59,7 +59,7 @@ class Reader:
         """The change to take from the candidate, or why it is refused. candidate: as in hip_source.source_texts. kernel:
         identity of the kernel to change, None for any.
 
-        Errors: SourceError if the baseline cannot be read, UnavailableError if the process does not start.
+        Raises SourceError if the baseline cannot be read, UnavailableError if the process does not start.
         """
         wall = self._seconds * _BUSY
         own, also = parted(candidate)

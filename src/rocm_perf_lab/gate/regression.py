@@ -33,7 +33,7 @@ class RegressionLimits:
     def changed(self, text: str) -> RegressionLimits:
         """These limits with some of them replaced.
 
-        text: "vgpr=0.5,occupancy=0.2". Errors: UsageError that names the invalid part.
+        text: "vgpr=0.5,occupancy=0.2". Raises a UsageError that names the invalid part.
         """
         names = [field.name for field in fields(self)]
         limits = self

@@ -82,12 +82,12 @@ def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolCo
 
 
 def speaks_to_the_host(image: bytes, kernel: str, target: str) -> bool:
-    """Whether a code object's kernel has fences, volatile accesses or atomics of system scope. Errors: SourceError."""
+    """Whether a code object's kernel has fences, volatile accesses or atomics of system scope. Raises SourceError."""
     return bool(_for_the_system(instructions_of(image, kernel, target)))
 
 
 def instructions_of(image: bytes, kernel: str, target: str) -> list[str]:
-    """The instructions of a code object's kernel and of the functions that it calls, as text. Errors: SourceError."""
+    """The instructions of a code object's kernel and of the functions that it calls, as text. Raises SourceError."""
     return _instructions(pieces_of(image), kernel, target)
 
 

@@ -40,7 +40,7 @@ def ratio_of_medians(baseline: Sequence[float], candidate: Sequence[float], conf
     baseline, candidate: times of interleaved runs, in the same unit, all above 0; the runs with the same index form a pair and
     are resampled together.
 
-    Errors: ValueError if the samples are empty, of different lengths, or not positive.
+    Raises ValueError if the samples are empty, of different lengths, or not positive.
     """
     first, second = np.asarray(baseline, float), np.asarray(candidate, float)
     if first.size == 0 or first.shape != second.shape or not (np.all(first > 0) and np.all(second > 0)):

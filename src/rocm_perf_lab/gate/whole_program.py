@@ -88,7 +88,7 @@ class Application:
     """The reference for whole-program runs: the baseline program, run twice. folder: holds the files of the runs, and is not
     deleted. also: further argument lists; with these, only the output is compared.
 
-    Errors: those of running the baseline; UsageError if the user's check fails on the baseline itself.
+    Raises any error of running the baseline; UsageError if the user's check fails on the baseline itself.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Application:
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
         """Compare later candidates with this accepted program; the expected output is still the first baseline's.
 
-        Errors: those of running the program.
+        Raises any error of running the program.
         """
         self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted, source)])
 
@@ -206,7 +206,7 @@ class Application:
         return f", with the same output{also}"
 
     def run(self, program: Path, source: SourceText | None = None) -> ProgramRun:
-        """Run a program once with its own arguments. Errors: those in ENDS_BADLY."""
+        """Run a program once with its own arguments. Raises the errors in ENDS_BADLY."""
         with self._running:
             return self._run(program, source=source)
 

@@ -18,7 +18,7 @@ class Edit:
 
 
 def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The source with all edits applied at once. Errors: ValueError if edits overlap or exceed the source."""
+    """The source with all edits applied at once. Raises ValueError if edits overlap or exceed the source."""
     result, position = [], 0
     for edit in sorted(edits):
         if not position <= edit.start <= edit.end <= len(source):

@@ -55,7 +55,7 @@ def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
 
 
 def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
-    """The launches of the source's kernel in each unit of the program. Errors: SourceError."""
+    """The launches of the source's kernel in each unit of the program. Raises SourceError."""
     for unit in (source, *source.others):
         yield unit, launches_of(unit.host, kernel)
 

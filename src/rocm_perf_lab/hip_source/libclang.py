@@ -24,7 +24,7 @@ INTEGER = 1  # CXEval_Int
 
 @functools.cache
 def cindex(compiler: str) -> Bindings:
-    """clang.cindex bound to the libclang of `compiler` (hipcc or clang++). Errors: UnavailableError."""
+    """clang.cindex bound to the libclang of `compiler` (hipcc or clang++). Raises UnavailableError."""
     try:
         import clang.cindex as bindings
     except ImportError as error:

@@ -229,7 +229,7 @@ class Origins:
         return found
 
     def _object(self, variable: Cursor) -> Site:
-        """The memory of a variable: one site, however often the variable is declared. Errors: Lost."""
+        """The memory of a variable: one site, however often the variable is declared. Raises Lost."""
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
             if "va_list" in variable.type.get_canonical().spelling:  # what matters is the arguments that it lists
@@ -252,7 +252,7 @@ class Origins:
         return held
 
     def _made_of(self, variable: Cursor) -> list[Cursor | Site]:
-        """All values stored in a variable: expressions and allocations. Errors: Lost if there may be others."""
+        """All values stored in a variable: expressions and allocations. Raises Lost if there may be others."""
         usr = variable.get_usr()
         made: list[Cursor | Site] = []
         declared = [use for index in self._indices for use in index.variables.get(usr, ())]
@@ -295,7 +295,7 @@ class Origins:
                 raise Lost(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
 
     def _put(self, use: NameUse) -> Cursor | Site | None:
-        """The value that this use of a variable stores in it; None if the use only reads it. Errors: Lost."""
+        """The value that this use of a variable stores in it; None if the use only reads it. Raises Lost."""
         inner, above = _outwards(use.cursor, list(use.above))
         lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
         if not above:
@@ -460,7 +460,7 @@ class Origins:
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
-        """One context for each way in which a function is called, as far as the arguments depend on it. Errors: Lost if a call
+        """One context for each way in which a function is called, as far as the arguments depend on it. Raises Lost if a call
         may be missed.
         """
         if function is None or depth > _DEEPEST:
@@ -482,7 +482,7 @@ class Origins:
         yield _Context()
 
     def _calls(self, function: Cursor) -> Iterator[tuple[NameUse, Cursor]]:
-        """Every call of the function in the program. Errors: Lost."""
+        """Every call of the function in the program. Raises Lost."""
         name = function.spelling
         lost = f"comes from a parameter of {name}"
         if function.kind.name not in _FREE or not name.isidentifier() or name in _IMPLICIT or name == "main":

@@ -44,7 +44,7 @@ _kept: OrderedDict[_Key, PrecompiledIncludes] = OrderedDict()
 
 
 def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> Parsed:
-    """Parse `path` with these texts in place of the files' contents. Errors: bindings.TranslationUnitLoadError, OSError."""
+    """Parse `path` with these texts in place of the files' contents. Raises bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
     others = [name for name in texts if name != str(path)]
     # Another file may be one of the quoted headers, and Clang loads relative names as absolute ones.

@@ -53,7 +53,7 @@ class TranslationUnit:
     ):
         """Parse the source for one pass. appended: text added at the end of the main file. also: texts of other files.
 
-        Errors: those of parsing.parse(), OSError.
+        Raises any error of parsing.parse(), OSError.
         """
         self.bindings = bindings
         texts = {path: text, **also}
@@ -207,7 +207,7 @@ class HipSource:
     units of the program, and of other programs built from the source. also: the contents of other files of the program that
     differ from those on disk, by real path. device, host: the two passes, parsed on first use.
 
-    Errors: SourceError if it does not compile, UnavailableError without libclang.
+    Raises SourceError if it does not compile, UnavailableError without libclang.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class HipSource:
         return self.with_text(*parted(state))
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
-        """The source with these edits. elsewhere: edits to other files of the program, by real path. Errors: OSError."""
+        """The source with these edits. elsewhere: edits to other files of the program, by real path. Raises OSError."""
         files: dict[Path, list[Edit]] = {}
         for file, edit in elsewhere:
             files.setdefault(file, []).append(edit)
@@ -248,7 +248,7 @@ class HipSource:
         return self.with_text(apply_edits(self.text, edits), {**self.also, **changed})
 
     def content(self, file: Path) -> bytes:
-        """The content of one of the program's files. file: a real path. Errors: OSError."""
+        """The content of one of the program's files. file: a real path. Raises OSError."""
         if file == self.path.resolve():
             return self.text
         return self.also[file] if file in self.also else file.read_bytes()
@@ -307,7 +307,7 @@ class HipSource:
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
         """Every file that either pass includes: its real path and, if a link leads there, also the path by which it is
-        included. Errors: SourceError.
+        included. Raises SourceError.
         """
         named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
         return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
@@ -320,7 +320,7 @@ class HipSource:
     def kernel(self, name: str) -> SourceKernel:
         """The kernel with this identity, mangled or demangled name, qualified name, or last part of that name.
 
-        The first of these that matches exactly one kernel decides. Errors: SourceError.
+        The first of these that matches exactly one kernel decides. Raises SourceError.
         """
         names = [(k.identity, k.symbol, k.demangled, k.name, k.last_name) for k in self.kernels]
         groups = [[k for k, own in zip(self.kernels, names, strict=True) if own[way] == name] for way in range(5)]
@@ -363,7 +363,7 @@ def read(
     """The HIP source at `path`, as compiled by `command` in `folder` (default: the current folder).
 
     text: replaces the file's content (for a candidate that is not on disk); it may be a state (source_texts.py). main, units:
-    as in HipSource. Errors: SourceError for a missing file.
+    as in HipSource. Raises SourceError for a missing file.
     """
     if text is None:
         try:
@@ -375,7 +375,7 @@ def read(
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a source file. Errors: SourceError if it is too large or a named pipe, OSError."""
+    """The content of a source file. Raises SourceError if it is too large or a named pipe, OSError."""
     if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, possibly forever
         raise SourceError(f"{path} is a named pipe", "name a source file")
     with path.open("rb") as file:

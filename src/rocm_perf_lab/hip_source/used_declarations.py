@@ -33,7 +33,7 @@ class DeclarationText:
 
 
 def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
-    """The kernel's own declaration first, then all declarations that it uses, by file and offset. Errors: SourceError."""
+    """The kernel's own declaration first, then all declarations that it uses, by file and offset. Raises SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):

@@ -67,7 +67,7 @@ class Asker:
 
         asked: identifies the question within the run.
 
-        Errors: LanguageModelError, UnsentError, JournalDiffersError.
+        Raises LanguageModelError, UnsentError, JournalDiffersError.
         """
         known = self._cache.knows(ResponseLine, asked)
         if not known and self._provider is None:

@@ -59,7 +59,7 @@ class Budget:
     price: None if not known. most: US dollars; None for no limit. max_tokens: per answer. spent: US dollars; None once a
     question of unknown cost has been sent.
 
-    Errors: UsageError for a limit that cannot be enforced.
+    Raises UsageError for a limit that cannot be enforced.
     """
 
     price: Price | None

@@ -67,7 +67,7 @@ def llm_optimize(
 
     keys: the providers' keys. environment: without the keys; its values are kept out of the questions and the journal.
 
-    Errors: those of finding, building and profiling the program; UsageError; LanguageModelError and UnavailableError if the
+    Raises any error of finding, building and profiling the program; UsageError; LanguageModelError and UnavailableError if the
     model cannot be asked.
     """
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))

@@ -39,7 +39,7 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
 
     directory: the directory of a run of llm-optimize that has ended or failed.
 
-    Errors: MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and the
+    Raises MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and the
     error with which the run itself ended, if everything before it is the same.
     """
     settings, entries = _settings(directory), _entries(directory)

@@ -43,7 +43,7 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """The loop of one run. Errors: those of the backend, LanguageModelError, JournalDiffersError; changes accepted before an
+    """The loop of one run. Raises any error of the backend, LanguageModelError, JournalDiffersError; changes accepted before an
     error have been written.
     """
 

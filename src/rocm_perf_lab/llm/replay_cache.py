@@ -30,7 +30,7 @@ class ReplayCache:
     def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
         """The answer to `asked`, from ask() if it is not known. kind: the type of journal line that stores it.
 
-        Errors: JournalDiffersError if the cache is closed and does not have the answer, and those of ask().
+        Raises JournalDiffersError if the cache is closed and does not have the answer, and any error of ask().
         """
         event = event_of(kind)
         key = _key(event, asked.as_json())

@@ -54,7 +54,7 @@ PROVIDERS = {
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
     """The provider for a model.
 
-    Errors: UsageError for an invalid address, LanguageModelError without the key or the program, UnavailableError without the
+    Raises UsageError for an invalid address, LanguageModelError without the key or the program, UnavailableError without the
     SDK.
     """
     registered = PROVIDERS[model.provider]

@@ -39,7 +39,7 @@ class CommandProvider:
     def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
         """The provider for a program.
 
-        Errors: UsageError if an address is given, as a program has none; those of expect_program().
+        Raises UsageError if an address is given, as a program has none, and any error of expect_program().
         """
         if model.base_url is not None:
             raise UsageError("--base-url cannot be used with --provider command", "omit it")

@@ -135,7 +135,7 @@ class HttpModel(abc.ABC):
     def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
         """The provider for a model.
 
-        Errors: those of required_sdk() and endpoint(); LanguageModelError for the hosted service without a key.
+        Raises any error of required_sdk() and endpoint(); LanguageModelError for the hosted service without a key.
         """
         required_sdk(model.provider)
         address = endpoint(model.base_url, registered.hosted or "")

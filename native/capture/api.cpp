@@ -28,8 +28,8 @@ __attribute__((visibility("default"))) char* rpd_capture_check(const char* path,
   }
 }
 
-// Reads `size` bytes at `offset` of one region, as they were before or after the kernel, into `to`. Returns null or the reason
-// for failure, as above.
+// Reads `size` bytes at `offset` of the region at `base` into `to`, as they were before the kernel or, if `after` is set, after
+// it. Returns null or the reason for failure, as above.
 __attribute__((visibility("default"))) char* rpd_capture_read(const char* path, int after, uint64_t base, uint64_t offset,
                                                               uint64_t size, unsigned char* to) {
   try {

@@ -52,7 +52,7 @@ struct Region {
   }
 };
 
-// A block's checksum. It is computed from its pages' checksums, which are needed anyway to detect changed pages (see
+// A block's checksum, computed from the checksums of the block's pages, which are needed anyway to detect changed pages (see
 // checksum.h).
 using Checksum = std::array<uint64_t, 2>;
 

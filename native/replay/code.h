@@ -39,7 +39,7 @@ class LoadedCode {
   std::vector<capture::Variable> variables_;
 };
 
-// The packet fields for which the replacement's kernel may need values other than the captured ones, and its metadata.
+// The packet fields for which the replacement's kernel may need values other than the captured ones, and the kernel's metadata.
 struct Fit {
   uint32_t private_bytes = 0, group_bytes = 0;
   bool more_arguments = false;  // it takes hidden arguments that were not captured but can be derived from the packet

@@ -149,8 +149,8 @@ void Gpu::check_failures() const {
   if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
 }
 
-// On the software device, a timeout is modelled time, so such a wait would last as long as the kernel. Until the limit,
-// therefore, the signal's value is only polled.
+// On the software device, timeouts are in modelled time, so a wait with a timeout would last as long as the kernel. Until the
+// limit, therefore, the signal's value is only polled.
 void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
   const auto began = Clock::now();
   const auto* const value = &reinterpret_cast<const amd_signal_t*>(signal.handle)->value;

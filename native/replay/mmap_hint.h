@@ -6,8 +6,8 @@
 
 namespace rpd::replay {
 
-// While this object exists, a request by this thread for at least `bytes` of address space, without an address, gets `address`
-// minus the thunk's guard page, if that is free.
+// While this object exists, a request by this thread for at least `bytes` of address space, at no particular address, gets
+// `address` minus the thunk's guard page, if that is free.
 class MmapHint {
  public:
   MmapHint(uint64_t address, uint64_t bytes);

@@ -28,7 +28,7 @@ struct Options {
   LaunchConfiguration launch;
   std::string hsaco, dump, overlay, cases;
   uint64_t limit_seconds = 600;
-  unsigned attempt = 0;  // the number of earlier attempts to start this process where it does not occupy the captured addresses
+  unsigned attempt = 0;  // how often this process has been started again because captured addresses were taken
 };
 
 // Throws WrongUsage.

@@ -1,5 +1,5 @@
 // A GPU's memory, obtained through HSA's virtual memory functions. Host memory is mapped in this process and locked, which
-// makes it accessible at the same address; code can be placed only by ROCr's loader.
+// lets the GPU access it at the same address; code can be placed only by ROCr's loader.
 #include <hsa/hsa_ext_amd.h>
 #include <sys/mman.h>
 

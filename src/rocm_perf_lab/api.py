@@ -178,8 +178,8 @@ def profile(
 
     command: program and arguments. output: the run directory; None for ./<program>.rocm-perf, replacing an earlier run there.
     runs: how often to run it; None for three, or one if times are modelled. kernel: a regular expression for the kernels to
-    report on. device: a choice of `--device`. timeout: seconds per run. deep_analysis: whether to make a thread trace. quiet:
-    whether to suppress progress messages and the program's output.
+    report on. device, device_options: as for `--device` and `--device-option`. timeout: seconds per run. deep_analysis: whether
+    to make a thread trace. quiet: whether to suppress progress messages and the program's output.
     """
     import sys
 

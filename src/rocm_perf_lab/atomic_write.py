@@ -12,7 +12,7 @@ from pathlib import Path
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`. On a normal exit, the file written there replaces `path`; otherwise it is removed.
 
-    Raises OSError.
+    Raises OSError if `path` cannot be replaced.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -95,6 +95,6 @@ def test_a_longer_kernel_that_was_passed_over_is_reported(tmp_path):
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("mine", 0, 10), Dispatch("__amd_rocclr_copyBuffer", 20, 900)])
     documents = analyse(path)
     assert documents.profile.kernel.name == "mine" and "__amd_rocclr_copyBuffer" in documents.profile.kernel.selection
-    assert any(note.startswith("__amd_rocclr_copyBuffer has 97.8 % of the path") for note in documents.dag.notes)
+    assert any(note.startswith("__amd_rocclr_copyBuffer accounts for 97.8 % of the path") for note in documents.dag.notes)
     reached = analyse(path, kernel="copyBuffer")
     assert [kernel.kernel for kernel in reached.analysis.kernels] == ["__amd_rocclr_copyBuffer"]

@@ -80,7 +80,7 @@ def test_a_run_without_kernels(tmp_path, own, is_hint):
     path = rocpd_database.write(tmp_path / "t.db", [Copy(1, 2)], own)
     with pytest.raises(NoKernelsError, match=r"\./app launched no GPU kernel") as error:
         read_base_run(path).expect_kernels()
-    assert ("profile with --no-rocprof" in error.value.hint) == is_hint
+    assert ("try --no-rocprof" in error.value.hint) == is_hint
     with sqlite3.connect(path) as database:
         database.execute("UPDATE rocpd_info_process SET command = ''")
     with pytest.raises(NoKernelsError, match=r"t\.db launched no GPU kernel"):

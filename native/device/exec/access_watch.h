@@ -38,7 +38,7 @@ class AccessWatch {
   std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
 };
 
-// Passes each access to global memory to a watch, and then every event to another observer.
+// Passes every event to another observer, after passing accesses to global memory to a watch as well.
 class WatchedMemory : public Observer {
  public:
   explicit WatchedMemory(Observer& inner) : inner_(inner) {}

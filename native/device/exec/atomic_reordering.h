@@ -1,8 +1,8 @@
 // Tracks atomics that may become visible before a store that the same workgroup issued earlier. Used only by the race check.
 //
 // The atomic and the store are both at agent or system scope. If nothing waits for the store (s_waitcnt vmcnt) before the
-// atomic is issued, the atomic may overtake it on a different memory channel. Then a wave that reads the stored data because
-// the atomic told it to may still see the old contents.
+// atomic is issued, the atomic may overtake it on a different memory channel. A wave that has seen the atomic's result, and
+// therefore reads the stored data, may then still get the old contents.
 #pragma once
 
 #include <cstdint>

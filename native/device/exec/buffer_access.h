@@ -109,8 +109,9 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// Performs an access to the buffer that represents private memory: each lane's offset leads to memory of its own. A lane that
-// is out of range raises a fault. Offsets are added modulo 2^32: since gfx9, compilers let the register's offset be negative.
+// Performs an access to the buffer that represents private memory: each lane's offset leads to the lane's own memory. A lane
+// that is out of range raises a fault. Offsets are added modulo 2^32, because since gfx9 compilers let the register's offset be
+// negative.
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {

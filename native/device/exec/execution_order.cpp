@@ -23,6 +23,7 @@ const char* order_dependence_of_atomic(const Op& op, std::set<Update>& updates) 
   if (op.returns) return "atomics that return the old value";
   if (kind == Update::Float) return "floating-point atomics";
   if (kind == Update::Exchange) return "atomic exchanges";
+  if (kind == Update::Increment || kind == Update::Decrement) return "atomics that wrap at a limit, which may differ";
   updates.insert(kind);
   return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
 }

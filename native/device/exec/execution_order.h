@@ -8,9 +8,10 @@
 namespace rpd {
 
 // XCDs run on several host threads. Atomic integer additions leave the same values in memory in any order. The order matters
-// for floating-point atomics and exchanges, for atomics that return the old value or are of several kinds, and for loads and
-// acquires at agent or system scope. Kernels that can reach such instructions must run in a fixed order. Otherwise their
-// results, counters and times would depend on how the host schedules its threads.
+// for floating-point atomics and exchanges, for increments and decrements, whose limits may differ, for atomics that return the
+// old value or are of several kinds, and for loads and acquires at agent or system scope. Kernels that can reach such
+// instructions must run in a fixed order. Otherwise their results, counters and times would depend on how the host schedules
+// its threads.
 class ExecutionOrder {
  public:
   ExecutionOrder(Program& program, const AddressSpace& memory) : program_(program), memory_(memory) {}

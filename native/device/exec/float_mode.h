@@ -15,7 +15,7 @@ namespace rpd {
 
 // Bits of MODE.
 constexpr uint32_t kModeRounding = 0xf;       // 1:0 for singles, 3:2 for doubles and halves
-constexpr uint32_t kModeDenormals = 0xf0;  // 5:4 and 7:6; the lower bit of each keeps denormal operands, the upper results
+constexpr uint32_t kModeDenormals = 0xf0;  // 5:4, 7:6 likewise; the lower bits keep denormal operands, the upper bits results
 constexpr uint32_t kModeFloat = kModeRounding | kModeDenormals | kModeHalfSaturates;
 
 constexpr bool has_unusual_floats(uint32_t mode) { return ((mode ^ kModeDenormals) & kModeFloat) != 0; }
@@ -95,8 +95,8 @@ constexpr bool is_infinite(T v) {
 
 constexpr uint16_t kLargestHalf = 0x7bff;
 
-// An infinite half has overflowed unless its operands make it truly infinite. If it has overflowed, it becomes the largest
-// number.
+// An infinite result has overflowed unless the operands make it truly infinite. If it has overflowed, it becomes the largest
+// half with its sign.
 inline Half saturated_half(Half result, bool truly_infinite) {
   if (truly_infinite || !is_infinite(result)) return result;
   return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));

@@ -52,7 +52,7 @@ constexpr BitsOf<T> kMantissaMask = static_cast<BitsOf<T>>((BitsOf<T>{1} << Floa
 
 template <class T>
 constexpr bool is_nan(T v) {
-  if constexpr (sizeof(T) == 2) return static_cast<uint16_t>(bits_of(v) << 1) > 0xf800;  // v != v would compare halves singly
+  if constexpr (sizeof(T) == 2) return static_cast<uint16_t>(bits_of(v) << 1) > 0xf800;  // v != v would not be vectorised
   else return v != v;
 }
 template <class T>
@@ -113,7 +113,7 @@ inline Half to_half(double value) {
 }
 
 // Minimum and maximum with -0 < +0; a number wins over a quiet NaN. In IEEE mode (MODE bit 9, which compilers set for kernels),
-// a signalling NaN wins and is returned as a quiet NaN. Where the number should win, compilers quiet the operands first.
+// a signalling NaN wins and is returned as a quiet NaN. If the number is to win even then, compilers quiet the operands first.
 template <class T, bool Ieee>
 constexpr T chosen_number(bool first, T a, T b) {
   T result = choose(first, a, b);

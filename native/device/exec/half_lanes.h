@@ -103,9 +103,9 @@ inline Words words_of_both(const Chunk<float>& first, const Chunk<float>& second
 
 // ---- arithmetic ----
 
-// Computes singles whose rounding to halves is the instruction's result. Sums and products of two halves may be rounded twice,
-// because a single has enough bits for the first rounding not to matter (24 >= 2 * 11 + 2; Figueroa, "When is double rounding
-// innocuous?").
+// Computes in single precision; rounding each value to a half gives the instruction's result. Sums and products of two halves
+// may be rounded twice, because a single has enough bits for the first rounding not to matter (24 >= 2 * 11 + 2; Figueroa,
+// "When is double rounding innocuous?").
 template <auto F>
 struct RoundedTwice {
   template <class... S>
@@ -146,8 +146,8 @@ struct FusedHalves {
 
 inline Half lower_half(uint32_t word) { return from_bits<Half>(static_cast<uint16_t>(word)); }
 
-// Computes the lower halves of the results from those of the sources; the upper halves are 0. `OfHalves` computes the same from
-// halves, and includes the NaN rule.
+// Computes the lower halves of the results from those of the sources; the upper halves are 0. If there are NaNs, uses
+// `OfHalves`, which computes one result from halves and includes the NaN rule.
 template <class OfSingles, auto OfHalves, class... W>
 Words compute_halves(const W&... sources) {
   const Chunk<float> out = OfSingles::compute(singles_of(sources)...);
@@ -184,7 +184,7 @@ class HalfSource {
  private:
   static constexpr uint32_t kSign = kSignBit<Half>;
 
-  // A word has its sign in a different bit.
+  // The words are read unchanged, since a word's sign is not in the same bit as a half's.
   static Operand without_sign_changes(Operand operand) {
     operand.negate = operand.absolute = false;
     return operand;

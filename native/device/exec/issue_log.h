@@ -1,7 +1,8 @@
 // The instructions that waves issue, logged until they are reported to the observer, which counts and times them.
 //
-// The observer receives the log before it times any event, and when a slice ends. The log holds runs of instructions: for each
-// instruction, a call or even a log entry would cost about as much as executing a scalar instruction.
+// The observer reads the log before it times any event, and is given the log when it is full and when a slice ends. The log
+// holds runs of instructions, because a call or even a log entry for each instruction would cost about as much as executing a
+// scalar instruction.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ struct IssuedRun {
   uint64_t exec;
 };
 
-// One per XCD: what the wave whose slice is being executed has issued.
+// One per XCD: what the wave whose slice is being executed has issued since the last report.
 class IssueLog {
  public:
   // Returns false if the instruction does not continue the last run; the caller must then start a new one.

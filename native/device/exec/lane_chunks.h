@@ -66,8 +66,8 @@ inline Words load_words(const uint32_t* from) {
   return words;
 }
 
-// Reads a chunk at `from`; the upper words of 64-bit values come from the next register. `Interleaved`: in the order of lanes
-// for 64-bit values.
+// Reads a chunk at `from`; the upper words of 64-bit values come from the next register. If `Interleaved`, the lanes are put
+// into the order that is used for 64-bit values.
 template <class T, bool Interleaved>
 inline Chunk<T> load_chunk(const uint32_t* from) {
   Chunk<T> chunk;

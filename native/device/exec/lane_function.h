@@ -222,7 +222,7 @@ constexpr Semantics held(const char* name) {
   return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
 }
 
-// The 16-bit result leaves bits 31:16 of the destination unchanged (most other instructions clear them: see write_lanes).
+// The 16-bit result leaves bits 31:16 of the destination unchanged (on gfx9, most others clear them: see write_lanes).
 constexpr Semantics keeps_upper_half(Semantics entry) {
   entry.keeps_upper_half = true;
   return entry;

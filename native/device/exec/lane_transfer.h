@@ -16,7 +16,7 @@
 namespace rpd {
 
 #if defined(__AVX512VL__)
-// For each of eight lanes that is set in the mask, loads dwords `First` to `Dwords` - 1, two at a time.
+// For each of eight lanes whose bit is set in `mask`, loads dwords `First` to `Dwords` - 1 at `base` + the lane's offset.
 template <int First, int Dwords>
 inline void gather_eight(uint32_t* reg, const void* base, __m512i offsets, __mmask8 mask) {
   const auto keep = [=](int dword, __m256i words) { _mm256_mask_storeu_epi32(reg + dword * kLanes, mask, words); };
@@ -102,8 +102,8 @@ struct StoreDwords {
   }
 };
 
-// Calls `access(lane, host pointer)` for all lanes, or access.all() if there is one. Lane l's `bytes` bytes are at
-// `first` + l * `bytes`.
+// Calls `access(lane, host pointer)` for all lanes, or access.all(first) if `Access` has such a function. Lane l's `bytes`
+// bytes are at `first` + l * `bytes`.
 template <class Access>
 void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   if constexpr (requires { access.all(first); }) {

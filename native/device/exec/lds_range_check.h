@@ -12,7 +12,7 @@ namespace rpd {
 
 inline bool in_lds(const Wave& wave, uint64_t at, uint32_t bytes) { return at + bytes <= wave.lds_bytes; }
 
-// Raises a fault and returns false if lds-check is on.
+// For an access out of range: raises a fault and returns false if lds-check is on, and otherwise returns true.
 inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {
   if (!wave.lds_check) return true;
   wave.raise("LDS access out of range", at, FaultKind::ApertureViolation, lane);

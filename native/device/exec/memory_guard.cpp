@@ -68,8 +68,8 @@ AccessWindow MemoryGuard::writable(uint64_t address, AccessWindow mapped) const 
   return without_arguments(common(memory_.writable(address), mapped), address);
 }
 
-// Takes the arguments out of the window, and the piece of memory around them: HIP keeps the arguments of many dispatches in a
-// single piece of ordinary memory.
+// Excludes the arguments from the window, and the whole piece of memory around them, because HIP keeps the arguments of many
+// dispatches in a single piece of ordinary memory.
 AccessWindow MemoryGuard::without_arguments(AccessWindow window, uint64_t address) const {
   if (window.size == 0) return window;
   window = without(window, address, request_.kernarg_address, argument_bytes_);

@@ -134,7 +134,7 @@ bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t 
   return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
 }
 
-// Among loads that complete in order, a later one may overwrite the destination of an earlier one.
+// Not a use: a load that overwrites the destination of an earlier load, if the two complete in order.
 std::optional<OutstandingAccesses::Use> OutstandingAccesses::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {

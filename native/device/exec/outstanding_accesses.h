@@ -59,8 +59,8 @@ class OutstandingAccesses {
   // Stores that may be at agent or system scope: those numbered above the first value, up to the second, may be in flight.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
-  // Takes out the write-backs whose preceding accesses have all completed, and returns their number. A write-back itself may be
-  // in flight, but compilers never wait for the accesses without waiting for it.
+  // Takes out the write-backs whose preceding accesses have all completed, and returns their number. A write-back itself may
+  // still be in flight, but compilers never wait for the accesses before it without waiting for it, too.
   size_t take_write_backs();
   // The last write-back that has not been taken out, or null.
   const Op* write_back() const { return write_backs_.empty() ? nullptr : write_backs_.back().op; }

@@ -25,8 +25,8 @@ inline bool is_near_tie(double value) {
   return rest - (middle - margin) <= 2 * margin;
 }
 
-// Evaluates a polynomial, given its coefficients from the highest down. A loop would keep lanes from being computed in
-// parallel.
+// Evaluates a polynomial, given its coefficients from the highest down. (A loop over them would keep compilers from computing
+// lanes in parallel.)
 template <class... C>
 inline double horner(double x, double highest, C... others) {
   double sum = highest;

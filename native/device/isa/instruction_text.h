@@ -1,4 +1,4 @@
-// Parses one line of AMDGPU assembly. It knows the grammar of LLVM's output, but not its meaning.
+// Parses one line of AMDGPU assembly. The parser knows the grammar of LLVM's output, but not what the instructions mean.
 #pragma once
 
 #include <map>

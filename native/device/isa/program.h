@@ -26,13 +26,13 @@ class Program {
   // Safe to call from several threads.
   const Op* at(uint64_t address);
   // The same for a jump from code at `from`. If the target is in no code object, and not in the same allocation as `from`, its
-  // Op raises a fault unless it has been decoded before.
+  // Op raises a fault unless the target has been decoded before.
   const Op* jump(uint64_t from, uint64_t address);
 
   // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.
   void forget(uint64_t begin, uint64_t size);
 
-  // Identifies the meaning of Op indices. It is never reused for a different meaning, in this or any other Program.
+  // Identifies the meaning of Op indices: a number that is never reused for another meaning, in this or any other Program.
   uint64_t revision() const {
     const std::lock_guard lock(mutex_);
     return revision_;

@@ -60,7 +60,8 @@ struct MatrixShape {
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
 };
 
-// What an atomic does to memory. Atomics of one kind commute; subtraction counts as Add.
+// What an atomic does to memory. Atomics of one kind commute, except Exchange and Float (and Increment and Decrement with
+// different limits); subtraction counts as Add.
 enum class Update : uint8_t {
   None,
   Add,
@@ -197,7 +198,7 @@ std::span<const Semantics> matrix_semantics();
 std::span<const Semantics> vector_scaled_semantics();
 std::span<const Semantics> matrix_formats_semantics();
 
-// The families that replace some of these rows, and add others, where 8-bit floats are OCP floats.
+// The families that replace some of these entries, and add others, on targets whose 8-bit floats are OCP floats.
 std::span<const Semantics> ocp_conversion_semantics();
 std::span<const Semantics> ocp_matrix_semantics();
 

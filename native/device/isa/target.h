@@ -35,7 +35,7 @@ struct Target {
   bool has_xcc_id;
   bool names_scopes;        // loads, stores and fences say whether they are for other workgroups or the host (sc0, sc1)
   uint32_t l1s_per_cu;
-  uint32_t l1_line_bytes;          // also the size of its requests to the L2
+  uint32_t l1_line_bytes;          // also the size of the L1's requests to the L2
   bool counts_l1_invalidations;    // whether invalidations at the beginning of dispatches are counted
   uint32_t l2_channels_per_xcd;
   uint32_t level_sum_event;        // the SQ's event that sums the value of the previous counter over cycles; 0: not modelled

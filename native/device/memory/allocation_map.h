@@ -52,8 +52,8 @@ class AllocationMap {
   // To be called when the process has changed its mappings.
   void forget_host_ranges();
 
-  // The mapped device range around `address`, including mapped neighbours; empty if the address is not mapped. `aperture`: the
-  // host's address of device address 0.
+  // The range around `address` that the device may access; empty if it may not access the address. Adjacent allocations are
+  // included if both they and the allocation itself are granted. `aperture`: the host's address of device address 0.
   AccessWindow device_window(uint64_t address, uint64_t aperture, bool writes) const;
   // The same for an address of the host process, from /proc/self/maps. If `writes`, ranges that the process itself cannot
   // write are left out.

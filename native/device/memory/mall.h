@@ -1,7 +1,7 @@
 // The memory-attached last-level cache (MALL, Infinity Cache): which lines it holds, from dispatch to dispatch.
 //
 // All XCDs share this cache, but they execute in parallel on host threads. To keep the outcome independent of thread
-// scheduling, the cache is consulted once per dispatch, taking each XCD's distinct lines in turn.
+// scheduling, the cache is consulted only once per dispatch, for the distinct lines of one XCD after the other.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,7 @@ class Tags {
         if (sets_[set].marks[way]) f(set * Ways + way);
     }
   }
-  // Fetches the data that a search for the line reads into the host's cache.
+  // Brings into the host's cache the data that a search for the line reads.
   void prefetch(uint64_t line) const {
     const size_t set = set_of(line);
     __builtin_prefetch(&sets_[set]);

@@ -24,8 +24,8 @@ class WritableMemory {
   void bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read = false);
   void unbar(uint64_t begin);
 
-  // A signal (by handle) that the program itself has created. Kernels may write its value, as a host call does, unless a packet
-  // completes it. The signal's mailbox is the word through which its waiters are woken.
+  // A signal (by handle) that the program itself has created. Kernels may write its value, as host calls do, unless it is a
+  // packet's completion signal. The signal's mailbox is the word through which its waiters are woken.
   void add_signal(uint64_t signal, uint64_t mailbox);
   void remove_signal(uint64_t signal);
   void completes(uint64_t signal);

@@ -1,4 +1,4 @@
-// For functions that a preloaded library substitutes for others, or that others look up by name.
+// For functions of a preloaded library that replace those of another library, or that another library looks up by name.
 #pragma once
 
 #define RPD_VISIBLE extern "C" [[gnu::visibility("default")]]

@@ -25,8 +25,8 @@ void record_dispatches(int enabled) { rpd::dispatch_records().enable(enabled != 
 
 int has_dispatch(uint64_t completion_signal) { return rpd::dispatch_records().has(completion_signal); }
 
-// Copies the values and sets the rest to NaN. A dispatch that was not observed has no counters, and one that was observed
-// completely has no estimation errors.
+// Copies the values and sets the rest to NaN. A dispatch that was not observed has no counters, and one whose values are exact
+// has no errors.
 void copy_known(const std::vector<double>& from, double* to) {
   if (to == nullptr) return;
   std::fill_n(to, rpd::counter_table().size(), std::numeric_limits<double>::quiet_NaN());

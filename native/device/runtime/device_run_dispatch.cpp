@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Unannounced changes of memory are found by polling: without a pause at first, since many take only microseconds.
+// Unannounced changes of memory are found by polling: without a pause at first, since many happen within microseconds.
 void pause(Clock::duration waited, uint32_t seen) {
   if (waited < 1ms) return std::this_thread::yield();
   signal_changes().wait(seen, waited < 100ms ? 50us : 1ms);

@@ -23,7 +23,7 @@ namespace rpd {
 //   unordered-atomics  the race check also reports atomic loads and stores that nothing orders with other atomic accesses
 constexpr uint64_t kUnobservedDispatchNs = 1000;
 
-// Throws a std::runtime_error that names any unknown option or invalid value.
+// Throws a std::runtime_error that names the first option that is unknown or has an invalid value.
 EngineOptions engine_options(std::string_view text);
 EngineOptions engine_options();  // from the environment, including HSA_XNACK
 

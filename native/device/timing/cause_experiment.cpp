@@ -12,15 +12,16 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kMostEntries = 200'000;     // of a recording, replayed per experiment; see groups_to_replay()
-constexpr uint64_t kMostReplayed = 20'000'000; // instructions replayed in all, which takes a second or two
+constexpr uint64_t kMostEntries = 200'000;     // of a recording, enough for an experiment; see groups_to_replay()
+constexpr uint64_t kMostReplayed = 20'000'000; // instructions to replay for all sets of causes; takes a second or two
 constexpr size_t kFewestChosen = 4, kMostChosen = 8;
 constexpr size_t kMostInstructions = 24;
 constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // a share of the duration
 constexpr double kUnlimited = 1e12;    // bytes per cycle
 
-// The number of workgroups to replay: more than are resident at once, so that some start when others end.
+// The number of workgroups to replay: more than twice as many as are resident at once, so that some start when others end, and
+// enough of them for kMostEntries instructions; all recorded ones if these are fewer.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -99,7 +100,7 @@ class Experiments {
     return std::min(parts_.duration_ns, launch + (busy + release) * 1000 / parameter::clock_mhz);
   }
 
-  // How often each instruction was executed.
+  // How often each instruction is executed in the replayed workgroups.
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
@@ -156,7 +157,7 @@ class Experiments {
     if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
   }
 
-  // The demands that remain without the causes. Most causes do not affect them.
+  // The demands that remain without the causes. Most causes leave the demands as they are, or remove the lower bound as well.
   Demands left(const RemovedCauses& ideal) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
@@ -204,7 +205,7 @@ bool accesses(const Op& op) {
   return unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue;
 }
 
-// The instructions that access memory, the most executed ones first.
+// The instructions that access memory or the LDS, the most executed ones first; at most kMostInstructions.
 std::vector<const Op*> accesses_of(const Experiments& experiments) {
   std::vector<std::pair<const Op*, uint64_t>> sorted;
   for (const auto& [op, times] : experiments.executed())
@@ -285,7 +286,8 @@ std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experim
   return result;
 }
 
-// The causes whose removal changes the time most, counting both their removal alone and their removal after all others.
+// At most `most` causes: those whose removal saves most time, if it saves a noticeable amount. The amount is what removing the
+// cause alone saves, plus what removing it after all others saves.
 std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   const auto gain = [&](Cause cause) {
     const auto i = static_cast<size_t>(cause);

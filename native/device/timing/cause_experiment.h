@@ -19,7 +19,7 @@ struct CauseStack {
   std::array<uint64_t, kCauses> without_ns{};  // [cause]: with only this cause removed ...
   std::array<uint64_t, kCauses> only_ns{};     // ... and with all causes except this one removed
   uint64_t without_all_ns = 0;
-  // The causes that matter, and the time without each set of them: bit i of the index stands for the i-th cause.
+  // The causes that matter, and the time without each set of them. Bit i of an index into subset_ns stands for chosen[i].
   std::vector<Cause> chosen;
   std::vector<uint64_t> subset_ns;
   struct OfInstruction {

@@ -140,7 +140,7 @@ inline uint64_t groups_in(const VectorAccess& access) {
   return groups;
 }
 
-// The number of different lines in each group of lanes, summed over the groups.
+// The number of different lines among the active lanes of each group, summed over the groups.
 template <uint32_t Group>
 uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   uint64_t distinct = 0;

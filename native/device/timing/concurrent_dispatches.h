@@ -10,8 +10,9 @@ namespace rpd {
 
 // The device's use over virtual time. A new dispatch gets the resources that the earlier ones leave. The earlier ones have
 // already reported their times, so they are not slowed down: a long one keeps its priority. However, a short dispatch does not
-// wait until the end of a long one that fills the device, because slots become free as workgroups end: each dispatch lends
-// `kLent` of its time to later ones, which get equal shares of it.
+// wait until the end of a long one that fills the device, because slots become free as workgroups end: each dispatch lends the
+// share `kLent` of its device time to later ones. As long as any of this is left, a later one gets at least an equal share of
+// the device.
 class ConcurrentDispatches {
  public:
   // Adds a dispatch that starts at `start` and takes `alone` ns on an idle device. Returns how long it takes while the others

@@ -48,12 +48,12 @@ struct Dispatch {
   const WorkDone& work;
 };
 
-// What a value depends on.
+// What has to be known for a value to be exact.
 enum class Certainty : uint8_t {
-  Exact,     // nothing that is uncertain
-  Observed,  // that all XCDs are observed
-  L2,        // also on the initial contents of the L2s; counts requests or lines
-  Time,      // also on the initial contents of the L2s; counts cycles
+  Exact,     // nothing: the value is always exact
+  Observed,  // the activity of all XCDs
+  L2,        // also the initial contents of the L2s; counts requests or lines
+  Time,      // also the initial contents of the L2s; counts cycles
 };
 
 struct Definition {

@@ -295,7 +295,8 @@ class Replay {
     return whole;
   }
 
-  // The same for the least time for which the instruction occupies a unit of the CU, without slots and remainders.
+  // Reduces the least time for which the instruction occupies a unit of the CU in the same way, but without slots and
+  // remainders.
   uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
@@ -323,8 +324,8 @@ class Replay {
     return 0;
   }
 
-  // When the lines that the access at `time` hits in its cache actually arrive. They may still be on their way to a different
-  // wave. If, in the replay, that wave has not requested them yet, this access has to fetch them.
+  // When the lines that the access at `time` hits in its cache actually arrive; 0 if none are awaited. The lines may still be
+  // on their way to a different wave. If, in the replay, that wave has not requested them yet, this access has to fetch them.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];

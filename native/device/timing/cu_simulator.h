@@ -20,7 +20,7 @@
 
 namespace rpd {
 
-// The conditions under which the CU works. Its bandwidths are its fair share of the bandwidths that all active CUs use
+// The conditions under which the CU works. Each bandwidth is the CU's fair share of a bandwidth that the active CUs use
 // together.
 struct CuSurroundings {
   uint32_t resident_groups;          // the most workgroups at a time
@@ -45,7 +45,7 @@ struct CuOutcome {
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
   uint64_t group_cycles = 0;         // sum over workgroups of their time on the CU
-  uint64_t wait_cycles = 0;          // part of wave_cycles: at s_waitcnt, s_barrier, or for a matrix result
+  uint64_t wait_cycles = 0;          // part of wave_cycles: at s_waitcnt, s_barrier, or for a matrix result or code
   uint64_t issue_wait_cycles = 0;    // part of wave_cycles: held up only by a busy unit
   uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
   double memory_read_cycles = 0;     // sum over memory_reads of the time from the L2 to memory and back
@@ -63,10 +63,11 @@ struct CuOutcome {
   }
 };
 
-// An access as it would be without the removed causes.
+// The cost of an access if the causes in `ideal` are removed.
 AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal);
 
-// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: the removed causes.
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: the causes to
+// remove.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
                       InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});
 

@@ -24,7 +24,7 @@ constexpr double kLeastError = 0.01;
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
 
-// Adds up the work of the XCDs in one slot.
+// Counts and times the dispatches of one slot, from the work of the slot's XCDs.
 class DispatchTiming final : public DispatchObserver {
  public:
   // `slots`: all slots of the device; this one adds itself to the list.
@@ -101,7 +101,7 @@ class DispatchTiming final : public DispatchObserver {
     return observed;
   }
 
-  // The work of all XCDs: as counted for those in `observed`, and estimated from these for the others.
+  // Times the dispatch. The work of the XCDs in `observed` is as counted; that of the others is estimated from it.
   Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
                 Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);

@@ -99,7 +99,8 @@ uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   uint64_t most = 0;
   for (const XcdWork& xcd : xcds) {
     for (const auto& [block, cycles] : *xcd.updates) {
-      // On at least one XCD, the most updated block must have at least 1 / (the number of XCDs) of its total.
+      // At least one XCD has 1 / (the number of XCDs) or more of a block's total, so a block whose total exceeds `most` passes
+      // this test there.
       if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
     }
   }
@@ -166,10 +167,10 @@ struct Replayed {
 };
 
 // The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
-// many times as long. The additional work of its waves, on clocks that run as if each wave were alone on the device, is added.
-// If all workgroups are resident at once, that is the additional time of the longest wave. Otherwise waves run one after
-// another, as many at a time as in the replay, and the longest one may be the last and then runs alone. `longer`: an upper
-// bound on the multiple.
+// many times as long; what its waves and units need beyond that is added. The waves' times are from clocks that run as if each
+// wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
+// longest wave. Otherwise waves run one after another, as many at a time as in the replay, and the longest one may be the last
+// and then runs alone. `longer`: an upper bound on the multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
@@ -265,8 +266,8 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// A sampled CU in its surroundings. The outcomes of all replays are added to `outcome`. The rest of the CU's workgroups are
-// replayed separately if they do something different from the first ones, which then say nothing about them.
+// Replays a sampled CU in its surroundings, and adds the outcomes of all replays to `outcome`. The rest of the CU's workgroups
+// are replayed separately if they do something different from the first ones, which then say nothing about the rest.
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
@@ -358,7 +359,7 @@ uint64_t least_cycles(const DurationParts::Floors& floors) {
   return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }
 
-// The total cycles of all reads beyond the L2s: reads of the replayed kind take the replayed average, all others the bare
+// The total cycles of all reads beyond the L2s: reads of whole lines take the average of the replays, all others the bare
 // latency.
 double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& outcome, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
@@ -371,7 +372,7 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
-// An average over all CUs, so CUs without work leave room for other dispatches.
+// The use of each CU's busiest unit, averaged over all CUs: those without work leave room for other dispatches.
 double use_of_units(const std::vector<XcdWork>& xcds, double cycles) {
   uint64_t busy = 0;
   for (const XcdWork& xcd : xcds) {

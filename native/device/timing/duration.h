@@ -42,8 +42,8 @@ struct XcdWork {
   const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
   const std::vector<uint64_t>* lines_written;  // distinct lines that it wrote to memory
   const BlockUpdates* updates;
-  // What was counted before the dispatch turned out to be large, and which lines were touched afterwards; null if it is not
-  // large.
+  // What was counted before the dispatch turned out to be large, and the lines that were touched afterwards; touched_lines is
+  // null if the dispatch is not large.
   const MemoryCounts* memory_before = nullptr;
   const TouchedLines* touched_lines = nullptr;
 };
@@ -54,11 +54,11 @@ struct WorkDone {
   uint64_t busy_cycles = 0;         // from the first wave's start to the last one's end
   uint64_t release_cycles = 0;      // from then until the dispatch's writes are in memory
   uint64_t wave_cycles = 0;         // sum over waves of their time on a CU
-  uint64_t wait_cycles = 0;         // part of wave_cycles: for memory, LDS, a barrier or a matrix result
+  uint64_t wait_cycles = 0;         // part of wave_cycles: for memory, LDS, a barrier, a matrix result or code
   uint64_t issue_wait_cycles = 0;   // part of wave_cycles: held up only by a busy unit
-  uint64_t memory_read_cycles = 0;  // sum over the L2s' reads from memory of their durations
+  uint64_t memory_read_cycles = 0;  // sum of the durations of the L2s' reads from memory
   uint64_t duration_ns = 0;         // launch overhead included
-  DeviceUse use;                    // all shares except kSlots
+  DeviceUse use;                    // all shares except kSlots, which the caller sets
 };
 
 // Cache contents that persist from dispatch to dispatch and affect how long the next one takes.
@@ -68,7 +68,7 @@ struct WarmCaches {
   InstructionCache instructions;  // of the replayed CU
 };
 
-// The distinct lines of the XCDs, counted once for each XCD, and how many of them the Infinity Cache held.
+// The number of distinct lines of each XCD, added up, and how many of these lines the Infinity Cache held.
 struct MallLines {
   uint64_t distinct = 0;
   uint64_t hits = 0;
@@ -117,8 +117,8 @@ struct DurationParts {
   // workgroups.
   double busiest_cu = 0;    // cycles according to the replays, ...
   double mean_cu = 0;       // ... and their mean over the CUs that have work
-  double share_of_cus = 1;  // of all CUs, those that have work
-  double share_of_groups = 1;  // of all workgroups, those that change memory; 1 if none does
+  double share_of_cus = 1;  // the share of all CUs that have work
+  double share_of_groups = 1;  // the share of all workgroups that change memory; 1 if none does
   Floors floors;
   uint64_t release_cycles = 0;
   uint64_t duration_ns = 0;
@@ -126,8 +126,8 @@ struct DurationParts {
 
 // `samples`: the first is replayed, and so is each further one whose work differs from every sample replayed before it.
 // `answers`: the result of ask_mall(). `instructions`: the instruction cache of the first sample's CU. `watched` does not
-// influence the result; its replay is at the peak clock, whatever the power limit. `parts`, also at the peak clock, may be
-// null.
+// influence the result; its replay is at the peak clock, whatever the power limit. `parts` is for the peak clock, too. Both
+// `watched` and `parts` may be null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
                        InstructionCache& instructions, const WatchedCu* watched = nullptr, DurationParts* parts = nullptr);
 

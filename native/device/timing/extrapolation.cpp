@@ -12,7 +12,7 @@ namespace {
 
 using Count = uint64_t MemoryCounts::*;
 
-// Which count scales with which quantity. The latter is known without observation.
+// Which count scales with which quantity. The quantity is known even for XCDs that were not observed.
 struct Proportion {
   Count count;
   uint64_t (*to)(const TouchedLines&, const MemoryCounts&);

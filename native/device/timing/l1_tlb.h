@@ -12,7 +12,7 @@ namespace rpd {
 
 class L1Tlb {
  public:
-  // The number of pages touched by the access whose translations are missing. From now on they are present.
+  // How many of the pages that the access touches have no translation here. From now on, all of them have one.
   uint32_t misses(const VectorAccess& access) {
     switch (access.pattern) {
       case LanePattern::Consecutive: return misses(access.first, uint64_t{access.bytes} * kLanes);

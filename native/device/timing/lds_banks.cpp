@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kBanks = 32;  // of 4 bytes
 
-// The number of lanes is lower if the access is wider than 4 bytes.
+// The number of lanes that one pass handles; lower if the access is wider than 4 bytes.
 uint32_t lanes_in_pass(uint32_t bytes) { return std::max(1u, kBanks / std::max(1u, bytes / 4)); }
 
 // The demands that one pass makes on the banks. Lanes that access the same word share it; atomics on the same word are

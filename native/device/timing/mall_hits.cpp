@@ -20,7 +20,8 @@ void ask(MallLines& asked, Mall& mall, const std::vector<uint64_t>& lines, size_
   }
 }
 
-// `kept` is the share of this dispatch's new lines that fit, and so the share of repeated requests by the same XCD that hit.
+// `kept` is the share of this dispatch's new lines that fit into the Infinity Cache; the same share of an XCD's repeated
+// requests is taken to hit.
 double share_answered(const MallLines& asked, uint64_t requests, double kept) {
   const uint64_t again = requests > asked.distinct ? requests - asked.distinct : 0, total = asked.distinct + again;
   if (total == 0) return 0;

@@ -14,7 +14,7 @@ struct MallHits {
   double writes;
 };
 
-// Looks up each line of each XCD once in `mall`, and enters it there.
+// Looks up each line that an XCD read or wrote in `mall`, once per XCD, and enters it there.
 MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
 
 // The share of the XCDs' requests that the Infinity Cache answered.

@@ -40,7 +40,7 @@ struct MemoryCounts {
   uint64_t remote_reads64 = 0;      // the part of memory_reads64 that went to the host's or another device's memory
   uint64_t remote_write_bytes = 0;
   uint64_t peer_reads64[kMostDevices] = {};      // the part of remote_reads64 that went to each of the other devices
-  uint64_t peer_write_bytes[kMostDevices] = {};  // the same part of remote_write_bytes
+  uint64_t peer_write_bytes[kMostDevices] = {};  // the part of remote_write_bytes that went to each of them
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2

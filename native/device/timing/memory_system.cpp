@@ -333,7 +333,7 @@ uint64_t MemorySystem::load_lanes(uint32_t l1, const VectorAccess& access, uint6
   return latency;
 }
 
-// Looks up the lines of each group of lanes, each once. No lane's access may reach into a second line.
+// Looks up each line that a group of lanes touches, once per group. No lane's access may reach into a second line.
 template <uint32_t Group>
 uint64_t MemorySystem::load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;

@@ -62,12 +62,12 @@ class MemorySystem {
   void count_scalar_access(uint64_t address, uint32_t bytes);
   // Ends a dispatch for which stop() was called; the L2 then holds roughly the last noted lines.
   void end_noting();
-  // The number of L2 look-ups whose outcome is uncertain because of an earlier such dispatch.
+  // The number of L2 look-ups whose outcome is uncertain because of an earlier dispatch that ended with end_noting().
   uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  // `writer`: the memory system whose own writes do not count, or null.
+  // `writer`: this memory system if its own writes are among them, which do not count; otherwise null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 

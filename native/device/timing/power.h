@@ -1,4 +1,4 @@
-// The clock at which a dispatch runs if it is repeated for seconds, so that the power limit, which limits the average, applies.
+// The clock at which a dispatch runs if it is repeated for seconds, long enough for the limit on the average power to apply.
 #pragma once
 
 #include <algorithm>

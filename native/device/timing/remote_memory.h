@@ -20,8 +20,8 @@ uint64_t mean_remote_latency_cycles(const MemoryCounts& device);
 
 // The cycles that the busiest link needs, at its full rate, for its part of a dispatch's traffic.
 double link_cycles(const MemoryCounts& device);
-// The average rate of the traffic over all links during link_cycles(); without traffic to other devices, the host link's full
-// rate.
+// The rate of a dispatch's traffic over all links together, averaged over link_cycles(); without traffic to other devices, the
+// host link's full rate.
 double remote_bytes_per_cycle(const MemoryCounts& device);
 
 }  // namespace rpd

@@ -11,7 +11,7 @@
 
 namespace rpd {
 
-// For descriptions, and the change to the program that comes closest to each removal, see
+// For a description of each cause, and the change to the program that comes closest to removing it, see
 // src/rocm_perf_lab/analysis/thread_trace/causes.toml.
 enum class Cause : uint8_t {
   MemoryLatency,    // without it, data takes up bandwidth but no time to arrive
@@ -55,7 +55,7 @@ using Instructions = std::vector<bool>;
 struct RemovedCauses {
   uint32_t causes = 0;                 // the removed causes, one bit each
   const Instructions* only = nullptr;  // only in these instructions; null: everywhere, even outside instructions
-  bool accesses_free = false;          // accesses of `only` take no time at all
+  bool accesses_free = false;          // accesses by these instructions take no time at all
 
   static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }
   static constexpr uint32_t all() { return (uint32_t{1} << kCauses) - 1; }

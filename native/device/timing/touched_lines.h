@@ -25,7 +25,7 @@ class TouchedLines {
 
   const std::vector<uint64_t>& lines_read() const { return read_.log.lines(); }
   const std::vector<uint64_t>& lines_written() const { return written_.log.lines(); }
-  // The number of touches; an access touches each of its lines once.
+  // The number of touches of noted lines. Each call of read() or write() touches each of its lines once.
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   uint64_t distinct_read() const { return lines_read().size(); }

@@ -19,7 +19,7 @@ struct Fetch {
   uint32_t number = 0;
   FetchedFrom from = FetchedFrom::L2;
 
-  // The form in which a cache line stores it.
+  // The form in which a cache stores a line's fetch.
   uint32_t code() const { return number << 2 | static_cast<uint32_t>(from); }
   static Fetch of_code(uint32_t code) { return {code >> 2, static_cast<FetchedFrom>(code & 3)}; }
 };
@@ -72,7 +72,7 @@ class WaveTrace {
   AccessCost* last_ = &not_recorded_;
 };
 
-// The first workgroups that the CU ran, with as many of their instructions as there is room for.
+// The recorded workgroups of a CU, with as many of their instructions as there is room for.
 class CuTrace {
  public:
   using Group = std::vector<std::unique_ptr<WaveTrace>>;

@@ -11,7 +11,7 @@ namespace rpd {
 
 namespace {
 
-// The number of entries recorded on each CU that is not certain to be replayed.
+// The most entries of a recording that is not certain to be replayed.
 constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().

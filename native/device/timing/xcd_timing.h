@@ -42,7 +42,7 @@ class LaterGroups {
 
 class XcdTiming final : public XcdObserver {
  public:
-  // `options` must outlive this object. Their timed CU also determines which CU is recorded on the other XCDs. `mall`: the
+  // `options` must outlive this object. `options.timed_cu` also determines which CU is recorded on the other XCDs. `mall`: the
   // device's Infinity Cache.
   XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall);
 

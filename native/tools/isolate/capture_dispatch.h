@@ -14,7 +14,7 @@ struct Chosen {
   hsa_agent_t agent;
 };
 
-// Runs on the submitting thread, once all earlier work has completed and the submission barrier is closed. Passes the packet to
+// To be called on the submitting thread while no other work runs and the submission barrier is closed. Passes the packet to
 // `submit` exactly once, whether or not there is a capture. Returns when the dispatch is complete or the GPU has failed; if the
 // capture fails before the dispatch is submitted, returns without waiting. Does not throw, since the program must not notice.
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;

@@ -1,7 +1,7 @@
 // Tracks work that has been submitted and may be incomplete, so that a capture can wait until nothing changes memory.
 //
-// Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled; if
-// the program gives a signal a new value, or destroys it, it must have seen the work complete.
+// Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled; a
+// program that gives a signal a new value, or destroys it, must have seen the work complete.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class Lane {
   void submitted(Packet& packet);
   void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
 
-  // Whether nothing is running, and nothing will run until a signal that the work waits for is completed.
+  // Whether nothing is running, and whatever is left waits for a signal that is not complete.
   bool quiet();
   bool empty();
   // The number of completed pieces of work found so far.

@@ -1,4 +1,5 @@
-// The program's memory that GPUs can currently access, as the program requested it.
+// The memory of the program that GPUs can currently access, with the addresses and sizes that the program requested (not
+// rounded to pages).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class MemoryMap {
   void add(uint64_t address, uint64_t bytes, capture::Kind kind, hsa_agent_t agent);
   void remove(uint64_t address);
 
-  // Adds memory that a capture cannot contain, with a description; foreign() lists it until it is removed.
+  // Adds memory that a capture cannot contain. foreign() returns the descriptions of all such memory not yet removed.
   void add_foreign(uint64_t address, const std::string& what);
   void remove_foreign(uint64_t address);
 

@@ -91,8 +91,8 @@ bool all_quiet(const std::vector<Lane*>& lanes) {
   return true;
 }
 
-// Waits until everything before the chosen dispatch in its own queue is complete, and the other queues are quiet. Returns true
-// with the submission barrier closed, or false with it open if a wait fails.
+// Waits until everything before the chosen dispatch in its own queue is complete, and the other queues and the copy engines are
+// quiet. Returns true with the submission barrier closed, or false with it open if a wait fails.
 bool drain(Lane& own) {
   const std::vector<Lane*> lanes = open_queues().lanes();
   if (!wait_until(lanes, [&] { return own.empty(); })) return false;

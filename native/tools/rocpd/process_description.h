@@ -38,7 +38,7 @@ struct Kernel {
   std::string name;
 };
 
-// The set of the operations, among 1, 2, 3, ..., that are in the database.
+// The ids of the operations that are in the database. Ids count from 1.
 class Written {
  public:
   void add(uint64_t id) {

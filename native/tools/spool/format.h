@@ -42,8 +42,9 @@ enum class Kind : uint32_t {
   errors,
 };
 
-// Every record begins with this. `bytes` is the size of the whole record, a multiple of 8. Strings and arrays follow
-// the fixed part: first the strings, each as a uint32 length and its bytes, without padding in between.
+// Every record begins with this. `bytes` is the size of the whole record, a multiple of 8. Strings and arrays follow the fixed
+// part: first the strings, each as a uint32 length and its bytes, without padding in between; then, at the next multiple of 8
+// bytes, the array.
 struct Record {
   uint32_t bytes;
   Kind kind;
@@ -119,8 +120,8 @@ struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
 };
 
-// The errors for a dispatch of which the device observed only a sample. Followed by double errors[count], one per counter; NaN
-// if the counter is exact.
+// The errors for a dispatch with values that the device estimated. Followed by double errors[count], one per counter (NaN if
+// the counter is exact); count is 0 if the dispatch does not keep its counters.
 struct Errors : Record {
   uint64_t dispatch_id, count;
   double duration;  // a fraction

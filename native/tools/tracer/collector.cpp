@@ -149,7 +149,7 @@ void Collector::finish(const InFlight& operation) {
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch known{};
-    // The record is always taken, because the device keeps it until then.
+    // The record is taken even if its counters are not kept, because the device stores it until then.
     const bool has_record = take_dispatch(operation.signal, known, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;

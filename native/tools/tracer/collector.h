@@ -27,7 +27,7 @@ struct InFlight {
   bool keeps_counters = false;
 };
 
-// The operations in flight in one queue, or of all copies.
+// The dispatches in flight in one queue, or all copies in flight.
 class Lane {
  public:
   void push(const InFlight& operation);

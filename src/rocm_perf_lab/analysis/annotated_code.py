@@ -20,8 +20,8 @@ NO_LINES = "the code has no line numbers: compile with -g"
 
 @dataclass(frozen=True)
 class CodeLine:
-    """An instruction. address: within its code object. source: "file:line", innermost first, followed by " -> " and the places
-    that it was inlined into; "" if unknown. cost: None without a thread trace.
+    """An instruction. address: within its code object. source: its "file:line" and, if that code was inlined, each place that
+    it was inlined into, separated by " -> "; "" if unknown. cost: None without a thread trace.
     """
 
     address: int

@@ -36,12 +36,12 @@ class BaseRun:
 
     @cached_property
     def dag(self) -> Dag:
-        """The graph of the trace. Raises TraceError."""
+        """The graph of the trace. Raises TraceError if its dependencies form a cycle."""
         return build_dag(self.trace)
 
     @cached_property
     def path(self) -> CriticalPath | None:
-        """The critical path; None if the trace has no GPU times. Raises TraceError."""
+        """The critical path; None if the trace has no GPU times. Raises TraceError if the dependencies form a cycle."""
         return critical_path(self.dag) if self.trace.has_times else None
 
     def expect_kernels(self) -> None:

@@ -6,8 +6,9 @@
     under-occupied               too few waves: registers or LDS keep them out, or the grid does not fill the device
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
 
-A saturated unit explains a kernel's time whatever else is true, so the other classes are scored only if no unit is saturated;
-latency is what remains. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
+A saturated level or pipe explains a kernel's time whatever else is true, so the other classes hold only if none is saturated.
+Divergence is the exception: it goes before a saturated pipe most of whose lanes are masked off. If no other class holds, waits
+mean latency. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
 """
 
 from __future__ import annotations
@@ -76,15 +77,15 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class that holds; else the nearest, or 'unknown' if none is near; `why` says which. classes: all five,
-    strongest first, unknown scores last.
+    """name: the strongest class that holds; if none does, the nearest one, or 'unknown' if none is near; `why` tells which
+    case it is. classes: all five, strongest first, unknown scores last.
 
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
-    certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.
+    certainty: 'high' if confidence is high enough and no missing number could change the verdict, else 'medium' or 'low'.
     undecided: classes that could still hold if missing numbers were known -> which numbers are missing.
     by: what the verdict is based on, counters or experiments. With experiments, name is a cause of causes.toml, score its share
-    of the time, confidence its lead over the next cause, and classes still come from the counters, although the verdict does
-    not depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
+    of the time, and confidence its lead over the next cause; classes still come from the counters, but the verdict does not
+    depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
     verdict for a grid that fills the device.
     """
 
@@ -104,7 +105,7 @@ class Bottleneck:
 
     @property
     def shown_by(self) -> tuple[Signal, ...]:
-        """The signals that point to the class, strongest first."""
+        """The signals that point to the class, strongest first; () if no class is named or experiments gave the verdict."""
         if self.name == UNKNOWN or self.by == EXPERIMENTS:
             return ()
         return (self.near,) if self.near is not None else self.classes[0].seen
@@ -217,7 +218,7 @@ def _outranks(first: ClassScore, other: ClassScore) -> bool:
 
 
 def _lead(first: ClassScore, second: ClassScore) -> float:
-    """The lead of the best class over the next one, or over the verdict that no class holds; -1 to 1."""
+    """The lead of the best class over the next one or, if no class holds, of that verdict over the best class; 0 to 1."""
     best = first.score.estimate or 0.0
     return best - (second.score.estimate or 0.0) if first.score.holds else 2 * (HOLDS - best)
 

@@ -87,9 +87,9 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
 
 
 def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
-    """The ceilings of a file, for kernels that ran on these targets and whose times are 'measured' or 'modelled'.
+    """The ceilings of a file, for kernels that ran on these targets. timing: whether their times are 'measured' or 'modelled'.
 
-    Raises UsageError if the file states a different target or a different kind of times.
+    Raises what read_ceilings() raises, and UsageError if the file states a different target or a different kind of times.
     """
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
@@ -118,7 +118,7 @@ def column(key: str | Pipe) -> str:
 
 
 def to_csv(ceilings: Ceilings) -> str:
-    """One row in rocprof-compute's format, for device 0. Unknown ceilings have no column."""
+    """A table in rocprof-compute's format with one row, for device 0. Unknown ceilings have no column."""
     names, row = ["device"], ["0"]
     rates: list[tuple[str | Pipe, Ceiling]] = [*ceilings.bandwidth.items(), *ceilings.arithmetic.items()]
     for key, ceiling in rates:

@@ -1,4 +1,4 @@
-"""Finds the code of a trace's kernels, either beside a thread trace or in the program's own file.
+"""Finds the code of a trace's kernels: beside a thread trace, in the file it was loaded from, or in the program's own file.
 
 A database records where a code object was loaded from: a section of a file, or memory of a given size. In the latter case,
 the program's file is searched for a code object of that size. A code object that does not match what the trace records about
@@ -32,7 +32,7 @@ _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossib
 
 @dataclass
 class CodeObjects:
-    """traces: the folder of a thread trace, if there is one: there, rocprofv3 leaves the code objects that it encountered."""
+    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it encountered; None without one."""
 
     trace: Trace
     traces: Path | None = None

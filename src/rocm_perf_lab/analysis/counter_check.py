@@ -1,7 +1,7 @@
 """Checks counters for plausibility against the launches recorded in the trace.
 
 On real machines, counters are wrong if the driver does not provide them (virtual functions), if another profiler or another
-program uses the GPU, or if they could not be locked. They are then zero, or count work of other programs.
+program uses the GPU, or if the GPU could not be locked. They are then zero, or count work of other programs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def items(trace: Trace, rows: Integers) -> Floats:
 
 
 def waves(trace: Trace, rows: Integers) -> list[Floats]:
-    """The possible numbers of waves of each dispatch, (n,) float64 each: from gfx10 on, a kernel chooses its wave size."""
+    """The possible numbers of waves of each dispatch, an (n,) float64 array per wave size: from gfx10 on, kernels choose it."""
     gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
     of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
     by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)

@@ -35,8 +35,8 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
     A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw a
     different number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so.
-    Dispatches whose counters cannot be right are left out; if a pass has no other dispatches of a symbol, all of the symbol's
-    counters are doubtful, and it gets no counters, only the reason.
+    Dispatches whose counters cannot be right are left out. If a pass has no other dispatches of a symbol, or counted only zeros
+    on a GPU, all counters of that symbol are doubtful: instead of counters, it gets the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     lacking = {symbol.kernel.symbol: _not_modelled(base, symbol.rows) for symbol in symbols_of(base)}

@@ -1,12 +1,12 @@
 """The chain of dispatches, copies and host calls that determines when the GPU's last work ends.
 
 The model (critical path method): a node starts `delay` after the last of its predecessors has ended, or, if it has none,
-`delay` after the start of the GPU's span; a launched node can start as soon as its launching call has started. Delays and
-durations are as observed, so the model replays the trace exactly. The critical path runs backwards from the dispatch or copy
-that ends last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the
-last end: work on the path, host calls and host code on it, delays between its nodes (launch latency, wake-up), and the delay
-before its first node. The slack of a node is how much longer it could take without moving the last end; for a call that no GPU
-work follows, slack ends with the span.
+`delay` after the start of the GPU's span. What a call launches waits only for the start of that call. Delays and durations are
+as observed, so the model replays the trace exactly. The critical path runs backwards from the dispatch or copy that ends last,
+at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the last end: work on
+the path, host calls and host code on it, delays between its nodes (launch latency, wake-up), and the delay before its first
+node. The slack of a node is how much longer it could take without moving the last end; for a call that no GPU work follows,
+slack ends with the span.
 
 Speeding up a symbol that makes up the fraction f of the path shortens the span by a factor of at most 1 / (1 - f) (Amdahl).
 """
@@ -63,7 +63,7 @@ class CriticalPath:
     work_ns: in dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
     lead_ns: from the start of the GPU's span to the path's first node.
     For every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from that moment to the node's start
-    (negative if a predecessor is recorded to end after it; work_ns and host_ns count such overlaps once); slack_ns;
+    (negative if that predecessor is recorded as ending later; work_ns and host_ns count such overlaps once); slack_ns;
     overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
@@ -222,8 +222,8 @@ def _overlap(
     """For each node, how long it could have run concurrently with its predecessor in the queue if only the queue's order held
     it back.
 
-    This is the time from when everything else it needs was ready (or that predecessor started) to when the predecessor ended,
-    limited to the node's own duration. It is 0 if something else was ready later.
+    This is the time from when everything else that the node needs was ready, but at the earliest the start of that predecessor,
+    to the predecessor's end, limited to the node's own duration. It is 0 if anything else was ready only after that end.
     """
     for node in range(len(start)):
         others = origin

@@ -137,7 +137,7 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
 def _sort_by_edges(
     by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
 ) -> int:
-    """Kahn's algorithm; returns the number of nodes that are neither in a cycle nor after one.
+    """Kahn's algorithm: fills `order`, and returns the number of nodes that are neither in a cycle nor after one.
 
     place: where each node's successors begin.
     """

@@ -42,7 +42,7 @@ def gather(
     traced: TraceFindings | None = None,
     measured: bool = True,
 ) -> Evidence:
-    """Everything known about a symbol whose `dispatches` dispatches took `time_ns` in total.
+    """Everything known about a symbol that was dispatched `dispatches` times and took `time_ns` in total.
 
     scratch_bytes: per work-item. traced: what a thread trace says about the symbol; counters take precedence. measured: whether
     the times are measured; in modelled times, the clock always runs at its peak.
@@ -121,7 +121,7 @@ def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def _compute_fraction(roofline: Roofline) -> Value:
-    """The share of the time that the used pipes would need at their peak rates."""
+    """The time that the used pipes would need at their peak rates, as a share of the kernel's time."""
     if roofline.compute_ns.value is None or not roofline.time_ns:
         return Value.missing_because("fraction", [roofline.compute_ns, _timed(roofline)])
     return Value(roofline.compute_ns.value / roofline.time_ns, "fraction")

@@ -30,9 +30,9 @@ _LONGEST = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """start_ns: from the start of the GPU span. cause: the cause of the longest part. waited_for: what was needed last.
+    """start_ns: from the start of the GPU span. cause: the cause of the longest part.
 
-    before: the kernel that ended the gap. waited_for is None if nothing is recorded that this kernel depends on.
+    before: the kernel that ended the gap. waited_for: what this kernel needed last; None if no dependency of it is recorded.
     """
 
     start_ns: int
@@ -57,7 +57,8 @@ class Idle:
 def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
     """Idle times of each GPU with dispatches, in order of agent id.
 
-    Without HIP calls or exact dependencies, latency cannot be distinguished from a late host: that part is then unknown.
+    Without HIP calls or exact dependencies, latency cannot be distinguished from a late host: the cause of the rest of each gap
+    is then unknown.
     """
     agents, gpu = factorize(trace.dispatches.agent_id)
     order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)

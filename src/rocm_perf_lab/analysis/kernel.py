@@ -30,7 +30,7 @@ SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 class KernelFindings:
     """row: the dispatch that represents the symbol when a single one is needed (its longest). on_path: None without times.
 
-    counters: the sum over all its dispatches, as counted by the hardware or the device.
+    counters: the sums over all dispatches of the symbol, as counted by the hardware or the software device.
     """
 
     symbol: Symbol

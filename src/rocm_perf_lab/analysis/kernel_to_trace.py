@@ -16,7 +16,7 @@ _MOST_OTHERS = 2
 
 @dataclass(frozen=True)
 class Focus:
-    """symbol: the kernel. iteration: its longest dispatch, counted from 1 in order of dispatch."""
+    """symbol: the kernel. iteration: which of its dispatches is the longest, counted from 1."""
 
     symbol: Symbol
     iteration: int

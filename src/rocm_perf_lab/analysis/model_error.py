@@ -1,4 +1,4 @@
-"""How far modelled times of kernels like this one, and differences of modelled times, were from recorded ones.
+"""How far modelled times were from recorded ones, for kernels like a given one and for differences between variants.
 
 The figures are in arch/timing_errors.toml. The errors by limit come from benchmarks/calibration.py: each recorded program was
 modelled with parameters that had been fitted to the others. The errors for differences come from benchmarks/variants.py.
@@ -64,7 +64,7 @@ def _why_unknown(parameters: str | None) -> str | None:
 
 
 def model_error_of(limit: str) -> TimingDeviation | str:
-    """The error for kernels with this dominant limit, with the table's parameters, or the reason why it is not known."""
+    """The error for kernels with this dominant limit, modelled with the table's parameters, or why it is not known."""
     found = _table()["limit"].get(limit)
     if found is None or found["times"] < _LEAST_TIMES:
         few = "none" if found is None else f"only {found['times']}"

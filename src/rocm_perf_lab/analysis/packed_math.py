@@ -56,7 +56,7 @@ def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
 
 
 def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
-    """The counters as if each packed instruction were two. `once` keeps the raw counts of those that change.
+    """The counters as if each packed instruction were two. `once` keeps the raw counts of the counters that change.
 
     A nonzero counter whose packed share is unknown stays unchanged, and a note says so.
     """

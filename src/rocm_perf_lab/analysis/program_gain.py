@@ -22,8 +22,8 @@ _LEAST = 0.001  # share of the span from which a gain is listed
 
 @dataclass(frozen=True)
 class ProgramGain:
-    """The effect of removing a cause from all kernels whose stacks contain it. gain: the share of the GPU's span that it saves.
-    dominant: the program's kernel with the most time on the new path. fraction: its share of that path.
+    """The effect of removing a cause from all kernels whose stacks contain it. gain: the share of the GPU's span that is saved.
+    dominant: the program's kernel with the most time on the new path, None if none is on it. fraction: its share of that path.
     """
 
     cause: str
@@ -37,8 +37,8 @@ class ProgramGain:
 def with_program_gains(
     kernels: Sequence[KernelFindings], dag: Dag, path: CriticalPath | None
 ) -> tuple[list[KernelFindings], list[ProgramGain]]:
-    """The kernels, with the program's gain added to their remedies, and each cause's gain in all of them together, largest
-    first. Kernels without experiments stay as they are.
+    """The kernels, with the program's gain added to their remedies; and for each cause, the gain if all kernels are rid of it,
+    largest first. Kernels without experiments stay as they are.
     """
     if path is None or not any(kernel.bottleneck.remedies for kernel in kernels):
         return list(kernels), []

@@ -2,8 +2,8 @@
 that experiments predict without it.
 
 Like a kernel's time stack, but for the GPU's span: the time without a set of causes is the length of the critical path,
-recomputed after every kernel with a time stack has been shortened to its time without these causes. Shortening a kernel off the
-critical path gains nothing, and shortening one on it gains no more than the next path allows.
+recomputed after every kernel with a time stack has been shortened to its time without these causes. Shortening a kernel that is
+not on the critical path gains nothing, and shortening one that is on it gains no more than the next path allows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # share of the span: causes that gain less, both when removed alone and when removed last, stay in the rest
+_LEAST = 0.001  # share of the span: causes whose removal gains less, both alone and after all others, stay in the rest
 _MOST_PAIRS, _FEWEST_PAIRS = 100, 4
 _MOST_STEPS = 100_000_000  # nodes of the graph, times the number of replays
 
@@ -40,8 +40,8 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class ProgramStack:
-    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. kernels_ns and
-    copies_ns are its parts in kernels and copies on the path; the remainder is spent in host code, launches and gaps.
+    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. kernels_ns, copies_ns: how
+    much of rest_ns is spent in kernels and copies on the path; the remainder is spent in host code, launches and gaps.
 
     kernels: those whose stacks are combined. orders: how many random orders were drawn; None if the parts are exact.
     causes, without_ns: the causes of the parts, and the span without each set of them, where bit i of the index stands for the

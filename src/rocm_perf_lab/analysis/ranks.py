@@ -39,8 +39,8 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     rank with their number or, without a number, of the first rank that ran the same command on the same machine and has no
     other pass from the same time. If all runs have counters, the first run of each rank provides the times.
 
-    Raises UsageError for runs that are neither ranks nor repeats: runs with different commands, builds or inputs, at different
-    times.
+    Raises UsageError for runs that are neither ranks nor repeats, such as runs with different commands, builds or inputs at
+    different times.
     """
     found: list[Rank] = []
     notes: list[str] = []

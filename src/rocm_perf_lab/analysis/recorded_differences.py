@@ -1,6 +1,7 @@
 """The user's own table of how far modelled ratios of two variants' times were from measured ones.
 
-`rocm-perf optimize --remeasure` adds to it on a GPU. From ten entries on, it replaces the table that ships with the package.
+`rocm-perf optimize --remeasure` adds to it on a GPU. From ten entries with the same timing parameters on, it replaces the table
+that ships with the package.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST = 10  # the number of entries from which the user's table is used
+LEAST = 10  # the number of entries with the same timing parameters from which the user's table is used
 _SHARE = 0.8  # four in five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
@@ -58,7 +59,10 @@ def read() -> list[RecordedDifference]:
 
 
 def add(found: Sequence[RecordedDifference]) -> None:
-    """Add entries; each replaces an earlier one for the same two sources, device and parameters. Raises OutputError."""
+    """Add entries; each replaces an earlier one for the same two sources, device and parameters.
+
+    Raises OutputError if the table is damaged, or cannot be read or written.
+    """
     kept = {(one.baseline, one.candidate, one.device, one.parameters): one for one in (*read(), *found)}
     path = table()
     try:
@@ -70,8 +74,9 @@ def add(found: Sequence[RecordedDifference]) -> None:
 
 
 def error_for(parameters: str | None) -> float | None:
-    """The error that covers four in five of the table's entries with these parameters; None if there are too few. Raises
-    OutputError.
+    """The error that covers four in five of the table's entries with these parameters; None if there are too few.
+
+    Raises OutputError if the table is damaged or cannot be read.
     """
     errors = sorted(one.error for one in read() if one.parameters == parameters)
     return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= LEAST else None

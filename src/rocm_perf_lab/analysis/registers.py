@@ -37,7 +37,7 @@ def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResour
 
 
 def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
-    """Why the allocated VGPRs are padding; None if they are not, or nothing indicates it. used: as in the code object."""
+    """Why some of the allocated VGPRs are padding; None if none are or nothing indicates it. used: as in the code object."""
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
@@ -57,7 +57,7 @@ def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Oc
 
 
 def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:
-    """The maximum number of registers that the kernel can have needed, if it was padded."""
+    """The same resources with the most VGPRs that the kernel can have needed if its allocation was padded."""
     return replace(allocated, arch_vgprs=max(_padded(rules, allocated) - rules.vgpr_granule, 1), accum_vgprs=0)
 
 

@@ -5,7 +5,7 @@ beyond L2 take at peak memory bandwidth. The kernel is on the compute side of th
 precisions has one effective peak, operations / t_compute, which reduces the ridge to a single operational intensity. Integer
 MFMA operations take time on their pipe but are not FLOPs. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 
-Measured ceilings, if given, are shown next to the data-sheet peaks: the rates that microbenchmarks reached on the device.
+Measured ceilings (the rates that microbenchmarks reached on the device), if given, are shown next to the data-sheet peaks.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Roofline:
 
     @cached_property
     def reachable_ns(self) -> Value:
-        """The same under the measured ceilings; missing if there are none."""
+        """Like ceiling_ns, but under the measured ceilings; missing if none were given."""
         if self.ceilings is None:
             return Value.missing("ns", NO_CEILINGS)
         compute = _sum("ns", [part.reachable_ns for part in self.arithmetic], "no arithmetic is known")

@@ -1,9 +1,9 @@
-"""The cost of each of several causes that hide one another: its Shapley value.
+"""The costs of several causes that hide one another: their Shapley values.
 
-This is the gain from removing the cause, averaged over all orders in which the causes can be removed [Shapley, A Value for
-n-Person Games, 1953]. The values sum to the cost of all causes together. For a few causes they are computed exactly, from the
-time without each set of causes; for many, random orders are drawn [Castro et al., Polynomial calculation of the Shapley value
-based on sampling, 2009].
+The Shapley value of a cause is the gain from removing it, averaged over all orders in which the causes can be removed [Shapley,
+A Value for n-Person Games, 1953]. The values sum to the cost of all causes together. For a few causes they are computed
+exactly, from the time without each set of causes; for many, random orders are drawn [Castro et al., Polynomial calculation of
+the Shapley value based on sampling, 2009].
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
 
 
 def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[Sampled]:
-    """The parts of n causes from 2 * pairs orders, which are the same in each call. times: returns the time without each of the
-    requested sets.
+    """The part of each of n causes, estimated from 2 * pairs random orders, which are the same in each call. times: returns the
+    time without each of the requested sets.
 
     Each order is drawn together with its reverse: a cause that is removed early in one order is removed late in the other, so a
     pair varies less than two independent orders would. `pairs` must be at least 2.
@@ -65,7 +65,7 @@ def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int,
 
 
 def _sets(order: Sequence[int]) -> list[int]:
-    """The sets of causes that have been removed before the first cause, after it, and so on."""
+    """The sets of causes that have been removed step by step: none, the first one, the first two, and so on up to all."""
     sets = [0]
     for cause in order:
         sets.append(sets[-1] | 1 << cause)

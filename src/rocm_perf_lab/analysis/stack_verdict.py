@@ -20,12 +20,12 @@ from rocm_perf_lab.arch.metric import Value
 SMALL_GRID = "small-grid"
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
-# Costs that headroom does not expect to save: the cost of dispatches, and the transfer of the bytes that coalesced accesses
-# need. A copy that runs at the memory's rate spends time on these causes alone.
+# Costs that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
+# accesses need. A copy that runs at the memory's rate spends time on these causes alone.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
 _LEAST = 0.01  # share of the time from which a part explains a factor
-_WORTHWHILE = 0.02  # share of the time: a part that gains less has no remedy, and is the verdict only if all parts gain less
+_WORTHWHILE = 0.02  # share of the time: a part whose removal gains less has no remedy, and is the verdict only if all gain less
 _NEARLY = 0.5  # share of the largest gain from which the remedy of the verdict's cause comes first
 _CLEAR, _NEAR = 0.6, 0.525  # first / (first + second), if first is larger than second by half, or by a tenth
 
@@ -91,8 +91,9 @@ def _possible(stack: TimeStack) -> list[TimePart]:
 
 
 def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
-    """One remedy for each cause whose removal alone gains a worthwhile amount, largest gain first. The remedy for the verdict's
-    cause comes first if it gains nearly as much, and the one for a fixed cost that is not a verdict comes last.
+    """One remedy for each cause whose removal alone gains a worthwhile amount, largest gain first, with two exceptions: the
+    remedy for the verdict's cause comes first if it has at least the share _NEARLY of the largest gain, and the remedy for the
+    cost of a dispatch comes last if that cost is fixed (see _is_fixed).
     """
     found = []
     for part in stack.parts:
@@ -111,8 +112,8 @@ def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
 
 
 def bounds(gain: float, error: float) -> tuple[float, float]:
-    """The bounds of a gain if the ratio of the two times is off by at most `error`, as a fraction of the smaller of the two
-    ratios.
+    """The bounds of a gain if the modelled ratio of the two times is off by at most `error`, which is a fraction of the smaller
+    of the modelled and the true ratio.
     """
     ratio = 1 - gain
     return 1 - ratio * (1 + error), 1 - ratio / (1 + error)
@@ -138,8 +139,8 @@ def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) 
 
 
 def _beyond_small_grid(stack: TimeStack) -> str | None:
-    """The part that would be largest if the grid filled the device. The same work would take less time then, but in practice it
-    takes a larger problem to fill a device, so the fixed cost of the dispatch is left out.
+    """The part that would be largest if the grid filled the device, None if there would be none. The same work would take less
+    time then, but in practice it takes a larger problem to fill a device, so the fixed cost of the dispatch is left out.
     """
     return next((name for name, share in stack.shares_without(SMALL_GRID).items() if name != LAUNCH and share > 0), None)
 

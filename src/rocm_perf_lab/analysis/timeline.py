@@ -91,7 +91,7 @@ class Timeline:
         return kind
 
     def details(self, node: int) -> dict[str, Any]:
-        """The details of a slice that a viewer shows."""
+        """The details that a viewer shows for a slice."""
         columns, category = self._columns, self.category(node)
         found: dict[str, Any] = {"on critical path": columns["on_path"][node], "slack_ns": columns["slack"][node]}
         if category == CALL:
@@ -206,7 +206,7 @@ def _without_overlaps(start: Integers, end: Integers) -> Integers:
 
 
 def _rates(start: Integers, end: Integers, values: Any) -> tuple[Integers, list[float]]:
-    """The sum of the rates of the running dispatches, at each time when it changes."""
+    """The times at which the sum of the running dispatches' rates changes, and the sum from each of them on."""
     counted = ~np.isnan(values) & (end > start)
     rate = 1000.0 * values[counted] / (end[counted] - start[counted])
     time = np.r_[start[counted], end[counted]]

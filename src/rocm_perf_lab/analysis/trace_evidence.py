@@ -1,7 +1,8 @@
 """The evidence that a thread trace contributes where counters were not collected.
 
-A thread trace covers a few waves on one CU. It shows how a wave spends its life as well as counters do. It shows how busy a
-unit is only on a CU with work, which represents the whole device only if the grid has a wave for each SIMD.
+A thread trace covers a few waves on one CU. It shows just as well as counters how a wave spends its life. It also shows how
+busy the units of this CU are. Since this CU has work, that represents the whole device only if the grid has a wave for each
+SIMD.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def _not_issuing(found: TraceFindings) -> Value:
 
 
 def _accesses(found: TraceFindings) -> dict[str, Value]:
-    """Evidence on accesses, {} unless all waves are complete: a wave that is partly lost made more than the trace shows."""
+    """Evidence on accesses, {} unless all waves are complete: a wave that was partly lost made more than the trace shows."""
     count = sum(found.mix.get(kind, 0) for kind in _MEMORY)
     if not count or not found.waves.value or found.truncated_waves or found.wait_fraction.value is None:
         return {}

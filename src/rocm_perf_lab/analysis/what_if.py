@@ -1,8 +1,9 @@
 """What the GPU's span would be if kernels took less time, found by replaying the graph.
 
-A node starts its observed delay after the last of its predecessors is ready, as in critical_path; only the durations of some
-kernels differ. The critical path can thus change, which the ceiling from Amdahl's law does not account for. Delays stay as
-observed, although a node's delay might differ if a different predecessor is ready last. Host code does not change either.
+As in critical_path, a node starts when the last of its predecessors is ready, plus the node's observed delay; only the
+durations of some kernels differ. The critical path can thus change, which the ceiling from Amdahl's law does not account for.
+Delays stay as observed, although a node's delay might differ if a different predecessor is ready last. Host code does not
+change either.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _LAUNCH = Edges.LAUNCH
 _KERNELS = (KERNEL, RUNTIME)
 _TRIED_KERNELS = 3
 _TRIED_FACTORS = (2.0, None)
-# If dominance shifts, it is bracketed between two adjacent factors.
+# A shift of dominance is bracketed between two adjacent ones of these factors.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
-_ROOM = 4_000_000  # the maximum of nodes times scenarios that are run side by side; each takes 16 bytes
+_ROOM = 4_000_000  # run side by side at most this many nodes times scenarios: a node of one scenario takes 16 bytes
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ class Scenario:
 
 @dataclass(frozen=True)
 class DominanceShift:
-    """The factor, to within 2 %, from which a different kernel dominates; factor and then: None if none does within _GRID."""
+    """factor, then: how many times faster `kernel` must become (to within 2 %) for a different kernel to dominate, and
+    which one; both None if none does within _GRID.
+    """
 
     kernel: str
     factor: float | None
@@ -135,8 +138,9 @@ class GraphReplay:
         return DominanceShift(name, factor, then)
 
     def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
-        """The new span, the dominant kernel on the new path and its share of it. shares: the fractions of kernels' times that
-        are left.
+        """The new span, the dominant kernel on the new path (None without one), and this kernel's share of the path.
+
+        shares: the fractions of kernels' times that are left.
         """
         dag = self._dag
         span, on_path = self._path_with(shares)
@@ -189,7 +193,7 @@ class GraphReplay:
         return share
 
     def _run_forward(self, shares: Mapping[str, float]) -> tuple[int, int]:
-        """The last node of the GPU, and the span."""
+        """The dispatch or copy that ends last, and the span."""
         dag, delay = self._dag, self._path.delay_of_ns
         observed = (dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
         _forward(*observed, self._shares(shares), self._start, self._end, self._binding)
@@ -223,7 +227,7 @@ def _forward(
 ) -> None:
     """Compute when each node starts and ends, and which predecessor was ready last (the first if several tie).
 
-    Nodes take their symbol's `share` of their time, rounded half to even.
+    Each node takes its symbol's `share` of its observed time, rounded half to even.
     """
     for place in range(len(order)):
         node = order[place]

@@ -60,7 +60,8 @@ FAMILY = Family(
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
     evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
-    # AMD CDNA 3 white paper, "peak FLOPs/clk/CU"; packed math, which doubles the VALU's F32 and F16, is not assumed.
+    # AMD CDNA 3 white paper, "peak FLOPs/clk/CU"; packed math, which doubles the rate of the VALU,
+    # is assumed for F16 but not for F32.
     peak_ops_per_clock_and_cu={
         ("f16", "valu"): 256,
         ("f32", "valu"): 128,

@@ -15,7 +15,8 @@ FAMILY = replace(
     occupancy_rules=replace(cdna_occupancy.RULES, lds_bytes=160 * 1024, lds_granule=1280),
     flops={**cdna3.FAMILY.flops, ("f6f4", "mfma"): cdna_flops.mfma_flops_f6f4},
     # MI355X data sheet, TFLOPS at 2400 MHz over 256 CUs: vector 78.6 (F64), 157.3 (F32, F16); matrix 78.6 (F64), 157.3 (F32),
-    # 2516.6 (F16, BF16), 5033.2 (F8, I8), 10066.3 (F6, F4). Packed math, which doubles the VALU's F32 and F16, is not assumed.
+    # 2516.6 (F16, BF16), 5033.2 (F8, I8), 10066.3 (F6, F4). Packed math, which doubles the rate of the VALU, is
+    # assumed for F16 but not for F32.
     peak_ops_per_clock_and_cu={
         ("f16", "valu"): 256,
         ("f32", "valu"): 128,

@@ -18,7 +18,7 @@ class Family:
     has_mall: whether there is a cache between L2 and memory (Infinity Cache), through which all traffic beyond L2 passes.
     uncounted: levels and pipes that none of the family's counters covers -> why.
     valu_cycles_per_instruction: cycles for which one VALU instruction of a whole wave occupies a SIMD.
-    other_occupancy_rules: the rules for other modes in which a kernel can be compiled, which a trace does not record.
+    other_occupancy_rules: the rules for other modes in which a kernel can be compiled; a trace does not record the mode.
     """
 
     name: str

@@ -3,7 +3,7 @@
 There are two measures, which are never mixed:
   compiler_waves_per_simd  what clang's -Rpass-analysis=kernel-resource-usage prints as "Occupancy [waves/SIMD]" for a
                            kernel whose workgroups have exactly this size. Its register limit may admit part of a workgroup,
-                           and it does not round LDS up to its granule.
+                           and LDS is not rounded up to a granule.
   resident_waves_per_cu    counts whole workgroups only, with LDS and SGPRs in granules. It equals the result of
                            hipOccupancyMaxActiveBlocksPerMultiprocessor times the waves per workgroup, except that HIP 7.2
                            does not round LDS up.

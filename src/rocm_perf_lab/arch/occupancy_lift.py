@@ -1,4 +1,4 @@
-"""What would let more waves of a kernel be resident: the smallest change that raises its limit to the next level."""
+"""What would let more waves of a kernel be resident: less of the resources that limit it, or a different workgroup size."""
 
 from __future__ import annotations
 

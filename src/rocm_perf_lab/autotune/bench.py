@@ -40,7 +40,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class TuningDevice:
-    """description: the device's name. target: its LLVM target, None without one. is_modelled: whether times are modelled."""
+    """description: the device's name. target: its LLVM target, None if there is no device. is_modelled: whether times are
+    modelled.
+    """
 
     description: str
     target: str | None

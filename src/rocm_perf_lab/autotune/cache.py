@@ -1,4 +1,4 @@
-"""Keeps results in SQLite, so that neither an interrupted search nor a later one runs a configuration twice."""
+"""Keeps results in SQLite, so that a search that is repeated, or resumed after an interruption, runs no configuration again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Runs evaluations on the workers of a Dask cluster. Each worker declares its GPU as the resource GPU=1.
 
-Each task carries everything that a worker needs: a Plan, the folder that holds its files (on a shared file system), and the
-values. If a worker goes away, Dask gives its tasks to another worker.
+Each task carries everything that a worker needs: a Plan, the working folder (on a shared file system), a configuration's values
+and, once it is known, how to measure. If a worker goes away, Dask gives its tasks to another worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOOK_SECONDS = 0.5
 class Cluster:
     """Evaluates configurations on the workers. evaluate() may be called from several threads.
 
-    Raises UnavailableError if workers have different devices.
+    evaluate() raises UnavailableError if workers have different devices, and CancelledError after stop().
     """
 
     def __init__(self, client: Client, plan: Plan, note: Note):

@@ -44,7 +44,7 @@ class AutotuneRequest:
 
 
 def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
-    """Run a search. Raises SpaceError, NothingRanError and whatever selecting a device raises."""
+    """Run a search. Raises SpaceError, NothingRanError, OutputError, and what reading input and selecting a device raise."""
     if request.simulate is not None:
         result = _simulated(request, request.simulate, note)
     elif request.plan is not None:
@@ -180,8 +180,8 @@ def search(
 
 
 class _Listener:
-    """Receives every result, and reports it; with only_better, it reports only a result that is better than all before. How the
-    first result was measured decides how all others are measured.
+    """Receives every result and reports it; with only_better, only if it is better than all results before. All later
+    configurations are measured in the same way as the first that succeeded.
     """
 
     def __init__(self, evaluator: Evaluator, most: int, note: Note, only_better: bool):

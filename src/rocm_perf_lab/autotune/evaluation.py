@@ -122,10 +122,12 @@ class WallTimer:
 
 
 class Evaluation:
-    """Evaluates configurations of one program. runs: how often each is measured. timeout: for each step, in seconds.
+    """Evaluates configurations of one program. timeout: for each step, in seconds.
 
+    runs: how often each configuration is measured; up to three times as often if its times vary too much.
     target: the LLVM target to build for, None without a device.
-    timers: tried in this order; the first that can measure a configuration measures them all, so that times are comparable.
+    timers: tried in this order; the first that can measure a configuration also measures all later ones, so that times are
+    comparable.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class Evaluation:
         self._deciding, self._stopped = threading.Lock(), threading.Event()
 
     def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> EvaluationOutcome:
-        """extra: environment variables, such as the one that selects a GPU. Raises OutputError if no space is left."""
+        """extra: environment variables, such as the one that selects a GPU. Raises OutputError if files cannot be written."""
         try:
             with stoppable(self._stopped), tempfile.TemporaryDirectory(dir=self._scratch) as name:
                 folder = Path(name)

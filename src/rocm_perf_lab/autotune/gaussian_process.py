@@ -1,13 +1,13 @@
 """Gaussian-process regression with a Matern-5/2 kernel, one length scale per dimension, on at most a few hundred points.
 
 Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
-the process is the one that maximises the likelihood, in closed form. Length scales and noise are sampled, not maximised: each
+the process is computed in closed form: the one that maximises the likelihood. Length scales and noise are sampled instead: each
 fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond. Over many fits, a search tries
 all length scales that the results allow; a few results do not justify relying on the likeliest ones. The prior's median for a
 length scale is the range of a coordinate.
 
-Fits use double precision. Predictions use single precision, since a search ranks thousands of them. They use double
-precision if points nearly coincide and have weights so large that rounding errors would show.
+Fits use double precision. Predictions usually use single precision, since a search ranks thousands of them. If weights are so
+large that rounding errors would show, as when points nearly coincide, predictions use double precision, too.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class GaussianProcess:
         return (values - self._mean) / self._scale
 
     def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
-        """Fit, with increasing noise while the covariance is not positive definite because points nearly coincide."""
+        """Fit; increase the noise until the covariance is positive definite, which it may not be if points nearly coincide."""
         while (fit := self._attempt(standard, lengths, noise)) is None:
             noise *= 10
             if noise > _LARGEST_NOISE:

@@ -43,7 +43,7 @@ class TunedProgram:
         self._check_destinations()
 
     def texts(self) -> dict[str, str]:
-        """The templates by option, and how each parameter is passed: all that results depend on, except files."""
+        """The templates by option, and how each parameter is passed, by name: a part of the key for the results cache."""
         return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
 
     def named_files(self) -> Iterable[Path]:

@@ -34,19 +34,19 @@ def those_that_ran(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluate
 
 
 def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
-    """The fastest configuration that did not fail; the first if several tie."""
+    """The fastest configuration that did not fail; the first if several tie; None if all failed."""
     fastest = min(those_that_ran(evaluated), key=lambda found: found[0], default=None)
     return fastest[1] if fastest is not None else None
 
 
 @dataclass
 class SearchLoop:
-    """evaluate(values, worker) runs one configuration. budget: the number of evaluations, including reused ones. seconds: a
-    time limit, if there is one.
+    """evaluate(values, worker) runs one configuration. budget: the maximum number of evaluations, including reused ones.
+    seconds: a time limit, if there is one.
 
-    Results do not depend on the number of workers: a batch is completed before the strategy is asked for the next, and the
-    strategy receives results in batch order. If the loop is asynchronous, the strategy receives each result immediately, and no
-    worker waits for another.
+    Unless the loop is asynchronous, results do not depend on the number of workers: a batch is completed before the strategy is
+    asked for the next, and the strategy receives results in batch order. In an asynchronous loop, the strategy receives each
+    result immediately, and no worker waits for another.
     """
 
     space: Space

@@ -29,7 +29,9 @@ class Rule:
 
 
 class Space:
-    """values: the choices by parameter. fixed: other values that rules may use. members: all valid configurations, if given."""
+    """values: the choices by parameter. fixed: other values that rules may use. members: if given, all valid configurations;
+    rules are then ignored.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class Space:
             self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
 
     def restricted(self, rule: Rule) -> Space:
-        """The part of this space that also satisfies `rule`."""
+        """The part of this space that also satisfies `rule`. For spaces without `members` only."""
         values, rules, fixed, members = self._given
         return Space(values, (*rules, rule), fixed, members)
 
@@ -61,7 +63,7 @@ class Space:
         return {name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)}
 
     def position(self, values: Mapping[str, object]) -> Configuration:
-        """The configuration for which named() returns `values`."""
+        """The configuration for which named() returns `values`. Raises KeyError or ValueError if there is none."""
         return tuple(choices.index(values[name]) for name, choices in zip(self.names, self.values, strict=True))
 
     def __contains__(self, configuration: Configuration) -> bool:

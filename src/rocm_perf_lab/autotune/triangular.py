@@ -1,7 +1,7 @@
 """Cholesky factors and triangular systems: LAPACK through SciPy if that is installed, otherwise NumPy.
 
-NumPy has no triangular solver, and its general one takes several times as long. The two differ only by rounding, but even that
-can make searches diverge.
+NumPy has no triangular solver, and its general one takes several times as long. Results with and without SciPy differ only by
+rounding, but even that can make searches diverge.
 """
 
 from __future__ import annotations

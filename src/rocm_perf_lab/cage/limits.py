@@ -44,7 +44,7 @@ class Ended:
 
     @property
     def complaint(self) -> str:
-        """How it failed, in a few words."""
+        """How the command failed, in a few words."""
         if self.limit:
             return f"it {self.limit}"
         if self.status < 0:

@@ -110,7 +110,7 @@ def _devices(gpu: bool) -> list[str]:
 
 
 def _layer(here: Path, size: str, overlays: bool) -> dict[Path, list[str]]:
-    """The layer that receives writes to the current folder, if there is one."""
+    """The current folder, with the options for a layer that receives writes to it; empty without such a layer."""
     if not is_open(here):
         return {} if here in (Path("/"), Path("/tmp")) else {here: ["--size", size, "--tmpfs", str(here)]}
     return {here: ["--overlay-src", str(here), "--tmp-overlay", str(here)]} if overlays else {}
@@ -145,7 +145,7 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
     """Whether the path is already shown, as part of one of the folders or of the system. device: the path's device, since a
-    folder's layer does not show other devices that are mounted in it.
+    folder's layer does not show other devices that are mounted in it; None to ignore devices.
     """
     return _is_of_system(str(path)) or any(
         path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders

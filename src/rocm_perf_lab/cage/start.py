@@ -86,9 +86,10 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: CageLimits = CageLimits(),
 ) -> Ended:
-    """Run a command to its end or to a limit; no process is left, however this function ends. Standard input is empty.
+    """Run a command to its end or to a limit; no process of the cage is left, however this function ends.
 
-    environment: None for this process's own. Raises NoCageError if there is no cage, or if it cannot be built.
+    Standard input is empty. environment: None for this process's own. Raises NoCageError if there is no cage, or if it cannot
+    be built.
     """
     launcher = within(command, folder, view, limits)
     started = time.monotonic()
@@ -131,7 +132,7 @@ def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], trusted: bool) -> None:
-    """End the remaining processes; the launcher ends the cage before it ends itself."""
+    """End the remaining processes; the launcher ends the cage before it exits."""
     if process.poll() is None and not trusted:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

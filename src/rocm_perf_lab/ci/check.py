@@ -38,7 +38,8 @@ class RevisionRuns:
 def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, RocmPerfError | None]:
     """Compare two revisions of the repository around `folder`; return the findings, and the first error of a program, if any.
 
-    Raises a RocmPerfError if a revision does not exist or cannot be built, or if the output cannot be written.
+    Raises a RocmPerfError if there is no repository, if a revision does not exist or cannot be built, or if the output cannot
+    be written.
     """
     repository = Repository.around(folder)
     head = repository.revision(request.head)
@@ -60,7 +61,7 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
 
 
 def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
-    """The commit at which head branched off base, since head is not responsible for later changes; base if there is none."""
+    """The commit at which head branched off base, whose later changes are not head's; base if the two share no commit."""
     found = repository.merge_base(base, head)
     if found is None:
         note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")

@@ -34,14 +34,14 @@ class Repository:
 
     @classmethod
     def around(cls, folder: Path) -> Repository:
-        """Raises MissingInputError if the folder belongs to no repository, or git is not installed."""
+        """The repository that contains `folder`. Raises MissingInputError if there is none, or if git is not installed."""
         found = _git(folder, "rev-parse", "--show-toplevel")
         if found.returncode:
             raise MissingInputError(f"{folder} is not in a checkout of a git repository ({_said(found)})", "change to one")
         return cls(Path(found.stdout.rstrip("\n")))
 
     def revision(self, name: str) -> Revision:
-        """Raises UsageError if there is no such commit."""
+        """The commit that `name` stands for. Raises UsageError if there is no such commit."""
         found = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
         if found.returncode:
             hint = "check its name; in a shallow checkout, fetch it first (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"

@@ -20,7 +20,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
-_GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is a few thousand
+_GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is far lower
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # always errors of an output file, wherever they are raised
 COMMANDS = {
     "profile": "profile",
@@ -181,7 +181,7 @@ def _command(context: click.Context | None) -> str:
 
 
 def _is_likely(error: click.NoSuchOption) -> bool:
-    """Whether click's suggestion, which counts the dashes as letters, is what the user meant."""
+    """Whether the user probably meant click's suggestion, for which click compared the names including their dashes."""
     import difflib
 
     names = [name.lstrip("-") for name in error.possibilities or ()]

@@ -72,7 +72,7 @@ def command(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Convert an OSError into one that names the requested file."""
+    """Convert an OSError into an OutputError that names the requested file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""click's base class for option types. It is generic from click 8.4 on; this one accepts a type parameter with any version."""
+"""click's base class for option types, made to accept a type parameter; click's own is generic only from click 8.4 on."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _type(annotation: object, titles: Titles) -> str:
-    """The type in JSON's terms: 'array of number', '"a" or "b"', 'string or null'; sections by their title."""
+    """The type in JSON's terms: 'array of number', '`a` or `b`', 'string or null'; a model as a link to its section."""
     plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if annotation in plain:
         return plain[annotation]

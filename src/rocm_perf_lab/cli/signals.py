@@ -24,8 +24,8 @@ def end_on_signals() -> None:
 def received() -> int | None:
     """The first received signal that ends this process; None if there was none.
 
-    The exception that the signal's handler raised does not show this: libraries can turn it into an error of their own, such as
-    a failed import.
+    The exception that the signal's handler raised does not show this reliably: libraries can turn it into an error of their
+    own, such as a failed import.
     """
     return _received[0] if _received else None
 
@@ -71,7 +71,7 @@ def _send_again(lost: Any) -> None:
 
 
 def _send_later(number: int) -> None:
-    """Send the signal soon; on a busy machine, even before this returns. The interpreter waits for the timer before it ends."""
+    """Send the signal soon (on a busy machine, perhaps before this returns). The interpreter waits for the timer at its end."""
     threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
 
 

@@ -19,7 +19,7 @@ class _Info(ctypes.Structure):
 
 
 def instructions(code: bytes, target: str) -> Iterator[str]:
-    """Each instruction as assembly text; "" for four bytes that are not an instruction. target: "amdgcn-amd-amdhsa--gfx942".
+    """Each instruction as assembly text; "" for four bytes that are not an instruction. target: as "amdgcn-amd-amdhsa--gfx942".
 
     Raises UnavailableError if comgr is missing or does not know the target.
     """

@@ -31,8 +31,8 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
     """(target, code object) for each device image in a file (a program, a bundle or a bare .hsaco), in file order.
 
     target: as given in the bundle, such as "gfx942:xnack-"; "" for a bare .hsaco, whose e_flags are not consulted. Returns []
-    for a program without device code. Raises SourceError if the file is none of these or is damaged, UnavailableError if a
-    compressed bundle needs clang-offload-bundler and it is missing.
+    for any file without device code. Raises SourceError if the file cannot be read, is too large or is damaged,
+    UnavailableError if a compressed bundle needs clang-offload-bundler and it is missing.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Finds the dynamic loader that a program names. Every command that runs a program does so, without loading an ELF library.
+"""Finds the dynamic loader that a program names. To save time in every command that runs a program, no ELF library is used.
 
 Format: ELF-64 Object File Format, "Program Header Table".
 """

@@ -22,7 +22,8 @@ _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _BITCODE = b"BC\xc0\xde"  # as produced by -flto
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
-# How far the patched field lies behind the address from s_getpc_b64, which the addend includes; 12 bytes for the high half.
+# How far the patched field lies behind the address from s_getpc_b64 (12 bytes for the high half),
+# a distance that the addend includes.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC
@@ -52,9 +53,9 @@ class SymbolContent:
 
 @functools.lru_cache(maxsize=16)  # one verdict requires the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, SymbolContent]:
-    """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError.
+    """Functions, kernel descriptors and variables of a linked code object, by symbol.
 
-    The result is shared by all callers with the same image, so it must not be changed.
+    Raises SourceError if they cannot be read. All callers with the same image share the result, so it must not be changed.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -65,7 +66,7 @@ def pieces_of(image: bytes) -> dict[str, SymbolContent]:
 
 
 def text_section(image: bytes) -> bytes:
-    """The machine code of a linked code object as a whole. Raises SourceError."""
+    """The whole machine code of a linked code object; b"" if it has none. Raises SourceError if the image cannot be read."""
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -81,10 +82,11 @@ def width_of(reference: str) -> int:
 
 
 def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
-    """What is loaded of a relocatable host object, by section: its type, flags, size and bytes, or its relocations. The symbols
-    are under "symbols".
+    """The contents of a relocatable host object, by section: the section's type, flags, size and bytes, or, for a section of
+    relocations, these. The symbols are under "symbols".
 
-    Debug information, and sections that only name the compiler, are left out. Raises SourceError.
+    Debug information, and sections that only name the compiler, are left out. Raises SourceError if the object cannot be read,
+    or is LLVM's bitcode.
     """
     from elftools.elf.elffile import ELFFile
 

@@ -1,6 +1,7 @@
 """The device on which a program runs, and the environment that selects it.
 
-A device specifies the variables that ROCr must see. This file contains all differences between a GPU and the software device.
+A device specifies the variables that ROCr must see. Only this file decides how they differ between a GPU and the software
+device.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that select the software device, and the product whose target and size it has. With a colon and a
-# number, such as "gfx942:4", they select that many devices.
+# The choices of `--device` that select the software device, and for each the product whose target and size the device has. With
+# a colon and a number, such as "gfx942:4", they select that many devices.
 SOFTWARE_PRODUCTS = {
     SOFTWARE_TARGET: "mi300x",
     "mi300a": "mi300a",
@@ -76,11 +77,12 @@ THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 # Restricts kernels to their program's own memory; the gate enables it wherever it runs code that it judges.
 MEMORY_CHECK = "memory-check"
 
-# The variable for the file to which HIP logs errors, one for each process. Without it, HIP logs to standard error.
+# This variable names the file to which HIP logs errors; each process appends its id to the name. If it is not set, HIP logs to
+# standard error.
 HIP_LOG_VARIABLE = "AMD_LOG_LEVEL_FILE"
 _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 
-# The contents of registers, LDS and private memory before a kernel writes them: random words from a seed, or zeros for 0.
+# The contents of registers, LDS and private memory before a kernel writes them: random words from a seed, or zeros for seed 0.
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
 _OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
@@ -120,7 +122,7 @@ OPTIONS = {
 @dataclass(frozen=True)
 class Device:
     """What programs run on. target: the LLVM target of the (first) GPU. features: its known features, such as "xnack-".
-    The other fields are settings for ROCr and HIP.
+    variables, removed_variables, tools, preloads, programs: how a program's environment must be changed.
     """
 
     is_hardware: bool
@@ -351,7 +353,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
 
 
 def loadable(library: Path, scratch: Path) -> Path:
-    """A path to `library` for HSA_TOOLS_LIB and LD_PRELOAD, both of which separate their entries by spaces and colons."""
+    """A path to `library` without characters that are special in HSA_TOOLS_LIB or LD_PRELOAD; if need be, a link to it."""
     if not any(character in str(library) for character in ' :"\\'):
         return library
     link = scratch / library.name

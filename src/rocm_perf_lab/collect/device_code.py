@@ -61,7 +61,7 @@ def expected(
 
     Yields a function for callers that detect failure by the program's exit status: it raises WrongTargetError if missing code
     caused the failure. note: receives a line about each file that lacks such code but that the program may not need. Raises
-    WrongTargetError.
+    WrongTargetError if no file has code for the device, or if the run fails because code is missing.
     """
     relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then decides which code the GPU runs
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)

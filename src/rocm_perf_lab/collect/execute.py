@@ -35,8 +35,9 @@ def execute(
 
     stdin: None for this process's own. If that is a file or a pipe, every run reads it from the start; otherwise the program's
     input is empty.
-    Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. However this function ends, even by
-    KeyboardInterrupt, no process of the group is left.
+    Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError, MissingInputError, or UsageError if the program
+    read too much from a pipe on standard input. However this function ends, even by KeyboardInterrupt, no process of the group
+    is left.
 
     look: called twice a second with the process id while the program runs; an exception that it raises ends the run.
     """
@@ -63,7 +64,7 @@ def execute_attached(
     stdout: where the program's standard output goes; None for this process's own.
 
     Ctrl-C reaches the program through the terminal; signals sent to this process are passed on. interruptible: once the program
-    has ended, in whatever way, the signals also act on this process, as KeyboardInterrupt or SystemExit.
+    has ended, in whatever way, these signals also act on this process, as KeyboardInterrupt or SystemExit.
     """
     received: list[int] = []
     process: subprocess.Popen[bytes] | None = None

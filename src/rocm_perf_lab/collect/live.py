@@ -44,7 +44,7 @@ class Progress:
     instructions: int
 
     def text(self, width: int) -> str:
-        """The progress in at most `width` characters; the name is shortened in favour of the numbers."""
+        """The progress, in at most `width` characters if possible: the kernel's name is shortened in favour of the numbers."""
         before, after = (
             f"dispatch {self.dispatch}",
             f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",

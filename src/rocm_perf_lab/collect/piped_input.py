@@ -1,7 +1,8 @@
 """Handles a pipe as this process's standard input for programs that are run several times: each run reads the same data.
 
 Only data that a run has read is taken from the pipe, and is then kept for the other runs; the rest stays in the pipe for other
-readers, such as the shell's own `while read`. A run therefore gets a copy (tee(2)), and only the part it has read is taken.
+readers, such as the shell's own `while read`. A run therefore gets a copy of the data (tee(2)), and only the part of the data
+that it has read is then taken from the pipe.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class PipedInput:
         return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
 
     def copy(self, place: int, pipe: int) -> int:
-        """Copy the next data into `pipe` without taking it. Returns 0 if there is none, or if it is not the data at `place`."""
+        """Copy the next data into `pipe` without taking it. Returns its size; 0 if there is none, or if it does not begin
+        at `place`.
+        """
         if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
             return 0
         with self._lock:

@@ -91,7 +91,8 @@ class Rocprofv3:
         """Run once for each pass, for at most `limit` seconds; return a result for each set of counters, in order.
 
         A set of counters that the GPU cannot collect together is split and retried. After a failure that will repeat
-        itself, such as a missing permission or a time-out, the remaining passes are not tried, and their results say so.
+        itself, such as a missing permission or a time-out, and after several failures in a row, the remaining passes are not
+        tried, and their results say so.
         """
         results: list[Pass] = []
         pending = [tuple(names) for names in self.passes]
@@ -207,7 +208,7 @@ class Rocprofv3:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def _plain(self, folder: Path) -> Path:
-        """A path to `folder` that rocprofv3 takes literally."""
+        """A path to `folder` that rocprofv3 takes literally. Raises SurroundingsError if `scratch` allows no such path."""
         if not _EXPANDED.search(str(folder)):
             return folder
         if _EXPANDED.search(str(self.scratch)):

@@ -36,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Death:
-    """A process that a signal ends, or should end. process: None if the message does not name one."""
+    """A process that a signal is ending, or should already have ended. process: its id; None if the message names none."""
 
     signal: int
     process: int | None = None

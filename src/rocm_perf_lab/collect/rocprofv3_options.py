@@ -23,8 +23,8 @@ _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # special in ECMAScript regular 
 def counters(names: Sequence[str], kernels: Sequence[str] | None = None) -> tuple[str, ...]:
     """Options of a counter pass, which records dispatches anyway; a kernel trace would only slow the program further.
 
-    kernels: the demangled names of the kernels to count, None for all. rocprofv3 never gets the user's own pattern, because it
-    would interpret it in a different dialect.
+    kernels: the demangled names of the kernels to count, None for all. The user's own pattern is never passed on, because
+    rocprofv3 reads regular expressions of a different dialect.
     """
     only = () if kernels is None else ("--kernel-include-regex", "|".join(map(name_pattern, kernels)))
     return ("--pmc", *names, *only)
@@ -54,8 +54,8 @@ def variables(temporary: Path) -> dict[str, str]:
     """Settings for which some versions have no option. temporary: a folder for files that would otherwise be left in
     the program's working directory.
 
-    The signal handlers, which can deadlock, are switched off, so that a program that aborts simply ends. Versions that do not
-    know a variable ignore it.
+    rocprofv3's signal handlers, which can deadlock, are switched off, so that a program that aborts simply ends. Versions that
+    do not know a variable ignore it.
     """
     return {"ROCPROF_TMPDIR": str(temporary), "ROCPROF_SIGNAL_HANDLERS": "0"}
 

@@ -1,4 +1,4 @@
-"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect that it has died.
+"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect a dead program.
 
 rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler for the signal that ends it, or
 while they wait for a dispatch that will never complete. The program's last messages show that it is dead.
@@ -85,7 +85,7 @@ class Rocprofv3Watch:
 
 
 def to_descriptor(descriptor: int) -> Callable[[bytes], None]:
-    """Write to the descriptor as a child that inherited it would; output that nobody reads any more is dropped."""
+    """A function that writes to the descriptor as a child that inherited it would; output that nobody reads is dropped."""
 
     def write(data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):

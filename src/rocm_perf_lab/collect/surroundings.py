@@ -21,7 +21,7 @@ _SOFTWARE_ADDRESSES = 384 << 30
 
 
 def check(software: bool) -> None:
-    """software: whether the program will run on the software device. Raises SurroundingsError."""
+    """Check all of this for a program. software: whether it will run on the software device. Raises SurroundingsError."""
     check_temporary_folder()
     if software:
         check_addresses()

@@ -49,7 +49,7 @@ class BuiltinTracer:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        Raises what execute() raises, NoKernelsError, KernelFailedError and CollectionError.
+        Raises what execute() raises, NoKernelsError, KernelFailedError, CollectionError, and OSError if the disk is full.
         """
         try:
             execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)

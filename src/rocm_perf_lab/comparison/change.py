@@ -40,9 +40,9 @@ def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: 
     """The interval for the ratio of the mean totals, or why there is none. base, new: the dispatches' times, one array per run.
 
     With two or more runs on each side, the interval reflects the variation between runs: Welch's interval for the difference of
-    the logarithms of their totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap of so few numbers would be far too
-    narrow. With one run, its dispatches are resampled (BCa bootstrap: B. Efron, JASA 82, 1987); how much runs differ is then
-    not known.
+    the logarithms of their totals (B. L. Welch, Biometrika 34, 1947), since a bootstrap interval from so few numbers would be
+    far too narrow. If either side has only one run, the dispatches of each side's first run are resampled instead (BCa
+    bootstrap: B. Efron, JASA 82, 1987); the interval then ignores how much runs differ, which is not known.
     """
     if not (base and new and all(one.sum() > 0 for one in (*base, *new))):
         return "there are no times"

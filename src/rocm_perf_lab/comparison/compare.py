@@ -72,7 +72,7 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
 
 
 def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
-    """Refuse a pattern that matches no kernel, since no limit could then ever be exceeded."""
+    """Refuse a pattern that matches no kernel, since no limit on kernels could then ever be exceeded."""
     if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
         raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
 

@@ -55,8 +55,8 @@ def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -
 
 
 def _listed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The non-empty items of a list, each with the vendor in front if the list begins with `using vendor:`. Commas inside
-    brackets do not separate items.
+    """The non-empty items of an attribute list, each prefixed with `vendor::` if the list begins with `using vendor:`. Commas
+    inside brackets do not separate items.
     """
     vendor, words = (words[1], words[3:]) if words[:1] == ["using"] and words[2:3] == [":"] else (None, words)
     depth, part = 0, [vendor, "::"] if vendor else []

@@ -32,7 +32,8 @@ from rocm_perf_lab.gate.untested_inputs import TriedCase, same_memory_unproven, 
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 
-POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
+# Filled with 0xFF, every double, float, half, bfloat16 and OCP FP8 number is a NaN, but gfx942's FNUZ 8-bit numbers are not.
+POISONS = (0xA5, 0xFF)
 DEPENDS_ON_ORDER = "dropped: with these inputs, the baseline itself depends on the order of workgroups"
 _LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
 _CAPTURED = "captured inputs"
@@ -43,8 +44,8 @@ class Reference:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
     tried: the cases, starting with the captured inputs. unfit: for each case on which a candidate differed, why the baseline's
-    own result is not the only correct one there; None if it is. seconds: the wall time per case: the largest of the averages
-    over the batches of cases that ran together.
+    own result is not the only correct one there; None if it is. seconds: the wall time per case, as an average over the cases
+    that ran together; the largest of these averages.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Reference:
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
     def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
-        """Why a candidate's outcome on a case is not held against the candidate; None if it is held against it.
+        """Why a candidate's wrong outcome on a case is not held against the candidate; None if it is.
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several of its
         workgroups may write to the same place; then there is no single correct result. This is checked only if a candidate's
@@ -106,7 +107,9 @@ class Reference:
         return unproven_in(self.capture, self.arguments, self._perturber.fields, tried, found)
 
     def with_numbers(self, numbers: tuple[float, ...]) -> list[TriedCase]:
-        """The cases that use the numbers named by a candidate; on the software device, they run under the race check."""
+        """The cases that use the numbers named by a candidate; none unless the level is full. On the software device, they run
+        under the race check.
+        """
         if self._options.level != "full":
             return []
         checked = races_of(seeds.USUAL_ORDER) if is_modelled(self.capture) else ()
@@ -126,12 +129,12 @@ class Reference:
         return same_memory_unproven(self.tried, found)
 
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
-        """The races; those with the host are left out if the baseline does not communicate with the host while it runs."""
+        """These races, without those with the host if the baseline does not communicate with the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
 
     def inputs_on(self, one: TriedCase) -> Inputs:
-        """A case's memory before the kernel runs, but without the fill values of its outputs. Changes to regions are relative
-        to this memory.
+        """A case's memory before the kernel runs, but without the fill values of its outputs. Outputs.regions lists the regions
+        that differ from this memory after a replay.
         """
         return inputs_of(self.capture, one.case.overlays)
 
@@ -262,8 +265,8 @@ def succeeded(outcome: CaseOutcome) -> CaseOutcome:
 
 
 def _case(other: Perturbation, number: int) -> Case:
-    """The case for a perturbation. From case to case, outputs keep their captured contents or are poisoned, by turns: a buffer
-    that is both input and output can receive other values only if it is not poisoned. Outputs that hold results are never
-    poisoned.
+    """The case for a perturbation. `number` selects the initial contents of the outputs: the captured ones, or one of the
+    poisons. Not all cases are poisoned, because a buffer that is both input and output keeps other values only without poison.
+    Outputs that hold results are never poisoned.
     """
     return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])

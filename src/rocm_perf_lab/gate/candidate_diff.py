@@ -270,8 +270,8 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """Refuse new functions whose names occur in the user's files. Code in those files cannot call a function whose name does
-    not occur there. Names that system headers call are refused by check_source().
+    """Refuse new functions whose names occur in the baseline's source, so that no code in this file can call them. Names that
+    other files call are refused by check_source().
     """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:

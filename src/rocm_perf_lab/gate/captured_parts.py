@@ -45,8 +45,8 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """A variable or an allocation. name: used in verdicts. is_pool: whether it belongs to a runtime, which keeps kernel
-    arguments there; between the arguments, host memory holds arbitrary bytes that vary from run to run.
+    """A variable or an allocation. name: used in verdicts. is_pool: whether it is a pool in which a runtime keeps kernel
+    arguments; between the arguments, a pool holds arbitrary bytes that vary from run to run.
     """
 
     name: str
@@ -117,8 +117,9 @@ def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -
 
 
 def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
-    """What the dispatch changes in `other` but not in `one`: (first address, number of bytes). Meant for memory whose contents
-    may already differ before the dispatch: a runtime's pools, and data computed from results that may be slightly off.
+    """What the dispatch changes in `other` but not in `one`: (first address, number of bytes); None if there is nothing. Meant
+    for memory that may already differ before the dispatch: a runtime's pools, and data computed from results that may be
+    slightly off.
     """
     first, count = None, 0
     runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))

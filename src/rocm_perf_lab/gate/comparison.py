@@ -39,7 +39,7 @@ def _wrong_on(
     outcomes: dict[str, str],
     dropped: list[TriedCase],
 ) -> Mismatch | None:
-    """Like wrong_memory(), but for these cases. dropped: receives the cases that are not held against the candidate."""
+    """Like wrong_memory(), but for these cases. dropped: receives the cases for which why_unfit() gave a reason."""
     if not tried:
         return None
     with tempfile.TemporaryDirectory(dir=reference.folder) as folder:

@@ -47,8 +47,8 @@ _SERVICES = {  # services of the runtime on the host, keyed by the hidden argume
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known about one capture, determined once and used for all candidates. complaint: why no candidate can be
-    judged on it; again: the same dispatch in other runs of the baseline's program.
+    """What is known about one capture, determined once and used for all candidates. complaint: why no candidate can be judged
+    on this capture, or None. again: the same dispatch in other runs of the baseline's program.
     """
 
     reference: Reference

@@ -36,7 +36,7 @@ _KEYWORDS = {"_Noreturn": "noreturn", "__declspec": "declspec", "_declspec": "de
 
 
 class Expanded:
-    """Checks a candidate's kernel after macro expansion, given the baseline's kernel after macro expansion."""
+    """Checks a candidate's kernel and new functions after macro expansion. The baseline's kernel is expanded for comparison."""
 
     def __init__(self, baseline: HipSource, kernel: SourceKernel, preprocess: Preprocess):
         self._baseline, self._kernel, self._preprocess = baseline, kernel, preprocess

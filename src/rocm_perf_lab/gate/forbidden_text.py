@@ -20,8 +20,8 @@ _PLACE = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
-# These return addresses that differ from launch to launch. They are passed to every kernel, so the machine code does not reveal
-# their use, as it does for the addresses of packets and queues.
+# These return addresses that differ from launch to launch. Such addresses are passed to every kernel, so the machine code does
+# not reveal that a kernel uses them. (It does reveal the use of the addresses of packets and queues.)
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
 # The device library beneath HIP: parts of it can make the host's runtime call any function of the program or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")

@@ -54,7 +54,7 @@ class SeenGain:
 
     @property
     def saved(self) -> float | None:
-        """The fraction of the kernel's time that is saved in the program; None if the program does not launch it."""
+        """The fraction of the kernel's time that is saved in the program; None unless the kernel was timed in both programs."""
         if (times := self.medians_ms) is None or times[0] <= 0:
             return None
         return 1 - times[1] / times[0]

@@ -32,7 +32,7 @@ def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceK
 
 
 def _compared(old: Sequence[Token], new: Sequence[Token]) -> int | str | None:
-    """The thread bound that only the new head declares; None if there is none; a string describes any other difference."""
+    """The thread bound that only the new head declares, or None; a string describes a difference that is not allowed."""
     threads, place = None, 0
     rest = iter(old)
     expected = next(rest, None)

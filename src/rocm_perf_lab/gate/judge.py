@@ -67,7 +67,7 @@ class Builder(Protocol):
         """The host's relocatable object, without device code."""
 
     def names(self, source: HipSource) -> Collection[str]:
-        """Identifiers that precede parentheses or angle brackets in the system headers that the source includes."""
+        """Identifiers that precede parentheses or angle brackets in any other file of the units that include the source."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
         """See gate.expanded_text_check.Preprocess."""
@@ -239,7 +239,7 @@ class Judge:
 
     def _launched_otherwise(self, rules: LaunchRules) -> str | None:
         """Why the launches cannot be changed: the source gives a captured dispatch a different shape; the candidate gives it
-        no valid shape; or the candidate's launches may be too small for larger sizes.
+        no valid shape; or the candidate's launches may be too small for larger sizes. None if they can be changed.
         """
         for capture in self._shown_for:
             index = capture.dispatch["origin"]["dispatch_index"]
@@ -440,7 +440,9 @@ def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:
-    """Resident waves per CU for this launch. `vgprs` already includes AGPRs where both share a register file."""
+    """Resident waves per CU for this launch; 1 if the target is not known. `vgprs` already includes AGPRs where both share a
+    register file.
+    """
     family = family_of(target)
     if family is None:
         return 1

@@ -119,7 +119,9 @@ class PointerArgument:
 
 @dataclass
 class Arguments:
-    """A kernel's inputs. buffers: in the order of discovery; no byte belongs to two buffers of the same type."""
+    """A kernel's inputs. buffers: in the order of discovery; each ends where the next one in memory begins, unless that would
+    leave it without elements.
+    """
 
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[NumberArgument] = field(default_factory=list)
@@ -350,8 +352,8 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
 
 
 def _apart(buffers: list[Buffer]) -> list[Buffer]:
-    """Truncate each buffer where the next begins, so that each byte has the type and name of the last pointer at or
-    before it.
+    """Truncate each buffer where the next one in memory begins, so that each byte has the type and name of the last pointer at
+    or before it. A buffer that would be left without elements keeps its size.
     """
     addresses = sorted(buffer.address for buffer in buffers)
     following = dict(itertools.pairwise(addresses))

@@ -1,8 +1,8 @@
 """Whether a changed launch still covers the whole problem if the program's sizes are larger than the captured ones.
 
 No replay can show that, as the buffers were allocated for the captured sizes: a grid that is right for these sizes alone passes
-every replay. So both launch rules are evaluated for larger numbers. There, a work-item of the candidate must not have to do the
-work of more of the baseline's work-items than it did in a dispatch that was judged.
+every replay. So both launch rules are evaluated for larger numbers. With these, the ratio of the baseline's work-items to the
+candidate's must not exceed the largest ratio in a dispatch that was judged.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
 
 
 def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
-    """The captured values with one number, or all of them, multiplied by a factor, each with and without 1 added."""
+    """(factor, values): the captured values with one number, or all, multiplied by the factor, with and without 1 added."""
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):

@@ -53,8 +53,8 @@ def least_milliseconds(target: str, work: Work) -> float:
 
     Trips: one to memory, and a second one if memory is written. Issue: every wave executes at least one instruction. Stores:
     every CU stores in every clock cycle. Bandwidth: every request beyond the L2 has the smallest size and is answered by the
-    fastest Infinity Cache; only the software device counts these. No part waits for another, so even a kernel that overlaps
-    them perfectly stays above the bound.
+    fastest Infinity Cache; only the software device counts these. The bound assumes that no part waits for another, so not even
+    a kernel that overlaps them perfectly can be faster.
     """
     known = [product for product in products() if product.gfx_target == target]
     times = [time for product in known if (time := _least_on(product, work)) is not None]

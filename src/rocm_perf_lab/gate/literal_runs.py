@@ -20,7 +20,7 @@ def wrong_on_named_numbers(
     reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
-    outcome of each case. All cases run in the usual order, on the software device with the race check.
+    outcome of each case. All cases run in the usual order; on the software device, they run under the race check.
     """
     tried = reference.with_numbers(tuple(numbers)) if numbers else []
     outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in tried if one.outcome.failure}

@@ -26,7 +26,7 @@ _HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
 
 def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
     """How the candidate's code, unlike the baseline's, depends on the name of its file or on its lines, or why it does not
-    compile under another name; None if neither is so.
+    compile under another name. None if it compiles under all names without such a dependence.
 
     given: the candidate's file. plain: the text that would be kept, without line directives. Raises any error of building the
     baseline.

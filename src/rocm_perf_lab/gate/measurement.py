@@ -1,4 +1,5 @@
-"""Step 5: checks that the candidate is faster over all captures together, by the confidence interval, but not impossibly fast.
+"""Step 5: checks that the candidate is faster over all captures together, even at the slow end of the confidence interval, but
+not impossibly fast.
 
 It must also be faster on inputs other than the captured ones; otherwise it could recognise the captured inputs and know their
 results.
@@ -31,7 +32,7 @@ class MeasurementOptions:
     """Settings of the measurement.
 
     min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: how often
-    baseline and candidate alternate on a GPU, each time with `iterations` runs with fresh memory and cold caches. view: what
+    baseline and candidate alternate on a GPU, each time for `iterations` runs with fresh memory and cold caches. view: what
     the cage shows to all replays.
     """
 

@@ -18,7 +18,8 @@ _LEAST_STEP = 4  # the number of floats in a vector
 
 
 def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Move each number towards zero, by the same amount wherever it occurs: at most half the distance to its nearest neighbour.
+    """Move each finite number towards zero, by the same amount wherever it occurs: at most half the distance to the nearest
+    other number of its sign, or to zero.
 
     Order, signs, zeros and the number of equal values are preserved. A kernel that looks up the answers for the captured values
     finds none for the new ones. Integers without gaps between them stay unchanged, because their whole range was seen.

@@ -59,7 +59,7 @@ def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.ra
 
 
 def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
-    """The values whose bit at `place` is set, or clear; all values if no value is like that."""
+    """The values whose bit at `place` is set (or clear, if not `is_set`); all values if there are none."""
     wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
     return bits[wanted] if wanted.any() else bits
 

@@ -189,7 +189,7 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
 
 def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
     """The captured values, with different ones in a few places. A kernel that recognises the captured inputs by a few of their
-    numbers alone takes these for the captured ones.
+    numbers alone mistakes these inputs for the captured ones.
     """
 
     def others(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -365,8 +365,8 @@ class Perturber:
         return {number: value for number, value in others.items() if value is not None}
 
     def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
-        """Inputs that differ in a few places, in all parameters and in one alone, while the outputs hold the results for the
-        captured inputs: a kernel that finds some of these results correct may assume that all are.
+        """Inputs that differ in a few places, in all parameters at once or in one alone, while the outputs hold the results for
+        the captured inputs: a kernel that finds some of these results correct may assume that all are.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -399,8 +399,8 @@ class Perturber:
 
     @functools.cached_property
     def around(self) -> tuple[tuple[int, bytes], ...]:
-        """Other bytes between allocations: pages extend past the allocations in them, and a kernel that reads past a buffer
-        reads these bytes.
+        """Other contents for the bytes between allocations: pages extend past the allocations in them, and a kernel that reads
+        past a buffer reads these bytes.
         """
         found = []
         for region in self._capture.regions:
@@ -428,8 +428,8 @@ class Perturber:
             yield self._passed(values, beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, for one parameter, member or number passed by value at a time; none if there is only one such part,
-        or too many, or if `whole` has no kind or sets `on_results`, as its parts are then tried anyway.
+        """The same values, for one parameter, member or number passed by value at a time. Empty if there are fewer than two
+        such parts or too many, if `whole` has no kind, or if it sets `on_results`, because its parts are then tried anyway.
         """
         groups = _in_groups(whole.fields)
         numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
@@ -509,7 +509,7 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
         special = [0.0, float("inf"), float(info.smallest_subnormal), float(info.smallest_normal) * 100 * scale]
         return [number.value * scale + 0.25, -size, size * 100, *special]
     captured = int(number.value)
-    if captured <= 0:  # an offset, a flag, or no size
+    if captured <= 0:  # an offset, a flag, or a size of 0
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
     smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
     # A small number may select one of several code paths. A larger size may lead the baseline out of bounds.

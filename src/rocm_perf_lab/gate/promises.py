@@ -1,9 +1,9 @@
 """Promises that a change makes to the compiler about the kernel's callers, and whether the known launches keep them.
 
-A changed body is judged by the memory contents that it produces. `__restrict__`, launch bounds, and loads that are moved
-because nothing writes to their memory, rely on the callers: code that relies on a broken promise is correct only by luck. So a
-promise is read from the candidate's head, or declared along with the candidate, and must hold for every captured dispatch and
-for the launches in the source.
+A changed body is judged by the memory contents that it produces. That is not enough for `__restrict__`, for launch bounds, or
+for loads that are moved because nothing writes to their memory: these are correct only if the callers keep a promise. If a
+caller breaks it, the code is correct only by luck. So a promise is read from the candidate's head, or declared along with the
+candidate, and must hold for every captured dispatch and for the launches in the source.
 """
 
 from __future__ import annotations

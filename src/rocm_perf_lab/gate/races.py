@@ -1,5 +1,5 @@
-"""The findings of the race check, by kind and place: a candidate must have no race of a kind, or in a place, for which the
-baseline has none.
+"""The findings of the race check, by kind and place: a candidate may have a race of some kind in some place only if the
+baseline has a race of the same kind in the same place.
 
 The lines that the race check reports name instructions, which differ between any two builds, so neither the lines nor their
 number can be compared.

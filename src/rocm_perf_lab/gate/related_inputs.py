@@ -96,7 +96,7 @@ class RelatedInputs:
         return Perturbation(name, contents.overlays)
 
     def _alike(self) -> Iterator[Perturbation]:
-        """Write one number everywhere in all buffers of a type."""
+        """For each type of number that occurs in several buffers: replace all numbers of the type with the same number."""
         by_type: dict[str | None, list[Field]] = {}
         for field in self._related():
             by_type.setdefault(field.leaf.scalar, []).append(field)
@@ -124,7 +124,9 @@ class RelatedInputs:
             yield Perturbation(f"{number.name} among the numbers of {names}", contents.overlays)
 
     def _in_same_memory(self) -> Iterator[Perturbation]:
-        """Replace a pointer with another of its type, if the kernel changes the memory behind either of them."""
+        """Replace a pointer with another of its type that has at least as many bytes behind it, if the kernel changes the
+        memory behind either of them.
+        """
         pairs = [
             (one, other)
             for one, other in itertools.permutations(self.arguments.pointers, 2)
@@ -151,7 +153,9 @@ class RelatedInputs:
         return np.unique(np.concatenate([Contents(self.capture).captured(one).reshape(-1)[:_LOOKED_AT] for one in same]))
 
     def _related(self) -> list[Field]:
-        """Fields, except enums and bools, whose memory the kernel does not change; if it changes all of them, every field."""
+        """Of the fields that are neither enums nor bools, those whose memory the kernel does not change; if it changes the
+        memory of each, all of them.
+        """
         fields = [field for field in self.fields if not field.leaf.enumerated and field.leaf.scalar != "bool"]
         return [field for field in fields if not self._changes(field.buffer.address)] or fields
 

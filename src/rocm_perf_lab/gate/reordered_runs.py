@@ -25,7 +25,7 @@ from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
-_MORE = 1.02  # factor by which the candidate's instruction count may vary more than the baseline's, if that varies
+_MORE = 1.02  # if the baseline's instruction count varies, the candidate's may vary more by this factor
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 
 

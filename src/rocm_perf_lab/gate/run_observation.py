@@ -62,9 +62,9 @@ def new_observations(
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
-    """How the candidate omits or reorders fences that order the baseline's accesses; None if it does neither. The host may read
-    or write while the kernel runs, which does not happen in a replay; and a device may reorder accesses that a replay leaves in
-    order.
+    """How the candidate changes the baseline's instructions of system scope, or omits a kind of its fences of agent scope; None
+    if it does neither. A replay may not show such a change: in a program, the host may read or write while the kernel runs, and
+    a device may reorder accesses that a replay leaves in order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
     if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):

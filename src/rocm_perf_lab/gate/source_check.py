@@ -1,4 +1,6 @@
-"""Step 1: from the candidate, takes only the target kernel's body, its promises and new device functions. See change.py."""
+"""Step 1: from the candidate, takes only the target kernel's body, its promises, new device functions and the meaning of
+changed launch shapes. See change.py.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 STEP = SOURCE
 
 Words = Callable[[], Collection[str]]
-"""Returns the names that are called in the system headers that the baseline includes; see Builder.names in judge.py."""
+"""Returns the names that other files of the units that include the baseline call; see Builder.names in judge.py."""
 
 Expansion = Callable[[KernelChange], str | None]
 """Returns why a change is refused after preprocessing, or None; see gate.expanded_text_check."""

@@ -162,7 +162,7 @@ def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, f
 
 
 def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
-    """Each setting is timed in a process of its own, with `iterations` runs with fresh memory and cold caches."""
+    """Each setting is timed in a process of its own, over `iterations` runs with fresh memory and cold caches."""
     results = [
         replay(
             capture,

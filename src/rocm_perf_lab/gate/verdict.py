@@ -118,7 +118,7 @@ class Verdict:
 
     @property
     def resources(self) -> dict[str, Pair]:
-        """Each resource of the machine code as [baseline, candidate]; empty if there is none."""
+        """Each resource of the machine code as [baseline, candidate]; empty if none is known."""
         return self._evidence(CodeObjectEvidence).resources
 
     @property

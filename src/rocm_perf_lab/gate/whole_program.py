@@ -258,7 +258,7 @@ class Application:
         )
 
     def _checked(self, stdout: bytes) -> str | None:
-        """Why the user's check rejects an output; None if it accepts it."""
+        """Why the user's check rejects an output; None if the check accepts the output."""
         try:
             ended = subprocess.run(self._options.check, input=stdout, capture_output=True, timeout=self._options.timeout)
         except subprocess.TimeoutExpired as error:

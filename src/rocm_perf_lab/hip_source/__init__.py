@@ -1,7 +1,7 @@
 """HIP sources as parsed by Clang: kernels, loops and their contents, launches, and exact edits.
 
-Kernels, loops and launches are found in libclang's AST of the source with the program's own flags, once for the device and once
-for the host pass. Text is searched where the AST does not suffice. `read()` is the entry point.
+The source is parsed with the program's own flags, once for the device pass and once for the host pass. Kernels, loops and
+launches are found in libclang's AST; text is searched where the AST does not suffice. `read()` is the entry point.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class _Block:
         return not self._unit.is_cut_by_macro(read.cursor) and not any(v.get_usr() in moving for v in read.variables)
 
     def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
-        """(base, non-constant part of the index, constant part); None if it is no subscript, or if the sum may wrap around."""
+        """(base, non-constant part of the index, constant part); None if it is not a subscript, or if the sum may wrap."""
         kinds, bindings = self._unit.bindings.CursorKind, self._unit.bindings
         if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None

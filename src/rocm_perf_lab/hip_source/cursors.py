@@ -76,7 +76,7 @@ def unwrapped(expression: Cursor) -> Cursor:
 
 
 def flat(unit: TranslationUnit) -> Iterator[Cursor]:
-    """All declarations, with those in namespaces flattened."""
+    """The user's declarations, including those in namespaces and in `extern "C"`, as one flat sequence."""
     kinds = unit.bindings.CursorKind
     skipped = {kinds.MACRO_INSTANTIATION}
     stack = list(reversed(unit.user_declarations))

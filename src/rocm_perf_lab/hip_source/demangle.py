@@ -9,7 +9,9 @@ import re
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """The symbol, demangled by the same C++ runtime function that the trace writer uses; other names are left unchanged."""
+    """The symbol, demangled by the same C++ runtime function that the trace writer uses. Names that are not mangled, or that
+    this function cannot demangle, are returned unchanged.
+    """
     if not symbol.startswith("_Z"):
         return symbol  # __cxa_demangle treats other names as encoded types: f as float
     runtime, libc = _runtime(), ctypes.CDLL(None)

@@ -24,7 +24,7 @@ def depends_on(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> b
 
 
 def replaceable(unit: TranslationUnit, kernel: SourceKernel, dimension: str) -> list[tuple[int, int]] | None:
-    """The byte ranges of every `blockIdx.<dimension>` if the kernel depends on it in no other way; None otherwise."""
+    """The byte range of each `blockIdx.<dimension>` if the kernel depends on this dimension in no other way; None otherwise."""
     own, *called = _texts(unit, kernel)
     used = re.compile(_OF_ONE.format(dimension))
     if any(_WHOLE.search(text) for text in (own, *called)) or any(used.search(text) for text in called):

@@ -1,7 +1,8 @@
 """Whether the iterations of a loop can be executed by different threads, in any order.
 
 They can if each iteration stores only to elements selected by its own index, reads nothing that another iteration stores, and
-leaves no variable changed. It must be promised separately that the pointers used for stores do not overlap with any others.
+changes no variable that is declared outside the loop. It must be promised separately that the pointers used for stores do not
+overlap with any others.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
 
 
 def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
-    """The offset of the name in the kernel's head; None if it comes from a macro."""
+    """The offset of the kernel's name in its head; None if the name comes from a macro."""
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
     inside = kernel.span.start <= place.offset < kernel.body.start

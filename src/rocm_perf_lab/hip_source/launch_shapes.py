@@ -301,8 +301,8 @@ def _bare(cursor: Cursor) -> Cursor:
 
 
 def _is_settled(variable: Cursor, place: int) -> bool:
-    """Whether a local variable keeps its value from this byte of the function on: it is changed only earlier, by assignments
-    that are not executed a second time.
+    """Whether a local variable keeps its value from this byte of the function on, that is, whether only earlier assignments
+    change it, none of which can be executed again later.
     """
     scope = variable.semantic_parent
     if scope is None or scope.kind.name not in _FUNCTIONS or variable.type.get_canonical().is_volatile_qualified():

@@ -137,7 +137,8 @@ class _Search:
         return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
-        # Default arguments are those without a location in the text. Type traits have no operands either, but have a location.
+        # Default arguments are recognised by having no location in the text. Having no operands would not distinguish them from
+        # type traits.
         given = [value for value in values if value.extent.start.file is not None]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
         known = [size for size in sizes if size is not None]

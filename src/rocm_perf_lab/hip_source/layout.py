@@ -206,7 +206,9 @@ def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list
 
 
 def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
-    """The leaves of a member that consists only of numbers of one kind, preferably floating-point, and has no pointers."""
+    """The leaves of a member that fills the union with numbers of one kind, preferably floating-point; if there is no such
+    member, the union as unknown.
+    """
     whole: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():
         parts = list(_parts(member.type, _member("", member), 0, (), []))

@@ -1,4 +1,4 @@
-"""Clang's library, from the ROCm installation that compiles the program, so that both accept the same language."""
+"""libclang, from the ROCm installation that compiles the program, so that parser and compiler accept the same language."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Origins:
         raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
 
     def _is_fresh(self, made: Cursor) -> bool:
-        """Whether it is a plain `new` that only the language's own library handles.
+        """Whether the expression is a plain `new` that only the language's own library handles.
 
         With arguments before the type, as in a placement new, `new` may return existing memory; so may an operator new that the
         program or a class defines.
@@ -309,7 +309,7 @@ class Origins:
         return None if self._is_read(use, inner, above) else _raise(lost)
 
     def _is_result_read(self, use: NameUse, above: list[Cursor]) -> bool:
-        """Whether the result of an assignment to the variable, which is the variable itself, is only read."""
+        """Whether the value of an assignment to the variable is only read. (In C++, that value is the variable itself.)"""
         inner, above = _outwards(above[-1], above[:-1])
         return bool(above) and self._is_read(use, inner, above)
 
@@ -354,8 +354,8 @@ class Origins:
         """Whether an expression that Clang's bindings do not name converts the variable to its value.
 
         Other such expressions pass the variable itself on: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
-        the end of temporaries, which comes last in an initializer. Only a conversion has the same name as its operand. If it
-        adds const, it converts to a reference.
+        the outermost expression of an initializer, which ends the life of temporaries. Only a conversion has the same name as
+        its operand. A conversion that adds const yields a reference.
         """
         parent = above[-1]
         if _inner(parent) == parent or (parent.type.is_const_qualified() and not inner.type.is_const_qualified()):
@@ -460,8 +460,8 @@ class Origins:
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
-        """One context for each way in which a function is called, as far as the arguments depend on it. Raises Lost if a call
-        may be missed.
+        """One context for each way in which a function is called. The callers of a caller are followed only if the arguments
+        depend on them. Raises Lost if a call may be missed.
         """
         if function is None or depth > _DEEPEST:
             raise Lost("comes from a parameter that cannot be followed")

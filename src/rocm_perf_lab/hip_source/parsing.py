@@ -78,7 +78,7 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
     folders, other_flags = _split(flags)
     own = _Key(names, tuple(flags), str(path.parent))
-    # Most folders named by -I contain none of the system's headers: files with different -I options can then share the result.
+    # Files with different -I options can share the result if none of the -I folders contains such headers, as is usual.
     quoted = any(name.startswith(b'"') for name in names)
     shared = own if quoted else _Key(names, tuple(other_flags))
     with _changing:

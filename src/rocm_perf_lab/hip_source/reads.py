@@ -114,7 +114,9 @@ class _Search:
         return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
 
     def _root(self, pointer: Cursor) -> Cursor:
-        """The const pointer parameter from which an address is derived, through local pointers that never change, or None."""
+        """The const pointer parameter from which an address is derived, perhaps through local pointers that never change; None
+        if it is derived from several pointers or in another way.
+        """
         found = None
         for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:

@@ -23,7 +23,7 @@ _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
 class SharedArray:
     """`__shared__ T name[..][rows][row]` in a kernel's body.
 
-    span: the span of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type
+    span: the span of the declaration. row: the span of the innermost extent; None if it cannot be edited (a macro, a type
     alias). row_bytes, element_bytes: sizes; None if they depend on a template. obstacle: why the array's layout must not
     change; None if it may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several
     rows.
@@ -80,7 +80,9 @@ def _size(type_: ClangType) -> int | None:
 
 
 def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
-    """The text between the last pair of brackets of a declarator that ends with them."""
+    """The span between the brackets at the end of a declarator (N in `a[M][N]`). None if it does not end with brackets, if
+    these contain a comment or another bracket, or if a macro or another file contains them.
+    """
     extent, path = cursor.extent, unit.own
     if extent.end.file is None or extent.end.file.name != path:
         return None
@@ -94,8 +96,8 @@ def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
 
 @dataclass(frozen=True)
 class _Use:
-    """One use of the array. subscripts: the indexing expressions, outermost first. obstacle: a use of the element that relies
-    on the array's layout.
+    """One use of the array. subscripts: the indexing expressions, outermost first. obstacle: how the use of an element relies
+    on the array's layout; None if it does not.
     """
 
     line: int

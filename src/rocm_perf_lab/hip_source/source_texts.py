@@ -1,7 +1,7 @@
 """The state of a program's sources during a run: the text of the file with the kernel, and the texts of other files affected by
 a change to its launches, as one sequence of bytes.
 
-Most changes affect one file, and their state is its text.
+Most changes affect only the file with the kernel; the state is then the text of that file.
 """
 
 from __future__ import annotations

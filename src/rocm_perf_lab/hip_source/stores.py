@@ -97,7 +97,7 @@ class _Search:
         return is_plain and next(cursor.get_children()) == place
 
     def _is_invariant(self, place: Cursor, ancestors: list[Cursor]) -> bool:
-        """Whether the innermost enclosing loop neither declares nor assigns any variable that occurs in `place`."""
+        """Whether there is an enclosing loop and the innermost one neither declares nor assigns any variable in `place`."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
             return False

@@ -80,7 +80,7 @@ def _leaves_line(gap: bytes) -> bool:
 def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> int:
     """The offset of the comments directly above the text at `start`; `start` itself if there are none.
 
-    without: a text whose comments are not included.
+    without: a text; comments that it contains are not included.
     """
     for token in reversed(list(unit.raw_tokens(0, start))):
         first, last = token.extent.start.offset, token.extent.end.offset

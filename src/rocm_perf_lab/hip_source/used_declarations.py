@@ -1,5 +1,5 @@
-"""The declarations that a kernel uses from the user's own files: functions, types, constants and macros, and the declarations
-that those use in turn.
+"""The declarations in the user's own files that a kernel uses, directly or through other declarations: functions, types,
+constants and macros.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def apart(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenShape]]:
 
 
 def operands_of(texts: Sequence[str]) -> list[range]:
-    """The indices of the tokens of each operand; operands are separated by the commas outside parentheses."""
+    """The indices of the tokens of each operand; operands are separated by the commas outside brackets."""
     commas, depth = [-1], 0
     for number, text in enumerate(texts):
         depth += (text in _OPENED) - (text in _CLOSED)

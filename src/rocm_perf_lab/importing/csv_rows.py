@@ -13,7 +13,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import TraceError
 
 _HINT = "profile the program again, or leave this file out"
-csv.field_size_limit(1 << 24)  # names of C++ kernels exceed the default of 128 KiB
+csv.field_size_limit(1 << 24)  # names of C++ kernels can exceed the default of 128 KiB
 
 
 class Row:

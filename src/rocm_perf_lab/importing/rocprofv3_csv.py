@@ -130,7 +130,7 @@ def _property(row: Row, name: str) -> int | None:
 
 
 def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
-    """The node of an agent, written as 'Agent 1' or, in older versions, '1'; None if `agents` lacks it, 1 if that is empty."""
+    """The node of an agent, written 'Agent 1' (in old versions '1'); None if it is not in `agents`, 1 if `agents` is empty."""
     number = re.search(r"\d+$", row.text(*names))
     if not agents:
         return 1
@@ -146,7 +146,7 @@ def _gpu(row: Row, agents: dict[int, str]) -> int:
 
 
 def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
-    """Add the dispatches in the kernel trace, further dispatches in the counter file, and their counters."""
+    """Add the dispatches in the kernel trace, those that only the counter file contains, and the counters of all of these."""
     events = {}
     for row in _all(files.kernels):
         event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))

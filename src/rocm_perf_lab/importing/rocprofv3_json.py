@@ -47,7 +47,7 @@ def processes(path: Path) -> list[Record]:
 
 
 def convert(process: Record, path: Path, database: Path) -> list[str]:
-    """Convert one process. path: the JSON file's, for errors. The conversion leaves nothing out. Raises TraceError."""
+    """Convert one process; nothing is left out. path: the JSON file, for reports and errors. Raises TraceError."""
     into = RocpdDatabase(database, SOURCE, path)
     try:
         _Conversion(process, into).run()

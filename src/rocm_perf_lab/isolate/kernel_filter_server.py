@@ -24,7 +24,7 @@ def answering(pattern: str, folder: Path) -> Iterator[None]:
     """Creates `folder` and answers questions in it until the context is left."""
     folder.mkdir()
     os.mkfifo(folder / _BELL)
-    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also opened for writing, so that reads never end
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also for writing, so that reads never see an end
     over = threading.Event()
     thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
     thread.start()

@@ -62,8 +62,8 @@ def capture(
     """Run `command` to its end and capture one of its dispatches; its standard output goes to `output`.
 
     view: what the cage shows; None for no cage. Raises the errors of execute() (even if the capture itself succeeded),
-    NoCaptureError, KernelFailedError, UnavailableError, NoCageError, UsageError for a kernel pattern that is not a regular
-    expression.
+    NoCaptureError, OutputError, KernelFailedError, UnavailableError, NoCageError, and UsageError for a kernel pattern that is
+    not a regular expression.
     """
     checked(kernel)
     request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
@@ -83,7 +83,8 @@ def isolate(
     capture.
 
     output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError
-    if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed, WrongTargetError.
+    or OutputError if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed, and
+    WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

@@ -1,4 +1,6 @@
-"""The backend of the model's loop: the optimizer's backend, extended by the context that a model receives for a kernel."""
+"""The backend of a run with a language model: the optimizer's backend, plus the context that the model is given for a
+kernel.
+"""
 
 from __future__ import annotations
 

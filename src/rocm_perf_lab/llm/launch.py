@@ -1,7 +1,7 @@
 """The launch that a model's answer specifies for its kernel, as edits to all launches in the program.
 
-The answer names the kernel's parameters; each launch has its own variables for them. The gate reads the text written here like
-any candidate, and decides what it may mean.
+The answer names the kernel's parameters; each launch has its own variables for them. The gate examines the text written here
+like any other candidate's, and decides whether it is allowed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _words(launch: str) -> list[str] | Unusable:
 
 
 def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: list[range]) -> Edit:
-    """Raises NotUnderstood if the launch does not pass a parameter that the shape needs as a plain variable."""
+    """Raises NotUnderstood if the shape names a parameter for which the launch does not pass a plain integer variable."""
     positions = {one.name: position for position, one in enumerate(kernel.parameters) if one.name}
     passed = {argument.position: argument.name for argument in site.arguments.values()}
     named = []

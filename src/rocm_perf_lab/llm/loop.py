@@ -31,8 +31,8 @@ _End = tuple[list[Attempt], Exception | None]
 class LlmLoopOptions:
     """Settings of the loop.
 
-    max_iterations: number of rounds, each for one kernel. candidates: number per round. workers: candidates in parallel.
-    chosen: whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
+    max_iterations: maximum number of rounds, each for one kernel. candidates: number per round. workers: candidates in
+    parallel. chosen: whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
     """
 
     max_iterations: int = 3

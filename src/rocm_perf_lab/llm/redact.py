@@ -51,7 +51,7 @@ class Redactor:
         return self._places.clean(self.secrets(text))
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
-        """A compiler's messages about the file named `source`, or a copy of it; quotations from other files are omitted.
+        """A compiler's messages about the file named `source` or a copy of it, up to `most_lines` lines; the rest is counted.
 
         A diagnostic is a line that begins with a location, and the lines up to the next one quote that file.
         """

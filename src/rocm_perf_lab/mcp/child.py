@@ -1,5 +1,5 @@
-"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely when
-cancelled.
+"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely if the
+call is cancelled.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progr
 
 
 async def _stop(process: Process) -> None:
-    """Stop the command with a signal, which makes it stop its program; then kill the rest of its session."""
+    """If the command still runs, stop it with a signal, so that it stops its program; then kill the rest of its session."""
     if process.returncode is not None:
         return
     process.terminate()

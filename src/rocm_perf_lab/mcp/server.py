@@ -1,4 +1,4 @@
-"""The server: lists the tools, validates a call's arguments, runs one command at a time, and answers with its JSON."""
+"""The server: lists the tools, validates a call's arguments, runs one command at a time, and returns its JSON, shortened."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
-    """One command that compiles and links, for a database that shows how the source is compiled but not how it is linked."""
+    """One command that compiles and links, for a database that shows how the source is compiled but not how to link it."""
     makers = output_commands(commands)
     if any(not command.compiles for command in makers):
         return []

@@ -75,7 +75,7 @@ class SourceBuilder:
     def device_named(self, source: HipSource, name: str) -> bytes:
         """Like device(), but the compiler receives the unit's main file under this name, relative to the source's folder.
 
-        Trusted candidates are compiled as a copy, whose name is always the same.
+        The name has no effect on trusted candidates.
         """
         return self.device(source) if name == str(source.main.resolve()) else self.device_again(source, name)
 
@@ -344,7 +344,8 @@ class ProgramBuilder:
 @dataclass(frozen=True)
 class _Placed:
     """A source text placed where the compiler finds it. main: the unit's main file, as passed to the compiler. options:
-    compiler options that this requires. made: folder for outputs. copies: original path -> path passed to the compiler instead.
+    compiler options that its place requires. made: folder for outputs. copies: original path -> path passed to the compiler
+    instead.
     """
 
     main: Path
@@ -398,8 +399,8 @@ def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
 
 
 def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
-    """The option that makes the names that Clang generates in this unit differ from those in others, unless the user's command
-    already has it.
+    """The option that makes the names that Clang generates in this unit differ from those in other units; empty if the user's
+    command already has such an option.
 
     Without the option, these names would contain a hash of all options, which differ from build to build.
     """

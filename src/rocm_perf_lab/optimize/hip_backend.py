@@ -122,8 +122,8 @@ class HipBackend:
         return builds.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
-        """Print a note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been
-        done.
+        """Print a note if candidates are trusted to run without a cage; if not, raise NoCageError if there is no cage, before
+        any work has been done.
         """
         if self._options.view.trusted:
             self._note(
@@ -310,8 +310,8 @@ class HipBackend:
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
-        """For each of the other argument lists that launch the kernel, a capture of the first dispatch: counting the dispatches
-        would take another profile.
+        """For each of the other argument lists that launch the kernel, a capture of the first dispatch only, since counting the
+        dispatches would take another profile.
         """
         found: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
@@ -352,8 +352,8 @@ class HipBackend:
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
-        """Capture the dispatch from a candidate's program, in the cage; the capture is kept until the run's folder is
-        cleared.
+        """Capture the dispatch of the baseline's capture `index` from a candidate's program, in the cage; the new capture is
+        kept until the run's folder is cleared.
         """
         from rocm_perf_lab.isolate import capture
 

@@ -1,4 +1,4 @@
-"""The units of a build's other programs, libraries and objects that are also built from a source to be changed.
+"""A build's other programs, libraries and objects that are also made from the source to be changed, and their units.
 
 Candidates are not built into these products. But a source that changes for one program changes for the others as well, and
 their launches of its kernels have to change with it.

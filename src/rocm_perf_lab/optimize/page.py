@@ -115,8 +115,8 @@ def _proposals(document: OptimizeDocument) -> list[dict[str, Any]]:
 
 
 def _kept(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
-    """Indices of the proposals that became accepted changes: for each change, the next accepted proposal with its
-    description.
+    """Indices of the proposals that became accepted changes: for each change, the first accepted proposal with the same
+    description that belongs to no earlier change.
     """
     found: set[int] = set()
     for change in iterations:

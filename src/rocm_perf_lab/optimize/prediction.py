@@ -2,7 +2,7 @@
 are not judged.
 
 A transformation removes certain causes of time, usually only in part. So the experiment that removes all of these causes
-entirely yields an upper bound on its gain. The bound applies to the whole kernel; the gain is estimated as the part of the
+entirely yields an upper bound on the gain. The bound applies to the whole kernel; the gain is estimated as the part of the
 bound that falls on the lines that the proposal changes.
 """
 
@@ -58,7 +58,7 @@ class Stack:
 @dataclass(frozen=True)
 class Prediction:
     """kernel: upper bound on the share of the kernel's time that the proposal saves. program: the same bound as a share of the
-    GPU's span, from the kernel's share of the critical path; None if the latter is not known. lines: the fraction of the
+    GPU's span, from the kernel's share of the critical path; None if that share is not known. lines: the fraction of the
     causes' gains that falls on the proposal's lines, 0 to 1; 1 if lines are not known. causes: the causes in the kernel that
     the proposal may remove.
 

@@ -1,6 +1,4 @@
-"""Orders proposals for judging: proposals for the loops where waves wait most come first, and within one loop the smaller
-changes.
-"""
+"""Orders proposals for judging: those for the loops where waves wait most come first; otherwise, the given order is kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Remembers earlier runs' rejections, with their reasons, so that the same change to the same kernel is not judged again.
 
 A rejection holds as long as nothing on which it depends changes: the tool's version, the device with its timing parameters, the
-gate's options, the program's arguments and the kernel's machine code. All of these are hashed into a fingerprint. Lines that
-cannot be read or have a different fingerprint are ignored, so the proposal is simply judged again.
+gate's options, the program's arguments, and the kernel's name, code (for HIP, machine code), number of dispatches and modelled
+time. All of these are hashed into a fingerprint. Lines that cannot be read or have a different fingerprint are ignored, so the
+proposal is simply judged again.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def unfinished(folder: Path, command: str) -> Path:
 
 def sweep_after_kills(folder: Path) -> list[Path]:
     """Remove the temporary files that killed runs left next to sources and results (which themselves are never incomplete).
-    Restore sources that were replaced without the others that change with them, and return the restored ones.
+    If a run was killed after it had replaced only some of the sources that change together, restore these, and return them.
     """
     restored = []
     for run in runs_in(folder):

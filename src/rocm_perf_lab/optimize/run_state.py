@@ -93,7 +93,7 @@ class RunState:
         return text
 
     def profile(self, source: Source) -> ProfileSummary:
-        """Profile the source. The first profile provides the outcome's initial figures."""
+        """Profile the source. The first profile also sets the outcome's device, timing and initial time."""
         summary, outcome = self._backend.profile(source), self.outcome
         self._check_parameters(summary.timing, summary.timing_parameters)
         if not outcome.device:
@@ -164,19 +164,19 @@ class RunState:
         self._journal.append(_outcome(target, one, measured, None, accepted=False))
 
     def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
-        """See Gate.first_ratio(). The ratio is taken from the verdict if the journal has one."""
+        """See Gate.first_ratio(). If the journal has a verdict on the proposal, the ratio is taken from that."""
         one = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), one.digest))
         return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
 
     def may_keep(self, one: Judged) -> bool:
-        """Whether a candidate is accepted, its gain is certain, and the user has not declined it."""
+        """Whether a candidate is accepted, decided (unless modelled gains suffice) and not declined by the user."""
         decided = self._accept_modelled or one.undecided is None
         return one.accepted and decided and self._answers.get(one.digest, True)
 
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest candidate that the gate accepts and the user keeps. Candidates on which only a GPU can decide are kept as
-        files.
+        """The fastest candidate that the gate accepts and the user keeps. Faster candidates on which only a GPU can decide are
+        kept as files instead, unless modelled gains suffice.
         """
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
             if not self._accept_modelled and one.undecided is not None:
@@ -228,12 +228,12 @@ class RunState:
 
     def skip(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
-            return  # it gained before, so a lack of further gains is not reported
+            return  # the kernel gained before, so a lack of further gains is not reported
         self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:
-        """Write the result to its destination, with a patch against the original. Both are as in hip_source.source_texts."""
+        """Write the result to its destination, with a patch. original, state: as in hip_source.source_texts."""
         path, written = self._file.path, self.outcome.written
         patch = program_diff(path, original, state).encode()
         own, also = parted(state)

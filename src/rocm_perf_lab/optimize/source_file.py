@@ -97,7 +97,7 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
 
 
 def restore(journal: Entries) -> list[Path]:
-    """Restore the files that a killed process replaced without the others that change with them, and return the restored ones.
+    """If a killed process replaced only some of the files that change together, restore these, and return the restored ones.
     A file that somebody changed in the meantime is left as it is. Raises OutputError, OSError.
     """
     puts = journal.of(PutLine)

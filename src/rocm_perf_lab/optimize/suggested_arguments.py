@@ -33,7 +33,9 @@ def other_arguments(program: Path, arguments: Sequence[str], view: View = View()
 
 
 def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    """The arguments with the first given size doubled or, if none is given, with the first option that takes a size added."""
+    """The arguments with the first given size doubled or, if none is given, with the first option that takes a size added.
+    None if no option takes a size.
+    """
     sizes = dict(_sizes(help_text))
     for place, word in enumerate(arguments):
         name, equals, value = word.partition("=")

@@ -178,5 +178,5 @@ def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:
-    """The first, middle and last of `count` dispatches, or fewer if there are fewer."""
+    """The numbers of the first, middle and last of `count` dispatches, without repetition; at most `most`."""
     return sorted({0, count // 2, count - 1})[:most] if count > 0 else []

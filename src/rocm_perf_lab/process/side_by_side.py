@@ -15,7 +15,9 @@ Result = TypeVar("Result")
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results, in task order. Raises the error of the first task that fails; the others then end as on Ctrl-C."""
+    """The results, in task order. If tasks fail, raises the error of the first of them in task order; tasks that are still
+    running then end as on Ctrl-C.
+    """
     stopped = threading.Event()
 
     def run(task: Callable[[], Result]) -> Result:

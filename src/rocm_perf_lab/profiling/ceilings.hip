@@ -2,8 +2,8 @@
 //   ceilings NAME REPEATS full|brief
 // Every benchmark is a pair of launches of one kernel, a short and a long one. The long launch's additional work, divided by
 // its additional time, is a rate that neither launch nor drain affects. The first pair is for warm-up. Prints the work, in
-// bytes or operations, of the short and of the long launch. A brief run does a quarter of the work, which is enough if times do
-// not vary.
+// bytes or operations, of the short and of the long launch. A brief run does less work, which is enough if times do not
+// vary.
 //
 // Plain instructions are written in assembly, so that the compiler cannot pack, fuse or omit any: operations are counted just
 // as rocm-perf's rooflines count them.
@@ -194,7 +194,7 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
 constexpr size_t kMiB = size_t{1} << 20;
 
 // Every launch reads `short_bytes` or `long_bytes` and wraps around within `region` bytes. The region is either the same for
-// every launch or fresh memory that no earlier launch has read, so no cache can hold it.
+// every launch, or fresh: no earlier launch has read it, so no cache holds it.
 struct Read {
   size_t region, short_bytes, long_bytes;
   bool fresh;

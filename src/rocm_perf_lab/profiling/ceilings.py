@@ -68,7 +68,7 @@ def _measured(
     note: Callable[[str], None],
     timeout: float | None,
 ) -> Iterator[CeilingOutcome]:
-    """effort: 'brief' suffices for modelled times, which do not vary: a quarter of the work gives the same rates."""
+    """effort: 'full', or 'brief' for less work, which suffices for modelled times, since these do not vary."""
     program = _compiled(device.target, scratch)
     tracer = BuiltinTracer.on(device, scratch, timeout)
     for number, name in enumerate(names, start=1):
@@ -113,7 +113,7 @@ def _compiled(target: str, scratch: Path) -> Path:
 
 
 def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scratch: Path) -> Ceiling:
-    """Units of work per nanosecond: GB/s or GFLOP/s."""
+    """The benchmark's rate in units of work per nanosecond, that is, in GB/s or GFLOP/s."""
     name, repeats = arguments[0], int(arguments[1])
     database, said = scratch / f"{name}.db", scratch / f"{name}.txt"
     command = Command((str(program), *arguments), program, f"ceilings {name}")
@@ -139,6 +139,6 @@ def _durations(database: Path) -> list[int]:
 
 
 def _reason(log: Path) -> str | None:
-    """What the device reported about the kernel, if anything."""
+    """The software device's first message in the log; None if there is none."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     return next((line for line in lines if line.startswith("rocm-perf-device:")), None)

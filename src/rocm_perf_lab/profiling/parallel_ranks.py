@@ -45,10 +45,10 @@ class AnalysisRequest:
 
 @dataclass(frozen=True)
 class RankResult:
-    """reports: None if the requested part is empty, as reported by `empty`.
+    """reports: None if the requested part of the trace is empty; `empty` then says why.
 
-    has_table: whether the process wrote the files, including the table of dispatches, the only one that cannot be made from the
-    reports.
+    has_table: whether the process wrote the rank's files, including those that cannot be made from the reports, such as the
+    table of dispatches.
     """
 
     reports: Reports | None

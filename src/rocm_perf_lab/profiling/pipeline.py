@@ -55,7 +55,7 @@ def analyse(
     base: the trace that provides runtimes and the critical path; its counters are used as well. A BaseRun that has already been
     read keeps the part and the kernels for which it was read.
     repeats: further runs without counters, which show the stability of the runtime.
-    counters: counter passes, which provide everything else.
+    counters: counter passes, which provide the other counters.
     thread_trace: a folder with a thread trace's files, as rocprofv3 writes them. no_thread_trace: why there is none.
     clock_mhz, memory_bandwidth_gbps: override the device's known peak figures.
     ceilings: a file with measured ceilings, see analysis.ceilings.

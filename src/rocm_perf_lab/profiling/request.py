@@ -21,7 +21,7 @@ class ProfileRequest:
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     ceilings: a file with measured ceilings.
     roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the given compute unit and SIMDs
-    (None for the family's default). focus_critical: whether to trace the kernel that dominates the path, not the longest.
+    (None for the family's default). focus_critical: whether to trace the kernel with the most time on the path.
     """
 
     words: Sequence[str]

@@ -19,8 +19,8 @@ _PYTHON = re.compile(r"python[0-9.]*t?")  # often started by its path, such as a
 
 
 def of_command(command: Command) -> Path:
-    """./<program>.rocm-perf. A program on PATH with arguments, such as sh, and any Python usually run another program: the
-    directory is then named after the script or, without a script, a digest of the whole command is added to the name.
+    """./<program>.rocm-perf. If a program on PATH, such as sh, or any Python is started with arguments, it usually runs another
+    file: the directory is then named after that file. If no argument is a file, a digest of the command is added to the name.
     """
     name = Path(command.program).name
     if len(command.argv) == 1 or (os.sep in command.program and not _PYTHON.fullmatch(name)):

@@ -36,7 +36,7 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 @dataclass(frozen=True)
 class Traces:
-    """The traces other than the base run's. repeats: runs that show the stability. passes: all further runs."""
+    """The traces other than the base run's. repeats: further runs without counters. passes: see passes.py."""
 
     repeats: Sequence[Path]
     passes: Sequence[Pass]

@@ -52,7 +52,7 @@ class SourceExcerpts:
 
     @property
     def lines(self) -> dict[str, str]:
-        """'file:line' -> the line's text, for all lines shown."""
+        """'file:line' -> the line's text, for the kernel and what it uses."""
         return {
             f"{excerpt.file}:{number}": line.strip()
             for excerpt in (self.kernel, *self.used)

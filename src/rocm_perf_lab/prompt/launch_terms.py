@@ -45,6 +45,6 @@ def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
 
 
 def _usable(site: ShapedLaunch, kernel: SourceKernel) -> set[str]:
-    """The names of the parameters that the launch passes as plain integer variables."""
+    """The kernel's parameters for which the launch passes plain integer variables that do not change."""
     passed = {one.position for one in site.arguments.values() if one.name not in site.changing}
     return {one.name for position, one in enumerate(kernel.parameters) if position in passed and one.name}

@@ -11,7 +11,7 @@ Extent = tuple[int, int, int]
 
 MOST_ITEMS_IN_GROUP = 1024
 MOST_ITEMS_IN_GRID = 2**32 - 1
-MOST_LDS_BYTES = 160 * 1024  # the limit of gfx950, the largest of all GPUs; others refuse a launch that exceeds their own limit
+MOST_LDS_BYTES = 160 * 1024  # gfx950's limit, the highest of all; other GPUs refuse a launch that exceeds their own
 
 
 @dataclass(frozen=True)

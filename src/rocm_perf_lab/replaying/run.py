@@ -240,7 +240,7 @@ def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
 
 
 def _target_of(capture: Capture | Path) -> str | None:
-    """The capture's target; None if it cannot be read, since rocmperf-replay reports what is wrong with a capture."""
+    """The target; None if the capture cannot be read: then rocmperf-replay will report what is wrong with it."""
     if isinstance(capture, Capture):
         return capture.target
     try:

@@ -20,7 +20,7 @@ _FILE, _SUMMARY = "analysis.json", "summary.json"
 
 
 def is_run_directory(folder: Path) -> bool:
-    """Whether the folder is the run directory of one process; one for several ranks has a folder for each rank."""
+    """Whether the folder is the run directory of one process; a run directory of several ranks has a folder for each rank."""
     return (folder / _FILE).is_file()
 
 

@@ -116,7 +116,7 @@ class _Listing:
                 self._print(f"{self._cells(None)}                  {told}")
 
     def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
-        """What a wait waited for: one line per access, so that none is cut off in the middle."""
+        """What a wait waited for: a line for each of the first accesses, and one with the number of other accesses."""
         wait = self._waits.get(one.address)
         if wait is None:
             return

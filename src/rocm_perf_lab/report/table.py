@@ -34,7 +34,7 @@ class Table:
         self._rows.append(cells)
 
     def show(self, console: Console) -> None:
-        """Print the table, no wider than the console; even so, a number wider than that is printed in full."""
+        """Print the table, no wider than the console, except that numbers wider than the console are printed in full."""
         blocks, widths, names = self._layout(console.width)
         for columns in blocks:
             for line in self._heading_lines(columns, widths):

@@ -19,7 +19,7 @@ _MOST = 6
 
 
 def render_gains(documents: Reports, names: Names, console: Console) -> None:
-    """Print nothing without experiments."""
+    """Print the table; without experiments, print nothing."""
     gains = documents.dag.program_gains
     if not gains:
         return

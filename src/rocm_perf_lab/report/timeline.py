@@ -50,7 +50,9 @@ def _tracks(tracks: Sequence[Track]) -> Iterator[TimelineTrack]:
 
 
 def _flows(timeline: Timeline, nodes: Integers) -> Integers:
-    """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts."""
+    """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts. None are
+    given for large graphs.
+    """
     if len(timeline.dag) > _MOST_NODES:
         return np.empty(0, np.int64)
     pairs = np.array([(source, target) for source, target, _ in timeline.flows], np.int64).reshape(-1, 2)

@@ -103,7 +103,7 @@ def _ranges(low: int, end: int) -> list[int]:
 
 
 def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: list[int], result: list[_Growing]) -> bool:
-    """Read the ids between each bound and the next in a thread of their own. Returns False if ADBC is not installed."""
+    """Read the rows with ids between each bound and the next, in one thread each. Returns False if ADBC is not installed."""
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:

@@ -33,7 +33,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
     A database with a journal next to it was left by a writer that died. Reading such a database rolls the journal back, which
     would change both files, so a copy is opened instead.
 
-    Raises TraceError for a file that is missing, empty, not a SQLite database, or damaged, or has a different schema.
+    Raises TraceError for a file that is missing, empty, damaged or not a SQLite database, or that has a different schema.
     """
     path = Path(path)
     _check_is_sqlite(path)
@@ -114,7 +114,9 @@ class MissingTable(Exception):
 
 
 def table(connection: Connection, name: str) -> str:
-    """The table or view that holds rocpd_<name>: the plain view if there is one, or else the table with the uuid suffix."""
+    """The table or view that holds rocpd_<name>: the one with the connection's suffix if that is set; or else the plain one, or
+    the only one with a uuid suffix. Raises MissingTable.
+    """
     plain = f"rocpd_{name}"
     if connection.suffix is not None:
         return plain + connection.suffix

@@ -21,7 +21,7 @@ _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
 def edge_table(source: Integers, target: Integers, kind: Integers | int, exact: Mask | bool) -> Edges:
-    """Edges of one origin, converted to the column types of Edges."""
+    """Edges with the column types of Edges; a single `kind` or `exact` applies to all of them."""
     count = len(source)
     return Edges(
         np.asarray(source, np.int32),
@@ -38,7 +38,7 @@ def joined(*parts: Edges) -> Edges:
 def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges that the collector recorded. recorded: (r, 3), rows of an event, the event on which it depends, and the kind.
 
-    Unknown kinds, and references to events that are neither a dispatch nor a copy of this trace, are dropped.
+    Dropped: unknown kinds, an event's dependency on itself, and events that are neither a dispatch nor a copy of this trace.
     """
     events = np.r_[dispatches.event_id, copies.event_id].astype(np.int64)
     of_target, of_source, kind = recorded.astype(np.int64).reshape(-1, 3).T

@@ -30,7 +30,7 @@ class Estimates:
 
 
 def read_estimates(connection: Connection, dispatches: Dispatches) -> Estimates | None:
-    """The errors recorded in the database; None if everything in it is exact. Raises TraceError if they are not numbers."""
+    """The errors recorded in the database; None if no counter has one. Errors that are not finite numbers are ignored."""
     columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "pmc_event")}")')}
     if "extdata" not in columns:
         return None

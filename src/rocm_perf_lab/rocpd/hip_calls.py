@@ -93,7 +93,7 @@ def _columns(connection: Connection, name: str) -> set[str]:
 
 
 def _hip_names(connection: Connection) -> Integers:
-    """The ids of strings that name a HIP runtime call; '__hipPushCallConfiguration' and the like launch nothing."""
+    """The ids of strings that name a HIP runtime call, without internal ones such as '__hipPushCallConfiguration'."""
     rows = connection.execute(f"""SELECT id FROM "{table(connection, "string")}" WHERE string GLOB 'hip[A-Z]*'""")
     return np.array([id for (id,) in rows if isinstance(id, int)], np.int64)
 
@@ -104,8 +104,8 @@ def _text(connection: Connection, id: int) -> str:
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """For calls ordered by thread and start: the indices of the calls that are not inside another, and each call's outermost
-    call.
+    """For calls ordered by thread and start: the indices of the calls that are not inside another, and, for every call, which
+    of these contains it.
     """
     span = int(end.max()) - int(start.min())
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])

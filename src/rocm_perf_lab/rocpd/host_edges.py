@@ -29,7 +29,8 @@ _UNKNOWN = -1
 
 
 def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple[Calls, Edges]:
-    """The calls that launch GPU work or wait for it, clipped to the GPU's span, and the edges from and to them.
+    """The calls that launch GPU work or wait for it, clipped to the GPU's span; and the edges from and to these calls, and
+    between streams that wait for events.
 
     Launches are exact, because the trace records them. So are the order within a thread, the waits of blocking copies, and
     waits for a stream or an event whose handle was recorded with the calls that used it. Other waits are inferred: a call is
@@ -135,8 +136,8 @@ class _Streams:
             records.sort()
 
     def lane(self, call: int) -> int:
-        """The lane of the stream that is an argument of a call. A handle that denoted several streams in succession is
-        ignored.
+        """The lane of the stream that is an argument of a call; -1 if it is not known, as for a handle that denoted several
+        streams in succession.
         """
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
@@ -173,7 +174,7 @@ class _Waits:
 
 
 def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
-    """The waits of calls that block until their own work is done. Whether hipMemset blocked is inferred from its times."""
+    """The waits of calls for their own work. Whether a call other than hipMemcpy blocked is inferred from its times."""
     blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
     node = np.flatnonzero(work.launcher >= 0)
     call = work.launcher[node]
@@ -184,7 +185,9 @@ def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
 
 
 def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> list[_Waits]:
-    """For each synchronising call and each lane for which it waits, the last work submitted before the call."""
+    """For each synchronising call and each lane for which it waits, the last work submitted before the call (or before the
+    event for which it waits was recorded).
+    """
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
     lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
     if calls.streams or calls.events:
@@ -251,7 +254,7 @@ def _launches(calls: HipCalls, work: _Work, rows: _Rows, first_node: int) -> Edg
 
 
 def _events(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> Edges:
-    """Waits between streams: the stream's next work follows the last work submitted before the event was recorded."""
+    """Waits between streams: the next work of the waiting stream follows the other stream's last work before the recording."""
     pairs = []
     for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():
         record = streams.record(call)

@@ -35,7 +35,7 @@ def other_build(one: Origin, other: Origin) -> str | None:
     """How the builds differ: each has a kernel that the other lacks, or a kernel uses different numbers of registers or scratch
     sizes. None if they do not differ.
 
-    One run may have loaded fewer kernels than the other, since code objects are loaded on demand.
+    It is no difference if one run loaded fewer kernels than the other, since code objects are loaded on demand.
     """
     first, second = _read(one)[0], _read(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():

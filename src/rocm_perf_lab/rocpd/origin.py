@@ -47,7 +47,7 @@ class Origin:
         return replace(self, path=self.path.resolve())
 
     def overlaps(self, other: Origin) -> bool:
-        """Whether both ran kernels at the same time, by the clock of one machine."""
+        """Whether the spans of both overlap, by the clock of one machine."""
         if self.span is None or other.span is None or not self.is_on_machine_of(other):
             return False
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
@@ -55,8 +55,8 @@ class Origin:
     def is_on_machine_of(self, other: Origin) -> bool:
         """Whether both ran on one machine: they have the same host name or a GPU in common.
 
-        A container's host name is a random number, so two containers whose GPUs were not recorded are assumed to be on one
-        machine as well.
+        A container's host name is a random number, so two containers are also assumed to be on one machine, unless the GPUs of
+        both were recorded.
         """
         if self.host == other.host or self.gpus & other.gpus:
             return True
@@ -92,7 +92,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     if process is None:
         return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
     pid, command, host, extdata, environment = process
-    # The first and last dispatches by id suffice to tell runs apart; they avoid reading ten million rows.
+    # The first and last thousand dispatches by id suffice to tell runs apart, without reading ten million rows.
     ends = connection.execute(
         f"""SELECT MIN(start), MAX("end") FROM (SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id LIMIT 1000)
             UNION ALL SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id DESC LIMIT 1000))"""

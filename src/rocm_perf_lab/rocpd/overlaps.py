@@ -63,8 +63,8 @@ def _any_last(lane: Integers) -> Integers:
 def _before_successors(
     start: Integers, end: Integers, order: Integers, lane: Integers, last_of_lane: Integers, most: int, done: Integers
 ) -> None:
-    """A node that slightly overlaps the next one in its lane (see is_slight, and by at most `most` ns) was done when that one
-    began.
+    """Where a node overlaps the next one in its lane slightly (see is_slight), by at most `most` ns, set its time in `done` to
+    the start of the next one.
     """
     for place in range(len(order)):
         then = order[place]

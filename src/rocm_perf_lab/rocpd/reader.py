@@ -35,8 +35,8 @@ def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -
 
     suffix: the suffix of the tables to read, if the file holds several processes.
 
-    Raises TraceError for a file that cannot be read or holds no process (because its writer died before writing records). A
-    trace without dispatches is valid.
+    Raises TraceError for a file that cannot be read, that holds no process (because its writer died before writing records) or,
+    without `suffix`, several; EmptyPartError for a part without dispatches. A whole trace without dispatches is valid.
     """
     path = Path(path)
     with connect(path, suffix) as connection:

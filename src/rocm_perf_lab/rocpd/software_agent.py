@@ -1,4 +1,4 @@
-"""Recognises traces that were recorded on a software device by a profiler that does not know it."""
+"""Recognises traces that were recorded on a software device by a profiler that does not know the device."""
 
 from __future__ import annotations
 

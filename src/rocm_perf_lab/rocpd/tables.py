@@ -93,12 +93,13 @@ class Calls(Columns):
 
 @dataclass(frozen=True)
 class Edges(Columns):
-    """Dependencies: node `target` could not start before node `source` had ended, or, for a launch, before it had started.
+    """Dependencies: node `target` could not start before node `source` had ended or, for a launch, had started.
 
     Nodes are numbered from 0: first the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
-    queue (only order in a queue), signal, host (the submitting thread had seen the node end), stream (order in a HIP stream),
-    launch (by this call), event (recorded in one stream, waited for by another), wait (of a call for the GPU), program (order
-    in a host thread). `exact` states whether the dependency is in the trace rather than inferred from order in time.
+    queue (order in a queue only), signal, host (the thread that submitted the target had seen the source end), stream (order in
+    a HIP stream), launch (the source is the call that launched the target), event (recorded in one stream, waited for by
+    another), wait (the target is a call that waited for the source), program (order in a host thread). `exact` states whether
+    the dependency is in the trace rather than inferred from order in time.
     """
 
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
@@ -208,7 +209,7 @@ class Trace:
 
     @property
     def timing_parameters(self) -> str | None:
-        """Identifies the timing parameters on which modelled times are based."""
+        """Identifies the timing parameters on which modelled times are based; None if not recorded."""
         value = self.process.own.get("timing_parameters")
         return str(value) if value else None
 

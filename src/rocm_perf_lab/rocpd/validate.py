@@ -1,6 +1,6 @@
 """Rejects data that no profiler would write: SQLite checks neither types nor plausibility, and bad data must not yield numbers.
 
-Every function here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
+A failed check raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class ScriptKernel:
         return [marker] if marker.exists() else []
 
     def with_text(self, path: Path, text: Path) -> ScriptKernel:
-        """The same kernel, with the script run with the text in the file `text` instead of that in `path`."""
+        """The same kernel, in a script that runs with the text in the file `text` instead of that in `path`."""
         return replace(self, changed=ChangedFile(path, text))
 
     def of_change(self) -> list[Path]:

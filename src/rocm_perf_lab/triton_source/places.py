@@ -28,7 +28,7 @@ class Places:
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a position in bytes. line: from 1. column: in bytes, from 0."""
+        """The byte offset of a position. line: from 1. column: in bytes, from 0."""
         return self._starts[line - 1] + column
 
     def span(self, node: Placed) -> Span:

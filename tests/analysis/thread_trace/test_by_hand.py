@@ -130,7 +130,7 @@ def test_the_clock_follows_from_its_readings(tmp_path):
 def test_the_report_has_numbers_or_reasons():
     whole = thread_trace_section(findings(traced()))
     assert (whole.waves, whole.instructions, whole.clock_mhz, whole.latency_is) == (2, 18, 2100.0, "stall + issue")
-    assert whole.reasons.pop("time_stack").startswith("only the software device can try")
+    assert whole.reasons.pop("time_stack").startswith("only the software device can time")
     assert whole.reasons == {"lds_latency_cycles": "no wave waited for a single such access", "occupancy": "none"}
     lost = thread_trace_section(findings(replace(traced(), waves=None, missing={"waves": "lost", "events": "none"})))
     assert lost.waves is None and lost.reasons["waves"] == "lost" and lost.instructions == 18

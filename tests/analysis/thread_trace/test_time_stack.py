@@ -45,9 +45,9 @@ def test_read(tmp_path):
         ({"duration_ns": True}, "whole number"),
         ({"duration_ns": "1000"}, "whole number"),
         ({"chosen": ["atomics", "gravity"]}, "does not describe"),
-        ({"chosen": 7}, "lacks"),
-        ({"instructions": [{}]}, "lacks"),
-        ({"causes": None}, "lacks"),
+        ({"chosen": 7}, "is incomplete"),
+        ({"instructions": [{}]}, "is incomplete"),
+        ({"causes": None}, "is incomplete"),
     ],
 )
 def test_damaged(tmp_path, change, why):

@@ -20,7 +20,7 @@ void branch_if(const Op& op, Wave& wave) {
 }
 
 void jump_to(const Op& op, Wave& wave, uint64_t address) {
-  // Only calls and returns get here. Once the code is decoded, this is just a look-up.
+  // Only computed jumps, mostly calls and returns, get here. Once the code is decoded, this is just a look-up.
   wave.pc = wave.program->jump(op.address, address);
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 struct LdsAddresses {
   uint64_t lane[kLanes];  // byte offset in the LDS
-  uint64_t inside;        // enabled lanes whose access lies within the workgroup's LDS ...
-  uint64_t outside;       // ... and those whose access lies partly outside it
+  uint64_t inside;        // enabled lanes whose access lies entirely within the workgroup's LDS ...
+  uint64_t outside;       // ... and those whose access lies partly or entirely outside it
 };
 
 // Sorts the enabled lanes into `inside` and `outside`. Raises a fault and returns false if one is outside and lds-check is on.
@@ -67,7 +67,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
   wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
-// For accesses in which all lanes take part and lie within the LDS.
+// For accesses in which all lanes take part, each entirely within the LDS.
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
   if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
@@ -94,7 +94,7 @@ void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
 
-// The address of the first lane; nullopt if addresses with this pattern would not all lie within the LDS.
+// The address of the first lane; nullopt if an access with this pattern would not lie entirely within the LDS.
 std::optional<uint32_t> first_of_pattern(const Op& op, const Wave& wave, LanePattern pattern, uint32_t offset, uint32_t bytes) {
   const uint32_t first = wave.registers(op.source[0])[0] + offset;
   const uint32_t extent = pattern == LanePattern::Consecutive ? kLanes * bytes : bytes;
@@ -400,7 +400,7 @@ void count_lanes(const Op& op, Wave& wave) {
 
 // ---- cross-lane ----
 
-// The lane that an address of lane `l` selects: one of all lanes, or one in the same half of the wave.
+// The lane that lane `l` selects by an address: depending on the target, any lane or one in the same half of the wave.
 uint32_t permuted_lane(const Op& op, uint32_t address, int l) {
   const uint32_t lanes = target_of_device().rules.permuted_lanes;
   return (static_cast<uint32_t>(l) & ~(lanes - 1)) | ((address + static_cast<uint32_t>(op.offset)) / 4 % lanes);

@@ -1,6 +1,6 @@
 // MFMA and SMFMAC: D = A * B + C over the whole wave, whatever exec says.
 //
-// Layout (AMD's matrix instruction calculator prints it for every instruction): for an M x M x K product of B blocks, each lane
+// Layout (AMD's matrix instruction calculator prints it for every instruction): for one or more blocks of M x M x K, each lane
 // holds elements of one row of A and one column of B for consecutive values of k; the row (column) is lane % M. Groups of M
 // lanes hold the blocks or, if there is only one block, the remaining values of k. In D, a lane holds column lane % M, with
 // four consecutive rows in four consecutive registers.
@@ -113,7 +113,7 @@ int lane_of_b(const MatrixControl& control, int lane) {
   }
 }
 
-// Widens the element with this index of every lane.
+// Widens element `index` of every lane.
 template <class In, class Sum>
 void widen_elements(const Wave& wave, const Operand& operand, int index, Sum (&out)[kLanes]) {
   if constexpr (std::is_same_v<In, Half>) {
@@ -199,7 +199,7 @@ void multiply_matrices(const Op& op, Wave& wave) {
 
 // ---- sparse: of every four k, A holds two; a lane's index register shows which, with two bits for each ----
 
-// The register holds several sets of indices, one of which ABID selects if CBSZ is 0.
+// The register holds several sets of indices. ABID selects one of them if CBSZ is 0; otherwise the first one is used.
 template <int Bits>
 uint32_t indices_of(const Op& op, const Wave& wave, int lane) {
   const uint32_t set = op.matrix.broadcast_size & 3 ? 0 : op.matrix.broadcast_block % (32 / Bits);

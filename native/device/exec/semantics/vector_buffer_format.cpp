@@ -138,7 +138,7 @@ constexpr Semantics format(const char* name, Execute execute, Unit unit, int byt
           .bytes = static_cast<uint8_t>(bytes)};
 }
 
-// `BYTES` in registers.
+// `BYTES`: the size of a lane's components in registers.
 #define ONE(KIND, NAME, COUNT, WIDTH, BYTES)                                                                    \
   format(KIND "buffer_load_format_" NAME, load<COUNT, Width::WIDTH>, Unit::VectorLoad, BYTES, sizeof KIND > 1), \
       format(KIND "buffer_store_format_" NAME, store<COUNT, Width::WIDTH>, Unit::VectorStore, BYTES, sizeof KIND > 1)

@@ -11,8 +11,8 @@ namespace {
 Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
 Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
 Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
-// In double precision, the product of two halves is exact, and its sum with a third is exact or too close to the third for a
-// second rounding to matter.
+// In double precision, the product of two halves is exact. Its sum with a third half is exact as well, or it is so large or so
+// close to that half that a second rounding does not matter.
 Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }

@@ -66,13 +66,13 @@ void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const O
   global_addresses(op, wave, vector, base, out);
 }
 
-// The lanes of a flat access that access the LDS, private memory, or neither.
+// The lanes whose access goes to global memory, to the LDS and to private memory.
 struct Spaces {
   uint64_t global = 0, lds = 0, scratch = 0;
 };
 
-// The base decides which aperture is meant. The offset is then added to the low 32 bits, so a negative offset in the LDS can
-// lead back into it.
+// The base alone decides which aperture is meant: the offset is added to the low 32 bits only. A negative number in these bits
+// can thus become an address in the same aperture.
 uint64_t aperture_of(const Op& op, uint64_t address) {
   const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
   const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
@@ -111,8 +111,8 @@ constexpr const char* kMisaligned = "misaligned atomic";
 
 constexpr int kLargestAccess = 16;  // bytes per lane
 
-// Uses a copy to perform an access that is partly out of range: see lds_range_check.h. An atomic is performed either completely
-// or not at all.
+// Uses a copy to perform an access that is partly or entirely out of range: see lds_range_check.h. An atomic leaves the LDS
+// unchanged and returns 0.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
   alignas(8) uint8_t copy[kLargestAccess] = {};

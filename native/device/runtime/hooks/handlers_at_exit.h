@@ -4,7 +4,6 @@
 // all HIP's) run while HIP's static objects are being destroyed, which corrupts the heap in about one run out of ten. So exit()
 // first waits until the device has nothing left to do and every handler whose signal has completed has run. If that takes too
 // long, no further handlers are called.
-// run; handlers are not called for anything that completes later.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -11,7 +11,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kReservation = uint64_t{1} << 30;  // least size at which a mapping without access rights is a reservation
+constexpr uint64_t kReservation = uint64_t{1} << 30;  // from this size on, a mapping without access rights is a reservation
 constexpr uint64_t kRoom = uint64_t{64} << 30;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kAperture = uint64_t{256} << 30;

@@ -34,8 +34,8 @@ bool is_mapped_chunk(const void* data, size_t size) {
   return (size_field & kIsMapped) && (size_field & ~kFlags) >= size;
 }
 
-// New pages contain zeros, take no memory until they are written, and do not count towards the memory limit when the program
-// forks.
+// Clears the memory by replacing its pages with new ones, which take no memory until they are written and do not count towards
+// the memory limit when the program forks. Returns false if that fails.
 bool renew_pages(void* data, size_t size) {
   const auto page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data), end = begin + size;

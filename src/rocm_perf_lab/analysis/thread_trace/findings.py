@@ -104,7 +104,7 @@ class TraceFindings:
     """Values that the trace cannot provide are None, with a reason. The fractions of wave cycles add up to 1.
 
     instructions, waves, truncated_waves: how many were traced. mix: kind of instruction -> number executed.
-    issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the share of the stalls at
+    issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the part of stall_fraction at
     s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles in which
     a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory ->
     mean cycles from the issue of an access to the end of the wait that it ended.

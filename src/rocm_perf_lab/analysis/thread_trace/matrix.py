@@ -17,7 +17,9 @@ def is_matrix(text: str) -> bool:
 
 
 def busy_cycles(text: str, family: Family) -> float | None:
-    """The instruction's operations divided by the unit's rate; None for other forms (sparse, XF32) or an unknown rate."""
+    """The instruction's operations divided by the unit's rate, but no less than its shape needs; None for other forms, such as
+    sparse ones and XF32, or an unknown rate.
+    """
     found = _MFMA.match(text)
     if found is None:
         return None

@@ -120,7 +120,9 @@ def stats_csv(path: Path) -> TracedCode:
 
 
 def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> TracedCode:
-    """rows: (line, text, source, (code object, vaddr, hits, latency, stall, idle)); a kernel begins with "; symbol"."""
+    """rows: (line, text, source, (code object, vaddr, hits, latency, stall, idle)). A row with the text "; symbol" begins a
+    kernel, and its source is the demangled name.
+    """
     kernels: list[tuple[str, str]] = []
     kept, kernel_of = [], []
     for row in sorted(rows, key=lambda row: row[0]):
@@ -194,7 +196,7 @@ def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
 
 def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
     """Split the text at the table of `key`: the text before it with [] in place of the table, the table's rows as
-    "1,2],[3,4", and the text after it. If the table is empty or contains spaces: the whole text, None, and b"".
+    "1,2],[3,4", and the text after it. If there is no such table, or it is empty or contains spaces: the whole text, None, b"".
     """
     start = text.find(key + b"[[")
     end = text.find(b"]]", start) if start >= 0 else -1
@@ -230,7 +232,7 @@ def occupancy_json(path: Path) -> WaveEvents:
 
 
 def gfxip_and_files(path: Path) -> tuple[int | None, list[str]]:
-    """The GPU's generation, and the names of the wave files that should exist."""
+    """The GPU's generation (None if the file does not say), and the names of the wave files that should exist."""
     document = load(path)
     gfxip = document.get("gfxip")
     files = _leaves(document.get("wave_filenames"))

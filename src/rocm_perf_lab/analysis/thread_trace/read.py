@@ -121,7 +121,7 @@ def _clock(ui: Path, missing: dict[str, str]) -> float | None:
 
 
 def _checked(trace: ThreadTrace) -> ThreadTrace:
-    """The trace without parts that contradict each other: one of them is wrong, and nothing says which."""
+    """The trace; without its code and waves if these contradict each other (nothing says which is wrong) or both are empty."""
     if trace.code is None or trace.waves is None:
         return trace
     if not trace.waves and not trace.code.hits.any():

@@ -1,4 +1,4 @@
-"""Cross-checks a trace, which records everything twice: per wave and in code.json, and the latter again in the CSV.
+"""Cross-checks a trace, which records the same figures three times: per wave, summed in code.json, and again in the CSV.
 
 For every instruction, over all waves: hits is the number of records, latency and stall are sums over the records, and idle is
 the sum of the times between the end of the preceding instructions (initially, the wave's start) and the record's time. The

@@ -34,9 +34,9 @@ class Category(IntEnum):
 class TracedCode:
     """The instructions of the traced code, one row each in the order of `line`; all cycles are sums over waves.
 
-    line: LineNumber, by which waves refer to a row. text: assembly. source: "file:line", innermost first, then " -> " and the
-    places that it was inlined into; "" without debug information. kernel: index into `kernels`, -1 if unknown.
-    kernels: (mangled, demangled) names.
+    line: LineNumber, by which waves refer to a row. text: assembly. source: the instruction's "file:line" and, if that code was
+    inlined, each place that it was inlined into, separated by " -> "; "" without debug information.
+    kernel: index into `kernels`, -1 if unknown. kernels: (mangled, demangled) names.
     """
 
     line: Integers
@@ -120,7 +120,7 @@ class ThreadTrace:
     """One traced dispatch. Fields that could not be read are None, and `missing` gives the reason under the field's name.
 
     folder: the ui_output folder, or the CSV if there is none. dispatch: the number in the file's name, None if there is none.
-    gfxip: 9 for gfx9. clock_mhz: that of the shader during the trace.
+    gfxip: 9 for gfx9. clock_mhz: the shader clock during the trace.
     """
 
     folder: Path

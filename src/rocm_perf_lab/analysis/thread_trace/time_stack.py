@@ -1,4 +1,4 @@
-"""What each cause costs a dispatch, from experiments on the software device: the dispatch's time as a sum.
+"""A dispatch's time as a sum of what each cause costs it, determined by experiments on the software device.
 
 The device re-times the recording of a dispatch without each set of the causes that matter (causes.json, see
 native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on which causes have been removed
@@ -61,7 +61,8 @@ class InstructionGain:
 @dataclass(frozen=True)
 class LineGain:
     """gain_ns: by how much the dispatch would be shorter if the instructions of this source line ("file:line") took no time.
-    by_cause: the same if only that cause is removed from them; empty for all but the few lines with the most to gain.
+    by_cause: cause -> the same if only this cause is removed from these instructions; empty for all but the few lines with the
+    most to gain.
     """
 
     source: str

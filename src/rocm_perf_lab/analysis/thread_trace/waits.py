@@ -6,7 +6,7 @@ youngest of these. If they complete in any order, this remains unknown, unless t
 
 gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts LDS
 accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may complete
-in either, in any order. gfx10 and gfx11 count vector stores separately, in vscnt.
+in either, in any order. gfx10 and gfx11 count vector stores, and atomics that return nothing, separately in vscnt.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class _Counter:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of a wave; all numbers are indices of its records.
+    """A wait of a wave; all numbers are indices of the wave's records.
 
-    accesses: what the wait was for, oldest first; [] if nothing was outstanding or it cannot be determined.
+    accesses: what the wait was for, oldest first; () if nothing was outstanding or this cannot be determined.
     last: the access that ended the wait; None if it is not known.
     """
 

@@ -67,7 +67,7 @@ def _bits(what: str, words: str) -> int:
 
 
 def _stages(ttgir: str, buffers: int) -> int | None:
-    """Loads that go through registers are one stage ahead of the buffers that they are stored to."""
+    """The number of stages: 1 without buffers, else one per buffer, plus one for loads via registers; None without a loop."""
     if "scf.for" not in ttgir:
         return None
     if not buffers:

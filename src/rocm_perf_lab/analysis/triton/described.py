@@ -13,7 +13,7 @@ FOLDER = "triton"  # beside the database of the run
 
 
 class DescribedKernel(BaseModel):
-    """One specialisation of a function. symbol: its kernel's name, possibly shared. constants, options: values by name."""
+    """One specialisation of a function. symbol: its kernel's name, not always unique. constants, options: values by name."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -30,7 +30,7 @@ class DescribedKernel(BaseModel):
 
 @dataclass(frozen=True)
 class DescribedKernels:
-    """by_symbol: each specialisation once."""
+    """by_symbol: symbol -> its specialisations, each once."""
 
     by_symbol: Mapping[str, list[DescribedKernel]]
 

@@ -27,7 +27,7 @@ def operations_by_line(ttgir: str, file: str) -> dict[int, list[str]]:
 
 
 def _line(location: str, aliases: dict[str, str], file: str) -> int | None:
-    """The innermost place in the file: a call site names the callee's place before the caller's."""
+    """The innermost line in `file`, None if there is none. A call site names the callee's place before the caller's."""
     waiting = [location]
     while waiting:
         text = aliases.get(waiting.pop(0), "")

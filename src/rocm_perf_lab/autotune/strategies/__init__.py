@@ -74,8 +74,8 @@ class Strategy(ABC):
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
-        """Random configurations that are not in `asked`; if occupancy is known, those of several times as many that have the
-        highest.
+        """Random configurations that are not in `asked`. If occupancy is known, several times as many are drawn, and those with
+        the highest occupancy are returned.
         """
         occupancy = self.options.occupancy
         if occupancy is None:

@@ -5,7 +5,7 @@ neighbourhoods of the best. Some are drawn from the model instead (Thompson samp
 improvement alone, a search stays in a local optimum that the model is certain about. There are two kinds of batches:
 
 - Two in three look for details: most of such a batch consists of neighbours of the best, as long as there are any. Without this
-  rule, a model that expects nothing better there would move away before the minimum is reached.
+  rule, a search whose model expects nothing better there would move away before it has found the minimum.
 - One in three looks elsewhere, with a smooth model and without preferring neighbours: a model fitted to the results sees
   details near them, and may miss a trend that leads away from them.
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; how many are at ends of value lists; draws to choose these from
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
-_BESIDE = 0.7  # share of the other batches: the neighbours of the best that the model expects to be fastest
+_BESIDE = 0.7  # share of any other batch that consists of neighbours of the best: those with the lowest predicted times
 _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
 _MOST_FITTED, _MOST_SMOOTH = 150, 250  # at most this many results are fitted: half are the best, half drawn from the rest
@@ -198,8 +198,8 @@ def _libraries() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Use one thread: on matrices of this size, several threads would wait longer than they compute, and take cores away from
-    the programs being tuned.
+    """A context in which linear algebra uses one thread: on matrices of this size, several threads would wait longer than they
+    compute, and would take cores away from the programs being tuned.
     """
     limited: AbstractContextManager[object] = _libraries().limit(limits=1)
     return limited

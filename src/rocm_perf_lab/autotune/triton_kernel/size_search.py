@@ -34,7 +34,7 @@ from rocm_perf_lab.process.child import stoppable
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 _AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations per evaluation of the budget
-_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds of that limit; without such a budget, the limit is the upper bound
+_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds of that limit; if the budget is not a number of evaluations, the upper one
 _LISTED = 1_000_000
 
 
@@ -161,7 +161,7 @@ class SizeSearch:
         )  # fmt: skip
 
     def _ask(self, worker: int, values: Values | None) -> dict[str, Any]:
-        """The worker's answer; if it failed, with "error" and the outcome's "status"."""
+        """The worker's answer; if the evaluation failed, it contains "error" and the outcome's "status"."""
         try:
             answer = self._bench.workers.ask(worker, do="evaluate", values=values, folder=str(self._bench.folder))
         except ScriptTimeout as error:

@@ -13,7 +13,7 @@ Values = dict[str, Any]
 
 
 class EndedEarly(Exception):
-    """The script ended, with this status, without reaching the next launch of the kernel."""
+    """The script ended without reaching the next launch of the kernel. The argument is the script's exit status."""
 
 
 @dataclass

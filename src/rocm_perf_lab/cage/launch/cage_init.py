@@ -106,7 +106,7 @@ def _end_all_others() -> None:
 def _write_databases(options: Settings) -> None:
     """Convert the spool files of the tracer into databases with our own program, once no process of the command is left.
 
-    The rest is left unconverted after _WRITERS_SECONDS.
+    Files that are not converted within _WRITERS_SECONDS are left as they are.
     """
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS

@@ -43,7 +43,7 @@ def is_kept(name: str, more: Collection[str] = ()) -> bool:
 
 
 def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
-    """The part of an environment that a command sees. HOME and TMPDIR are folders in the cage."""
+    """The environment that a command sees. HOME, TMPDIR, TMP and TEMP are /tmp in the cage, unless `more` names them."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
     found |= {name: value for name, value in _INSIDE.items() if name not in more}
     # Disables HIP's cache of code compiled at run time: in a temporary home folder, it would cost more than it saves.

@@ -6,8 +6,8 @@ import os
 
 
 class Opened:
-    """A descriptor of a folder, which is made readable and writable if its permissions were different; None if it is not, or is
-    no longer, a folder.
+    """A context with the descriptor of a folder; None if `name` is not, or is no longer, a folder that can be opened. A folder
+    whose owner lacks a permission gets the permissions 0700.
     """
 
     def __init__(self, name: str, parent: int | None = None):

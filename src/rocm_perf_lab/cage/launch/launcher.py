@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from watch import End
 
 FAILED = 126
-_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: at most 9 times 4 GiB, from an uninitialised number
+_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: up to 9 x 4 GiB, depending on an uninitialised value
 
 
 def main() -> NoReturn:

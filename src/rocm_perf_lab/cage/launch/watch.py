@@ -126,7 +126,7 @@ class Watch:
                 return end
 
     def _wait(self, seconds: float) -> End | None:
-        """How the command ended, if that is reported within this time; else None."""
+        """How the command ended or, if a signal arrived or the owner ended, is to end; None if the command continues."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
             return End(number=os.read(self._signals, 1)[0])
@@ -200,7 +200,7 @@ def _be_ended_first() -> None:
 
 
 def _come_first() -> None:
-    """Raise this process's priority, if it may, so that a cage full of processes cannot prevent its checks."""
+    """Raise this process's priority, if permitted, so that a cage full of processes cannot prevent its checks."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except OSError:

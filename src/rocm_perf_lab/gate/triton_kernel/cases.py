@@ -17,8 +17,8 @@ _STRIDE = "stride"
 
 @dataclass(frozen=True)
 class Size:
-    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter
-    also runs it.
+    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter also
+    runs the launch at this size.
     """
 
     name: str

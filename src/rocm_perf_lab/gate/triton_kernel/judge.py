@@ -1,4 +1,4 @@
-"""Reaches the verdict: follows both scripts from launch to launch and judges the first few on several sizes and inputs."""
+"""Reaches the verdict: follows both scripts from launch to launch and judges the first launches on several sizes and inputs."""
 
 from __future__ import annotations
 

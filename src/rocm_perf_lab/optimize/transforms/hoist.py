@@ -1,8 +1,8 @@
 """Move a load that returns the same value in every iteration out of the loop, to just before the loop.
 
 The compiler does this itself if no store in the loop can change the value. This transformation promises the gate that nothing
-in the whole kernel writes to that memory. The load is executed only if the loop has any iterations, so it cannot introduce a
-fault.
+in the whole kernel writes to the loaded memory. The load is executed only if the loop has any iterations, so it cannot
+introduce a fault.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
     else:
         lines = [f"const {load.type} {name} = {load.text};" for name, load in zip(names, loads, strict=True)]
     head = "{\n" + "".join(f"{indent}{line}\n" for line in lines)
-    # If the insertion is before a pragma, the line's own indentation follows it.
+    # An insertion at the start of the loop's line is followed by the line's own indentation.
     opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
     uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
     return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))

@@ -1,4 +1,4 @@
-"""Tell the compiler how large the workgroups are, if their size is apparent from every launch in the source.
+"""Tell the compiler how large the workgroups are, if their size is apparent from every launch in the program.
 
 Without a bound, the compiler assumes 1024 threads and gives each thread at most 128 vector registers, spilling the rest: four
 waves of such a workgroup share a SIMD's 512 registers per lane. With a bound, the compiler may use as many registers as the
@@ -22,7 +22,7 @@ _LARGEST = 1024  # the workgroup size that the compiler assumes without a bound
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal, whose bound is the size of the largest workgroup among all launches in the source."""
+    """One proposal, whose bound is the size of the largest workgroup among all launches in the program."""
     threads, reason = _threads(source, kernel)
     place = name_of(source.device, kernel)
     if reason or place is None:

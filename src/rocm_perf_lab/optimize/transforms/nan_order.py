@@ -1,8 +1,8 @@
 """Handles std::min and std::max, whose result depends on the order of the numbers if one of them is a NaN.
 
-`std::min(t, d)` is `d < t ? d : t`, so a NaN replaces the result so far and is replaced by the next number. The lanes of a wave
-process the numbers in a different order, so they record whether they have seen a NaN; if any of them has, all of them execute
-the original loop.
+`m = std::min(t, m)` is `m < t ? m : t`, so a NaN replaces the result so far, and the next number replaces the NaN. The lanes of
+a wave process the numbers in a different order, so they record whether they have seen a NaN; if any of them has, all of them
+execute the original loop.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _FLOATS = ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16")
 
 @dataclass(frozen=True)
 class Ordered:
-    """`name = std::min(value, name);` on floating-point numbers. value: the variable's name; "" if the value is not a plain
-    variable.
+    """`name = std::min(value, name);`, or std::max, with the arguments in either order, on floating-point numbers. value: the
+    variable's name; "" if the value is not a plain variable.
     """
 
     statement: Cursor

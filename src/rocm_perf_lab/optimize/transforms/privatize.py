@@ -82,7 +82,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelParameter) -> list[_Addition]:
     """The atomic additions to the parameter's elements; empty if there are none. Raises _Unfit if the parameter has other uses
-    as well.
+    as well, or if all that is added has already been summed in LDS.
     """
     function = function_of(unit, kernel)
     declared = next(one for one in parameters_of(function) if one.spelling == parameter.name)
@@ -116,7 +116,7 @@ def _addition(unit: TranslationUnit, use: Cursor, above: list[Cursor]) -> _Addit
 
 
 def _is_lds(call: Cursor) -> bool:
-    """Whether the added value is an element of an array in LDS."""
+    """Whether the added value is a variable in LDS, or an element of an array there."""
     value = unwrapped(list(call.get_arguments())[1])
     base = unwrapped(next(value.get_children())) if value.kind.name == "ARRAY_SUBSCRIPT_EXPR" else value
     declared = base.referenced if base.kind.name == "DECL_REF_EXPR" else None

@@ -96,7 +96,9 @@ def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
 
 
 def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, Cursor | None]:
-    """The name of the row count, from `if (row >= rows) return;`, or from `if (row < rows) { ... }` together with its body."""
+    """The name of the row count, from `if (row >= rows) return;` or `if (row < rows) { ... }`; with the body in the second
+    case, None in the first.
+    """
     text = _tight(unit.text_of(statement))
     if found := re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", text):
         return found[1], None
@@ -128,7 +130,7 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
-    """Further edits to the loop, and the text to add after it. They handle NaNs whose effect depends on their position."""
+    """Edits to the loop for NaNs whose effect depends on their position; and the text to add after the loop in any case."""
     found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
@@ -196,8 +198,8 @@ def _declared(inside: Cursor) -> set[str]:
 
 
 def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
-    """How the lanes' results of a statement are combined; "" for a statement that stores elements or affects only its own
-    iteration.
+    """The code that combines the lanes' results of a statement; "" for a statement that stores elements or affects only its
+    own iteration.
     """
     target, *values = list(statement.get_children()) or [statement]
     operator = libclang.operator(unit.bindings, statement)
@@ -231,7 +233,9 @@ def _chosen(unit: TranslationUnit, value: Cursor, name: str) -> str:
 
 
 def _kept(unit: TranslationUnit, statement: Cursor, lane: str) -> Iterator[Edit]:
-    """The edit to a statement outside loops: every lane executes the statement, but only one lane stores."""
+    """The edit to a statement outside loops: every lane executes the statement, but only one lane stores or performs an
+    atomic.
+    """
     if statement.kind.name == "DECL_STMT":
         return
     operator = libclang.operator(unit.bindings, statement)

@@ -22,7 +22,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 @dataclass(frozen=True)
 class TritonOptimizeRequest:
-    """folder, resume: as in optimize.entry.OptimizeRequest, where the script's name is used."""
+    """folder, resume: as in optimize.entry.OptimizeRequest, with the script's name instead of the program's."""
 
     kernel: ScriptKernel
     folder: Path | None = None

@@ -11,7 +11,7 @@ TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"
 
 
 def hip_library() -> str | None:
-    """The HIP runtime that rocm-perf chose for the software device; None if the process does not run on it."""
+    """The HIP runtime that rocm-perf chose for the software device; None if the process does not run on that device."""
     library = os.environ.get(LIBRARY_VARIABLE)
     return library if os.environ.get("HSA_MODEL_LIB") else None
 

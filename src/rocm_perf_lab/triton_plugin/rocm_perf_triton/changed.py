@@ -1,5 +1,5 @@
-"""Runs a script with one file's text replaced, under the file's own name: source locations, imports and `__file__` refer to
-that file.
+"""Runs a script with the text of one file replaced. Source locations, imports and `__file__` refer to that file as if it held
+the new text.
 
     python -m rocm_perf_triton.changed FILE TEXT SCRIPT [ARGUMENTS]...
 
@@ -16,7 +16,7 @@ import types
 from importlib.machinery import SourceFileLoader
 from typing import Any
 
-OPTION = "--changed"  # an option of rocm_perf_triton.served, which precedes FILE and TEXT
+OPTION = "--changed"  # the option of rocm_perf_triton.served that precedes FILE and TEXT
 
 
 class ChangedFile:
@@ -51,7 +51,7 @@ class ChangedFile:
         exec(self._code(name), module.__dict__)
 
     def _code(self, name: str) -> Any:
-        """The compiled text, which is also registered in linecache: entries without an mtime are not checked against the
+        """Compile the text and register it in linecache, without an mtime so that linecache does not check it against the
         disk.
         """
         lines = self._text.decode().splitlines(keepends=True)

@@ -20,7 +20,7 @@ class Clock:
 
     @contextmanager
     def timed(self, stream: int) -> Iterator[None]:
-        """Times one launch, which must have ended by the end of the block."""
+        """Times the one launch in the `with` block, which ends only once the launch has ended."""
         if self._stopwatch is None:
             self._stopwatch = hip.Stopwatch()
             atexit.register(self._stopwatch.close)

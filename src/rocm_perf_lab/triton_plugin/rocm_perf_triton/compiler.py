@@ -17,7 +17,7 @@ def _is_never_called(*_arguments: object) -> NoReturn:
 
 
 class NoCompiler(BaseBackend):  # type: ignore[misc]
-    """Compiles for no target, so Triton calls none of its other methods, whichever methods Triton's version requires."""
+    """Compiles for no target, so Triton calls none of its other methods, whichever ones this version of Triton requires."""
 
     locals().update(dict.fromkeys(BaseBackend.__abstractmethods__, _is_never_called))
 

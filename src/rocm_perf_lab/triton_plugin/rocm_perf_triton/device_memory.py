@@ -80,7 +80,7 @@ class DeviceMemory:
         return mirror
 
     def _make_room(self, pieces: list[MemorySpan]) -> None:
-        """Free mirrors of host memory whose extent has changed, and mirrors that have not been used for a long time."""
+        """Free mirrors of host memory whose extent has changed and, above a limit, the least recently used other mirrors."""
         wanted = {(piece.begin, piece.end) for piece in pieces}
         for key, mirror in list(self._mirrors.items()):
             if key not in wanted and any(mirror.host.overlaps(piece) for piece in pieces):

@@ -123,7 +123,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self, stream: int) -> Iterator[None]:
-        """A context manager for a launch, which waits until the launch has ended."""
+        """Times the launch in the `with` block, which ends only once the launch has ended."""
         call("hipEventRecord", self.start, stream)
         yield
         call("hipEventRecord", self.stop, stream)

@@ -1,4 +1,4 @@
-"""A substitute for hipBLASLt, which Triton offers scripts for comparison: PyTorch on the CPU."""
+"""A substitute for hipBLASLt, which Triton offers to scripts for comparisons; it computes with PyTorch on the CPU."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ class HostArray:
         return int(self.array.ctypes.data)
 
     def ptr_range(self) -> int:
-        """The size in bytes; below 2 GiB, Triton's AMD back end uses buffer instructions."""
+        """The size in bytes of the memory to which the array belongs. Below 2 GiB, Triton's AMD back end uses buffer
+        instructions.
+        """
         memory = span(self)
         return memory.end - memory.begin
 
@@ -86,7 +88,10 @@ def _from_dlpack(value: Any) -> HostArray:
 
 
 def span(value: Any) -> MemorySpan:
-    """The memory of an array argument: everything that its owner allocated, so that overlapping views share one span."""
+    """The memory of an array argument: everything that its owner allocated, so that overlapping views share one span.
+
+    Raises TypeError for an argument whose extent is unknown.
+    """
     if isinstance(value, HostArray):
         return _numpy_span(value)
     storage = getattr(value, "untyped_storage", None)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_perf_triton.host_arrays import MemorySpan, span
 
-# Triton's names for floating-point types, and struct's. A bf16 is the upper half of an f32.
+# Triton's names of floating-point types -> struct's formats. There is none for bf16, which is the upper half of an f32.
 _FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 
 

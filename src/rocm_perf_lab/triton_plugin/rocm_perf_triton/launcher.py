@@ -75,7 +75,7 @@ class Launcher:
     ) -> None:
         """Launch the kernel; returns when it has ended and its results are in host memory.
 
-        Raises HipError if the launch or the kernel fails, ValueError if it wrote to a read-only array.
+        Raises HipError if the launch or the kernel fails, ValueError if the kernel wrote to a read-only array.
         """
         if enter_hook is not None:
             enter_hook(launch_metadata)
@@ -115,7 +115,7 @@ class Launcher:
 def _expect_at_most(most: int, threads: int) -> None:
     """Raises Triton's OutOfResources, which makes autotuning reject a configuration.
 
-    Triton 3.4 itself raises it only for the first launch and leaves it to HIP to refuse later ones.
+    Triton 3.4 itself raises this error only for the first launch; it leaves later ones for HIP to refuse.
     """
     if threads > most:
         from triton.runtime.errors import OutOfResources

@@ -17,7 +17,7 @@ _NAME = "rocm_perf"  # name of the entry point
 
 
 def install() -> None:
-    """Called while Triton is being imported. `triton.testing` is the last of its modules that matters here."""
+    """Called while Triton is being imported. The changes wait for `triton.testing`, the last module that they need."""
     after_import("triton.testing", _change_triton)
     after_import("triton.profiler.profile", proton.install)
     after_import("torch", _change_torch)
@@ -49,7 +49,9 @@ def _change_triton(testing: Any) -> None:
 
 
 def _change_hip_backend() -> None:
-    """Triton 3.4, 3.6 and 3.7 import PyTorch to learn the size of any array. Triton 3.4 needs an external linker."""
+    """Give Triton's HIP back end the sizes of arrays, for which Triton 3.4, 3.6 and 3.7 would import PyTorch; a linker, which
+    Triton 3.4 lacks; and a substitute for hipBLASLt.
+    """
     from triton._C.libtriton import amd
     from triton.backends.amd.compiler import HIPBackend
 
@@ -66,7 +68,7 @@ def _change_hip_backend() -> None:
 
 
 def _with_grid(getitem: Any) -> Any:
-    """A kernel[grid] whose launches also accept NumPy arrays and the like."""
+    """The method behind kernel[grid], changed so that launches also accept NumPy arrays and objects with DLPack."""
 
     @wraps(getitem)
     def item(self: Any, grid: Any) -> Any:

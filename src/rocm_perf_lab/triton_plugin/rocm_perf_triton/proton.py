@@ -1,8 +1,8 @@
 """Proton, Triton's profiler, with modelled times.
 
-Sessions, scopes, hooks and files are Proton's own. On the software device, Proton lacks a library that reports kernels on the
-device (`librocprofiler-sdk.so` or `libroctracer64.so`), so the launcher reports them. Proton's profiler for instrumented
-kernels needs no such library and records nothing itself, so it is used instead.
+Sessions, scopes, hooks and output files work as usual. On a GPU, a library (`librocprofiler-sdk.so` or `libroctracer64.so`)
+reports the kernels to Proton; the software device has no such library, so the launcher reports them. Sessions use Proton's
+profiler for instrumented kernels, which needs no library and records nothing itself.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Recorder:
         self._exit_op(scope, name)
 
     def add(self, kernel: str, milliseconds: float) -> None:
-        """Add a launch of `kernel` to the open scope."""
+        """Add a launch of `kernel` to the innermost open operation, or else to a new one named after the kernel."""
         scope = self._operations[-1] if self._operations else self._library.record_scope()
         if not self._operations:
             self._enter_op(scope, kernel)

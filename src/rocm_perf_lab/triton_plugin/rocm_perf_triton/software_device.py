@@ -31,7 +31,7 @@ class _Api(ctypes.Structure):
 
 @cache
 def _api() -> _Api:
-    """The interface, which is valid once ROCr has started the device; the first allocation does that."""
+    """The interface, which is valid once ROCr has started the device; the first allocation starts it."""
     library = ctypes.CDLL(os.environ["HSA_MODEL_LIB"])
     library.rpd_get_api.restype = ctypes.POINTER(_Api)
     api: _Api = library.rpd_get_api().contents

@@ -30,7 +30,7 @@ class Event:
 
 
 def synchronize(_device: object = None) -> None:
-    """Does nothing, since every launch has ended by the time it returns."""
+    """Does nothing, since a call that launches a kernel returns only once the kernel has ended."""
 
 
 def current_device() -> int:

@@ -18,7 +18,7 @@ _MARK = "_rocm_perf_cuda"
 
 
 def install(torch: Any) -> None:
-    """Change this PyTorch. Its functions change only in the calling thread."""
+    """Change this PyTorch. The functions that the mode intercepts change only in the calling thread."""
     if hasattr(torch, _MARK):
         return
     setattr(torch, _MARK, True)
@@ -31,7 +31,7 @@ def install(torch: Any) -> None:
 
 
 def _storage_of(tensor: Any) -> Any:
-    """The tensor's storage; None for tensors without storage, such as sparse ones. PyTorch has no other way to find out."""
+    """The tensor's storage; None for tensors without storage, such as sparse ones. PyTorch offers no other test."""
     try:
         return tensor.untyped_storage()
     except NotImplementedError:
@@ -98,8 +98,8 @@ def _mode(torch: Any) -> Any:
 
 
 def _address(tensor: Any) -> int:
-    """The address that the program sees is that of the copy in device memory, since the program may put it into an array for
-    kernels.
+    """The tensor's address as the caller should see it. The program sees the address of the copy in device memory, which it may
+    put into an array for kernels; Triton, while it processes a launch, sees the host address.
     """
     address = int(tensor.data_ptr())
     if is_launching() or address == 0 or not is_marked(tensor):
@@ -134,8 +134,8 @@ def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:
 
 
 def _in_singles(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
-    """Runs the function in float32, as PyTorch does for narrow types on a GPU; its CPU code would sum gradients in the narrow
-    type.
+    """Runs the function in float32, as PyTorch does for narrow types on a GPU; PyTorch's CPU code would sum gradients in the
+    narrow type.
     """
 
     def single(value: Any) -> Any:
@@ -209,7 +209,7 @@ class _Stream:
 
 
 def _change_cuda_module(torch: Any) -> None:
-    """Replace the functions of `torch.cuda` that programs call before they use a GPU."""
+    """Replace the functions and classes of `torch.cuda` that programs commonly use."""
     stream = _Stream()
     replaced: dict[str, Any] = {
         "is_available": standard_device.is_available,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 OLDEST, NEWEST_TRIED = (3, 4), (3, 9)
-_LONGEST_FILE_NAME = 150  # limit in Triton's cache, without the suffix
+_LONGEST_FILE_NAME = 150  # of a file in Triton's cache, without its suffix
 
 Words = list[Any]
 
@@ -30,7 +30,7 @@ def refusal(version: str) -> str | None:
 
 
 def untried(version: str) -> str | None:
-    """A note about a version that is newer than all that were tried; None for other versions."""
+    """A note about a version that is newer than every version that was tried; None for other versions."""
     if parsed(version) <= NEWEST_TRIED:
         return None
     newest = ".".join(map(str, NEWEST_TRIED))

@@ -66,7 +66,9 @@ SCATTER = f"""{PLACE}
     s_endpgm
 """
 ORDERED = SCATTER.replace("global_atomic_add v4, v5, s[0:1]", "global_atomic_add v7, v4, v5, s[0:1] sc0")
-KERNELS = {"stream": STREAM, "scatter": SCATTER, "ordered": ORDERED}
+# The limits at which the words wrap to 0 differ between lanes.
+WRAPPING = SCATTER.replace("v_mov_b32_e32 v5, 1", "v_and_b32_e32 v5, 7, v1").replace("global_atomic_add", "global_atomic_inc")
+KERNELS = {"stream": STREAM, "scatter": SCATTER, "ordered": ORDERED, "wrapping": WRAPPING}
 
 
 @pytest.fixture(scope="module")

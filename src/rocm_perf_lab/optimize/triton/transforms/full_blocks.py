@@ -5,7 +5,7 @@ rest as before.
         at = k + tl.arange(0, BLOCK)            at = k + tl.arange(0, BLOCK)
         tl.load(x + at, mask=at < K)   ->       tl.load(x + at)
                                             for k in range(K // BLOCK * BLOCK, K, BLOCK):
-                                                (as it was)
+                                                (body unchanged)
 
 The order of all operations is unchanged, and so are the results. In full blocks, the mask is true everywhere, for any K.
 """

@@ -1,4 +1,4 @@
-"""reciprocal: a tile is multiplied by the reciprocal of a sum or a scalar instead of being divided by it.
+"""reciprocal: instead of being divided by a sum or a scalar, a tile is multiplied by the reciprocal of that.
 
 A division takes about ten instructions per element. Multiplying by a reciprocal rounds twice, so results can be off by a unit
 in the last place; use it with --ulps.

@@ -12,8 +12,8 @@ Served = Callable[[ServedLaunch], Any]
 
 
 class Interception:
-    """Calls served(launch) instead of launching functions called `kernel`; launches that it makes itself are not
-    intercepted.
+    """Calls served(launch) instead of launching functions called `kernel`. Launches that served() makes, and calls that only
+    compile, are not intercepted.
     """
 
     def __init__(self, kernel: str, served: Served):

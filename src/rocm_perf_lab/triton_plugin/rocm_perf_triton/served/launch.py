@@ -1,4 +1,4 @@
-"""One launch of a Triton function by a script, which can be repeated with different values for its parameters."""
+"""One launch of a Triton function by a script; it can be repeated with different values for the function's parameters."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ServedLaunch:
         self._configurations = self._pruned() if self._is_tuned else []
 
     def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
-        """Launch, or only compile with `warmup`. values: None for the script's own values, or the function's first
-        configuration.
+        """Launch, or only compile with `warmup`. values: None for the script's own values and, with
+        `@triton.autotune`, the function's first configuration.
 
         numbers: replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling or launching
         raises.
@@ -79,7 +79,7 @@ class ServedLaunch:
         return list(self.function.prune_configs(extra))
 
     def _configuration(self, values: Values | None) -> Any:
-        """The function's own configuration with these values; None if it has none."""
+        """The function's configuration with these values, or its first one if `values` is None; None if there is none."""
         if values is None:
             return self._configurations[0] if self._configurations else None
         return next((one for one in self._configurations if _plain(one.all_kwargs()) == _plain(values)), None)

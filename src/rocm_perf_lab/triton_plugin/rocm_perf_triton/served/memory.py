@@ -1,4 +1,4 @@
-"""Keeps and restores the memory of a launch's array arguments, and writes it to files named after their contents."""
+"""Keeps and restores the memory of a launch's array arguments, and writes it to files named after hashes of their contents."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def is_array(value: Any) -> bool:
 
 
 def array_of(value: Any) -> Any:
-    """The array itself or, for a tensor descriptor, which has shape and strides but no address, the array below it."""
+    """The array itself; for a tensor descriptor, which has a shape and strides but no address, the array that it describes."""
     return value if hasattr(value, "data_ptr") else value.base
 
 
@@ -75,7 +75,7 @@ class ArgumentMemory:
             self.pieces[name].load(contents)
 
     def changed(self, folder: Path) -> dict[str, str]:
-        """For each array that has changed, its name -> the name of the file in `folder` with its contents."""
+        """Name of each array that has changed -> name of the file in `folder` with the new contents."""
         now = {name: piece.contents() for name, piece in self.pieces.items()}
         return {name: stored(contents, folder) for name, contents in now.items() if contents != self.before[name]}
 

@@ -54,7 +54,7 @@ def _word(word: Word, spans: list[MemorySpan]) -> Message:
 
 
 def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
-    """One memory. names: the names of the arguments that own it."""
+    """One memory. names: the names of the arguments that own it; without an owner, its contents are empty."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""
     return {

@@ -33,8 +33,8 @@ class Server:
         return launch.run(self._chosen[key])
 
     def _key_of(self, described: dict[str, Any]) -> dict[str, Any]:
-        """The values that distinguish problem sizes: the values of the given names, or of the function's key, or else all
-        integers.
+        """The values that distinguish problem sizes: the values of the given names, or of the function's key, or else of
+        all integer arguments except constants.
         """
         arguments, constants = described["arguments"], described["constants"]
         names = self._key or described["key"]
@@ -96,7 +96,7 @@ _ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "inte
 
 
 def _reason(error: Exception) -> str:
-    """The error's message. The middle of a long message, which is mostly source quoted by Triton, is omitted."""
+    """The error's type and message. A long message, which mostly quotes source, loses its middle."""
     text = " ".join(str(error).split())
     shown = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
     return f"{type(error).__name__}: {shown}"

@@ -1,4 +1,4 @@
-"""Many variants of one test: a few run each time, and all of them with -m slow."""
+"""Many variants of one test: a few always run, the others with -m slow."""
 
 from __future__ import annotations
 

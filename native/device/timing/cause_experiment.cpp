@@ -12,7 +12,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kMostEntries = 200'000;     // of a recording, enough for an experiment; see groups_to_replay()
+constexpr uint64_t kMostEntries = 200'000;     // entries of a recording that suffice for an experiment; see groups_to_replay()
 constexpr uint64_t kMostReplayed = 20'000'000; // instructions to replay for all sets of causes; takes a second or two
 constexpr size_t kFewestChosen = 4, kMostChosen = 8;
 constexpr size_t kMostInstructions = 24;
@@ -20,8 +20,8 @@ constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // a share of the duration
 constexpr double kUnlimited = 1e12;    // bytes per cycle
 
-// The number of workgroups to replay: more than twice as many as are resident at once, so that some start when others end, and
-// enough of them for kMostEntries instructions; all recorded ones if these are fewer.
+// The number of workgroups to replay: more than twice as many as are resident at once (so that some start when others end) with
+// at least kMostEntries instructions in all, or all recorded workgroups if there are not enough.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -157,7 +157,8 @@ class Experiments {
     if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
   }
 
-  // The demands that remain without the causes. Most causes leave the demands as they are, or remove the lower bound as well.
+  // The demands that remain without the causes. Added up again only if needed: most causes change no demand, or remove the
+  // lower bound that depends on it.
   Demands left(const RemovedCauses& ideal) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |

@@ -423,7 +423,7 @@ PowerUse power_use(const std::vector<XcdWork>& xcds, const MallHits& hits, const
   return use;
 }
 
-// The same work at a lower clock: whatever does not depend on the core clock takes fewer core cycles.
+// Adjusts the times to a lower clock: whatever does not depend on the core clock takes fewer core cycles.
 void lower_clock(WorkDone& work, const PowerUse& use, double mhz) {
   const double speed = mhz / parameter::clock_mhz;
   const double longer = use.ns(speed) - use.ns(1);

@@ -54,7 +54,7 @@ struct WorkDone {
   uint64_t busy_cycles = 0;         // from the first wave's start to the last one's end
   uint64_t release_cycles = 0;      // from then until the dispatch's writes are in memory
   uint64_t wave_cycles = 0;         // sum over waves of their time on a CU
-  uint64_t wait_cycles = 0;         // part of wave_cycles: for memory, LDS, a barrier, a matrix result or code
+  uint64_t wait_cycles = 0;         // part of wave_cycles: for memory, LDS, a barrier, a matrix result or an instruction fetch
   uint64_t issue_wait_cycles = 0;   // part of wave_cycles: held up only by a busy unit
   uint64_t memory_read_cycles = 0;  // sum of the durations of the L2s' reads from memory
   uint64_t duration_ns = 0;         // launch overhead included
@@ -117,8 +117,8 @@ struct DurationParts {
   // workgroups.
   double busiest_cu = 0;    // cycles according to the replays, ...
   double mean_cu = 0;       // ... and their mean over the CUs that have work
-  double share_of_cus = 1;  // the share of all CUs that have work
-  double share_of_groups = 1;  // the share of all workgroups that change memory; 1 if none does
+  double share_of_cus = 1;  // CUs that have work, as a share of all CUs
+  double share_of_groups = 1;  // workgroups that change memory, as a share of all; 1 if none does
   Floors floors;
   uint64_t release_cycles = 0;
   uint64_t duration_ns = 0;

@@ -13,9 +13,9 @@ struct XcdEstimate {
   MemoryCounts memory;
 };
 
-// `xcd`: once the dispatch is known to be large, only its counts that need no cache or timing model are used. The rest is
-// scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the lanes that
-// access the LDS, cycles by instructions.
+// `xcd`: of what was counted after the dispatch was known to be large, only counts that need no cache or timing model are used.
+// The rest is scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the
+// lanes that access the LDS, cycles by instructions.
 XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
 
 // Half the width of the interval that contains a total over `all` XCDs with a probability of 95 %. The total was estimated from

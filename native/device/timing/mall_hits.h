@@ -14,7 +14,7 @@ struct MallHits {
   double writes;
 };
 
-// Looks up each line that an XCD read or wrote in `mall`, once per XCD, and enters it there.
+// Looks up in `mall`, once per XCD, each line that the XCD's L2 read from or wrote to memory, and enters the line there.
 MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
 
 // The share of the XCDs' requests that the Infinity Cache answered.

@@ -67,7 +67,7 @@ class MemorySystem {
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  // `writer`: this memory system if its own writes are among them, which do not count; otherwise null.
+  // `writer`: this memory system if `written` includes its own writes, which are ignored; otherwise null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 

@@ -75,7 +75,7 @@ void MemorySystem::count_scalar_access(uint64_t address, uint32_t bytes) {
   ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
 }
 
-// Fills this share of the L2 with the last of the lines.
+// Fills up to this share of the L2 with the last of these lines.
 void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
   const auto room = static_cast<size_t>(share * static_cast<double>(l2_.capacity()));
   for (size_t i = lines.size() - std::min(room, lines.size()); i < lines.size(); ++i) {

@@ -54,8 +54,8 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
   }
 }
 
-// An element of one frontier is dropped if the other side knows that it is complete but does not have it in its own frontier:
-// an element of the other frontier then implies it.
+// An element of one frontier is dropped if the other side knows the operation to be complete, but not as part of its frontier:
+// an element of the other frontier then implies the operation.
 SharedKnowledge DependencyTracker::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();

@@ -1,5 +1,6 @@
-// Determines the exact dependencies between operations: from what was submitted, which signals it completes and waits for, and
-// what the host had seen, it derives for every dispatch and copy the operations on which it directly depends.
+// Determines the exact dependencies between operations: for every dispatch and copy, the operations on which it directly
+// depends. They follow from what was submitted, which signals each submission completes and waits for, and what the host had
+// seen.
 //
 // "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only those
 // are listed that no other of these operations implies. Barrier packets order operations without being operations themselves;

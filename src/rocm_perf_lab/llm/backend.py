@@ -1,4 +1,4 @@
-"""The backend of a run with a language model: the optimizer's backend, plus the context that the model is given for a
+"""The backend of runs with a language model: the optimizer's backend, plus the context that the model is given for a
 kernel.
 """
 

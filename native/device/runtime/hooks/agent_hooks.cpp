@@ -2,9 +2,9 @@
 // its name.
 //
 // For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Here it is
-// not needed: HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes itself, and all
-// workgroups of a grid that fits are resident because the engine places workgroups as the hardware does. So cooperative queues
-// are treated like any other queue.
+// not needed. HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes itself. And since the
+// engine places workgroups as the hardware does, all workgroups of a grid that fits are resident. So cooperative queues are
+// treated like any other queue.
 //
 // A real device's name comes from the graphics half of the driver. Here it comes from the topology.
 #include <cstring>

@@ -1,4 +1,4 @@
-// Signal handlers during process exit.
+// Handlers of HSA signals during process exit.
 //
 // ROCr calls a program's handlers on a thread of its own. When a program exits with kernels in flight, these handlers (above
 // all HIP's) run while HIP's static objects are being destroyed, which corrupts the heap in about one run out of ten. So exit()

@@ -1,4 +1,4 @@
-// Memory shared between processes: all of them map the same pages, from a file that the owning process has open.
+// Memory shared between processes: each process maps the same pages, from a file that the owning process has open.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -36,7 +36,7 @@ struct DispatchesInFlight {
 
   EngineScheduler scheduler;  // guards the engines of all devices and the members below
   std::list<Flight> list;
-  uint64_t begun = 0;       // dispatches
+  uint64_t begun = 0;  // dispatches
   uint64_t ended = 0;
   uint64_t latest_end = 0;  // virtual time at which the last of these ended
   std::atomic<bool> deadlocked{false};

@@ -12,16 +12,16 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kMostEntries = 200'000;     // entries of a recording that suffice for an experiment; see groups_to_replay()
-constexpr uint64_t kMostReplayed = 20'000'000; // instructions to replay for all sets of causes; takes a second or two
+constexpr uint64_t kMostEntries = 200'000;  // entries of a recording that suffice for an experiment; see groups_to_replay()
+constexpr uint64_t kMostReplayed = 20'000'000;  // instructions to replay for all sets of causes; takes a second or two
 constexpr size_t kFewestChosen = 4, kMostChosen = 8;
 constexpr size_t kMostInstructions = 24;
 constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // a share of the duration
-constexpr double kUnlimited = 1e12;    // bytes per cycle
+constexpr double kUnlimited = 1e12;  // bytes per cycle
 
-// The number of workgroups to replay: more than twice as many as are resident at once (so that some start when others end) with
-// at least kMostEntries instructions in all, or all recorded workgroups if there are not enough.
+// The number of workgroups to replay: more than twice as many as are resident at once, so that some start when others end, and
+// at least as many as contain kMostEntries instructions. If there are fewer, all recorded workgroups are replayed.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -193,8 +193,8 @@ class Experiments {
 
   const DurationParts& parts_;
   double share_of_slots_ = 1;  // how much of the device the workgroups with work would fill if they were spread over it
-  std::vector<size_t> groups_;             // workgroups to replay, for each replayed CU
-  std::vector<std::vector<bool>> idle_;    // which of these workgroups change no memory
+  std::vector<size_t> groups_;  // workgroups to replay, for each replayed CU
+  std::vector<std::vector<bool>> idle_;  // which of these workgroups change no memory
   std::unordered_map<const Op*, uint64_t> executed_;
   uint64_t entries_ = 0;
   Demands demands_;

@@ -20,7 +20,8 @@
 
 namespace rpd {
 
-// The conditions under which the CU works. Each bandwidth is the CU's fair share of one that is divided among all active CUs.
+// The conditions under which the CU works. Each bandwidth is the CU's fair share of one that active CUs use together: those of
+// its XCD for the L2, those of the whole device otherwise.
 struct CuSurroundings {
   uint32_t resident_groups;          // the most workgroups at a time
   double l2_read_bytes_per_cycle;
@@ -44,10 +45,10 @@ struct CuOutcome {
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
   uint64_t group_cycles = 0;         // sum over workgroups of their time on the CU
-  uint64_t wait_cycles = 0;          // part of wave_cycles: at s_waitcnt or s_barrier, for a matrix result or a fetch of code
-  uint64_t issue_wait_cycles = 0;    // part of wave_cycles: held up only by a busy unit
-  uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
-  double memory_read_cycles = 0;     // sum over memory_reads of the time from the L2 to memory and back
+  uint64_t wait_cycles = 0;  // part of wave_cycles: at s_waitcnt or s_barrier, for a matrix result or a fetch of code
+  uint64_t issue_wait_cycles = 0;  // part of wave_cycles: held up only by a busy unit
+  uint64_t memory_reads = 0;  // of 128 bytes, beyond the L2
+  double memory_read_cycles = 0;  // sum over memory_reads of the time from the L2 to memory and back
 
   // Adds up the outcomes of CUs, except for `cycles`, which becomes the maximum.
   void add(const CuOutcome& other) {

@@ -54,11 +54,11 @@ struct WorkDone {
   uint64_t busy_cycles = 0;         // from the first wave's start to the last one's end
   uint64_t release_cycles = 0;      // from then until the dispatch's writes are in memory
   uint64_t wave_cycles = 0;         // sum over waves of their time on a CU
-  uint64_t wait_cycles = 0;         // part of wave_cycles: for memory, LDS, a barrier, a matrix result or an instruction fetch
-  uint64_t issue_wait_cycles = 0;   // part of wave_cycles: held up only by a busy unit
+  uint64_t wait_cycles = 0;  // part of wave_cycles: for memory, LDS, a barrier, a matrix result or an instruction fetch
+  uint64_t issue_wait_cycles = 0;  // part of wave_cycles: held up only by a busy unit
   uint64_t memory_read_cycles = 0;  // sum of the durations of the L2s' reads from memory
-  uint64_t duration_ns = 0;         // launch overhead included
-  DeviceUse use;                    // all shares except kSlots, which the caller sets
+  uint64_t duration_ns = 0;  // launch overhead included
+  DeviceUse use;  // all shares except kSlots, which the caller sets
 };
 
 // Cache contents that persist from dispatch to dispatch and affect how long the next one takes.
@@ -87,15 +87,15 @@ struct WatchedCu {
 struct SampledPart {
   CuTrace trace;
   CuWork recorded;  // the recorded part of the work ...
-  CuWork done;      // ... and all of it
+  CuWork done;  // ... and all of it
 };
 
 // A recorded CU: its first workgroups, and the rest.
 struct Sample {
   const SampledPart& first;
   const SampledPart& rest;
-  const IssueCosts& costs;   // of the instructions in the traces
-  const CuWork& done;        // all work of the CU
+  const IssueCosts& costs;  // of the instructions in the traces
+  const CuWork& done;  // all work of the CU
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
@@ -115,8 +115,8 @@ struct DurationParts {
   std::optional<InstructionCache> instructions;  // before the dispatch
   // A CU has work if one of its workgroups changes memory; if no workgroup of the dispatch does, a CU has work if it has
   // workgroups.
-  double busiest_cu = 0;    // cycles according to the replays, ...
-  double mean_cu = 0;       // ... and their mean over the CUs that have work
+  double busiest_cu = 0;  // cycles according to the replays, ...
+  double mean_cu = 0;  // ... and their mean over the CUs that have work
   double share_of_cus = 1;  // CUs that have work, as a share of all CUs
   double share_of_groups = 1;  // workgroups that change memory, as a share of all; 1 if none does
   Floors floors;

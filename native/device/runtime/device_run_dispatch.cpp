@@ -148,9 +148,9 @@ bool Device::wait(Flight& flight) {
   return true;
 }
 
-// Records when, in virtual time, this dispatch was released from its wait for another one: when the last one ended or, if none
-// has ended meanwhile, at the latest start of a dispatch that is not itself waiting. The rest of this dispatch's work comes
-// after that time.
+// Records when, in virtual time, this dispatch was released from its wait for another one: when the last dispatch ended or,
+// if none has ended meanwhile, at the latest start of a dispatch that is not itself waiting. The rest of this dispatch's work
+// comes after that time.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (dispatches_in_flight().ended != ended_before) {

@@ -26,9 +26,9 @@ struct Case {
 };
 
 // Reads a file with a JSON list of {"poison": BYTE or null, "launch": {"groups": [X, Y, Z], "group_size": [X, Y, Z],
-// "dynamic_lds": BYTES} or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": PREFIX or null (of the files to
-// which the software device writes the findings of its race check), "device_options": TEXT, "flush_cache": BOOL, "compare":
-// BOOL}. Throws WrongCases.
+// "dynamic_lds": BYTES} or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": PREFIX or null,
+// "device_options": TEXT, "flush_cache": BOOL, "compare": BOOL}. PREFIX begins the names of the files to which the software
+// device writes the findings of its race check. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
 // Runs each case once and prints one line of JSON when the case ends. An exception from a case ends the whole run.

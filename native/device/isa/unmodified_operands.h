@@ -1,4 +1,5 @@
-// The plain form of vector instructions: no DPP, no selected part of a register, no clamp. The signs of sources may be changed.
+// The plain form of vector instructions: no DPP, no part of a register as an operand
+// (SDWA, op_sel), no clamp. Unless the instruction is packed, the signs of sources may be changed.
 #pragma once
 
 #include "isa/op.h"

@@ -20,8 +20,8 @@
 
 namespace rpd {
 
-// The conditions under which the CU works. Each bandwidth is the CU's fair share of one that active CUs use together: those of
-// its XCD for the L2, those of the whole device otherwise.
+// The conditions under which the CU works. Each bandwidth is the CU's fair share of a bandwidth that several active CUs use: for
+// the L2, the active CUs of its XCD; for memory, those of the whole device.
 struct CuSurroundings {
   uint32_t resident_groups;          // the most workgroups at a time
   double l2_read_bytes_per_cycle;

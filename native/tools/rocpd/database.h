@@ -30,8 +30,8 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// INSERT INTO table (columns...) VALUES (?, ...), executed once per row(). Values can be integers, double, text, or nullopt or
-// an empty optional for NULL. They are bound, never spliced into the SQL; row() does not keep references to them.
+// INSERT INTO table (columns...) VALUES (?, ...), executed once per row(). Values can be integers, doubles or text; nullopt
+// and empty optionals become NULL. Values are bound, never spliced into the SQL; row() does not keep references to them.
 class Insert {
  public:
   Insert(Database& database, std::string_view table, std::string_view columns);

@@ -200,8 +200,9 @@ def _line(text: bytes, number: int) -> str:
 
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
-    """Refuse variables that outlive a launch (LDS does not, and constants without mutable members carry nothing over),
-    assembler names, and functions declared in the body: such a declaration can name any function that the program links.
+    """Refuse variables that outlive a launch, assembler names, and functions declared in the body. An assembler name or a
+    declaration could refer to any function that the program links. LDS is allowed, because it does not outlive a launch, and so
+    are constants without mutable members, because they carry nothing over.
     """
     kinds = unit.bindings.CursorKind
     stack = [function]

@@ -29,7 +29,7 @@ RESTRICT = "__restrict__"
 
 @dataclass(frozen=True)
 class Promises:
-    """The promises of a change about the kernel's callers.
+    """What a change promises the compiler about the kernel's callers.
 
     restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other
     pointer. unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__`

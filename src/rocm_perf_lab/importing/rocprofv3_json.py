@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 
 
 def is_one(path: Path) -> bool:
-    """Whether the file begins like JSON of rocprofv3; the rest is not read."""
+    """Whether the file looks like rocprofv3's JSON output, judged by its beginning."""
     try:
         with _open(path) as file:
             head: bytes = file.read(4096)

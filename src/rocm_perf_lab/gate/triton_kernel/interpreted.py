@@ -27,7 +27,7 @@ def how_interpreted(
     the error of the interpreter's arithmetic; how they differ (ResultsDiffer); or why the interpreter has no results (str).
     Raises the errors of LaunchingScript.interpret().
 
-    launch: the launch with the initial contents of its memories, in `files`.
+    launch: launch `number` as recorded; `files` is the folder with the initial contents of its arrays.
     """
     try:
         outputs = script.interpret(numbers, {name: memory.contents for memory in launch.memories for name in memory.names})

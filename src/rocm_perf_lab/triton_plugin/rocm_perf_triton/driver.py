@@ -21,7 +21,7 @@ class Utils:
         return known | {"arch": activation.target()}
 
     def load_binary(self, name: str, image: bytes, _shared: int, _device: object) -> tuple[int, int, int, int, int]:
-        """The module, the function, its numbers of registers and of spilled 4-byte words, and its largest workgroup size."""
+        """The module, the function, its register count, how many 4-byte words it spills, and its largest workgroup size."""
         module, function = hip.load(image, name)
         wanted = (hip.NUM_REGS, hip.LOCAL_SIZE_BYTES, hip.MAX_THREADS_PER_BLOCK)
         registers, spilled, threads = (hip.function_attribute(function, attribute) for attribute in wanted)

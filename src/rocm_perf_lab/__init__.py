@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rocm_perf_lab.api import Roofline, Run, compare, load, profile, replay
 
-__version__ = "0.1.0"  # for a clone; a built package contains the version from git's tags (hatch_build.py)
+__version__ = "0.1.0"  # for a clone; a built package gets its version from git's tags (hatch_build.py)
 with suppress(ImportError):
     __version__ = import_module("rocm_perf_lab._version").VERSION
 __all__ = ["Roofline", "Run", "compare", "load", "profile", "replay"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the interface when it is used, so that the command line starts quickly."""
+    """Import the interface only on first use, so that the command line starts quickly."""
     if name not in __all__:
         raise AttributeError(f"module 'rocm_perf_lab' has no attribute {name!r}")
     from rocm_perf_lab import api

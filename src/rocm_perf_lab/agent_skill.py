@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import MissingInputError, OutputError, UnavailableErro
 NAME = "rocm-perf"
 _MAIN_FILE = "SKILL.md"
 _PACKAGE = Path(__file__).resolve().parent
-# Folders of agents, in which the agent looks for skills under `skills/`.
+# The agents' own folders; each agent looks for skills in the subfolder `skills/`.
 AGENT_FOLDERS = ("~/.claude", "~/.codex", "~/.copilot", "~/.gemini")
 
 
@@ -24,7 +24,7 @@ def skill_folder() -> Path:
 
 
 def folders_of_agents() -> list[Path]:
-    """The folders in which this user's agents look for skills. Raises MissingInputError if there are no such agents."""
+    """The folders in which this user's agents look for skills. Raises MissingInputError if no agent has a folder."""
     found = [folder / "skills" for name in AGENT_FOLDERS if (folder := Path(name).expanduser()).is_dir()]
     if not found:
         raise MissingInputError(
@@ -37,7 +37,7 @@ def folders_of_agents() -> list[Path]:
 def install(into: Path) -> Path:
     """Copy the skill to `into`/rocm-perf, replacing an earlier version; return its folder.
 
-    Raises OutputError if it cannot be written there, UnavailableError if the skill is not found.
+    Raises OutputError if the folder cannot be written, UnavailableError if the skill cannot be found.
     """
     destination, source = into / NAME, skill_folder()
     if destination.exists() and not _is_ours(destination):

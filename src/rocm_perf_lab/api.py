@@ -97,7 +97,7 @@ class Run:
 
     @property
     def is_modelled(self) -> bool:
-        """Whether times come from the software device's timing model, and not from a GPU."""
+        """Whether times come from the software device's timing model rather than from a GPU."""
         return self.profile.timing == "modelled"
 
     @cached_property
@@ -141,7 +141,7 @@ class Run:
         return f"<Run of {self.profile.run.command}, {self.profile.timing}{found}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the answer, and the kernels."""
+        """What a notebook displays: the answer and a table of the kernels."""
         from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
         from rocm_perf_lab.text.names import Names
         from rocm_perf_lab.text.words import milliseconds, percent, short_name

@@ -20,8 +20,8 @@ NO_LINES = "the code has no line numbers: compile with -g"
 
 @dataclass(frozen=True)
 class CodeLine:
-    """An instruction. address: within its code object. source: its "file:line" and, if that code was inlined, each place that
-    it was inlined into, separated by " -> "; "" if unknown. cost: None without a thread trace.
+    """An instruction. address: within its code object. source: its "file:line" and, if that code was inlined, each place where
+    it was inlined, separated by " -> "; "" if unknown. cost: None without a thread trace.
     """
 
     address: int
@@ -32,8 +32,8 @@ class CodeLine:
 
 @dataclass(frozen=True)
 class AnnotatedCode:
-    """The code of one kernel, by ascending address. left_out: how many instructions the limit cut off; without a thread trace,
-    an estimate that assumes 8 bytes each.
+    """The code of one kernel, in ascending order of address. left_out: how many instructions exceeded the limit; without a
+    thread trace, an estimate that assumes 8 bytes each.
 
     lines, chains: as in TraceFindings; None without a thread trace.
     """
@@ -45,8 +45,8 @@ class AnnotatedCode:
 
 
 def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
-    """The kernel's code, or the reason why it cannot be shown. most: keep at most this many instructions, those with the most
-    cycles or, without a thread trace, the first ones.
+    """The kernel's code, or the reason why it cannot be shown. most: how many instructions to keep: those with the most cycles
+    or, without a thread trace, the first ones.
     """
     if traced is not None and traced.trace.code is not None:
         return _traced(traced, most)
@@ -54,7 +54,7 @@ def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjec
 
 
 def _traced(found: TraceFindings, most: int) -> AnnotatedCode:
-    """The kernel's own instructions, and those of the functions that it called."""
+    """The kernel's own instructions, and the instructions of the functions that it called."""
     code = found.trace.code
     if code is None:
         raise ValueError("the trace has no code")
@@ -89,7 +89,7 @@ def _untraced(kernel: Kernel, code: CodeObjects, most: int) -> AnnotatedCode | s
         return NO_LINES
     try:
         decoded = list(islice(with_places(metadata.code, target), most + 1))
-    except RocmPerfError as error:  # comgr is missing, or does not know the target
+    except RocmPerfError as error:  # comgr is missing or does not know the target
         return error.what
     first = metadata.code_address
     listed = [CodeLine(first + place, text, lines.at(first + place), None) for place, text in decoded[:most]]

@@ -1,4 +1,4 @@
-"""The run that timings and the critical path come from: its trace is read once, and derived results are computed once."""
+"""The run that provides the times and the critical path. Its trace is read, and its derived results are computed, only once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
 
 @dataclass(frozen=True, eq=False)
 class BaseRun:
-    """kernel: selects the kernels to report on (see kernel_pattern); None for all. The path always covers all kernels."""
+    """kernel: selects the kernels to report on (see kernel_pattern); None for all. The critical path always covers all."""
 
     trace: Trace
     kernel: str | None = None

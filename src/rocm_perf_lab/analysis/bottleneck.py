@@ -1,4 +1,4 @@
-"""Which limit holds a kernel back: five classes, each with a score, and how certain the verdict is.
+"""Determines which limit holds a kernel back: five classes, each with a score, and how certain the verdict is.
 
     memory-bandwidth-bound       some level of the memory hierarchy is near its peak rate, or waves queue for it
     compute-throughput-limited   the same for a pipe, unless most of its lanes are masked off
@@ -7,8 +7,8 @@
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
 
 A saturated level or pipe explains a kernel's time whatever else is true, so the other classes hold only if none is saturated.
-Divergence is the exception: it goes before a saturated pipe most of whose lanes are masked off. If no other class holds, waits
-mean latency. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
+Divergence is the exception: it takes precedence over a saturated pipe if most of the pipe's lanes are masked off. If no other
+class holds, waiting is put down to latency. The thresholds are in bottleneck.toml; fuzzy_score.py combines scores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rocm_perf_lab.arch.metric import Value
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.stack_verdict import Remedy
 
-# Ties between scores are decided in this order.
+# Ties between scores are broken in this order.
 CLASSES = (
     "memory-bandwidth-bound",
     "compute-throughput-limited",
@@ -59,7 +59,7 @@ Ways = Mapping[str, Score]  # the signal that points to a class -> its strength
 
 @dataclass(frozen=True)
 class ClassScore:
-    """ways: the ways in which the class can hold, by signal. seen: the signals that point to the class, strongest first."""
+    """ways: for each signal that can point to the class, its strength. seen: the signals that do, strongest first."""
 
     name: str
     score: Score
@@ -82,10 +82,10 @@ class Bottleneck:
 
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
     certainty: 'high' if confidence is high enough and no missing number could change the verdict, else 'medium' or 'low'.
-    undecided: classes that could still hold if missing numbers were known -> which numbers are missing.
-    by: what the verdict is based on, counters or experiments. With experiments, name is a cause of causes.toml, score its share
-    of the time, and confidence its lead over the next cause; classes still come from the counters, but the verdict does not
-    depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
+    undecided: for each class that could still hold if missing numbers were known, which numbers are missing.
+    by: what the verdict is based on, counters or experiments. With experiments, name is a cause from causes.toml, score its
+    share of the time, and confidence its lead over the next cause; classes still come from the counters, but the verdict does
+    not depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
     verdict for a grid that fills the device.
     """
 
@@ -98,7 +98,7 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
-    near: Signal | None = None  # the signal for which the class was named although the class does not hold
+    near: Signal | None = None  # the signal because of which the class was named even though it does not hold
     by: str = COUNTERS
     remedies: tuple[Remedy, ...] = ()
     on_full_device: str | None = None
@@ -164,7 +164,7 @@ def _none_holds(
 
 
 def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tuple[str, Signal, float]:
-    """The nearest class, its strongest signal among those with a known number, and the score; ties go to the first class."""
+    """The nearest class, its strongest signal whose number is known, and its score; ties go to the first class."""
     ways = [
         (way.estimate or 0.0, -CLASSES.index(found.name), found.name, name)
         for found in classes
@@ -211,14 +211,14 @@ def _strongest_first(found: ClassScore) -> tuple[float, int]:
 
 
 def _outranks(first: ClassScore, other: ClassScore) -> bool:
-    """Whether `first` ranks before `other` whatever the missing numbers turn out to be."""
+    """Whether `first` ranks ahead of `other`, whatever the missing numbers turn out to be."""
     if first.score.least == other.score.most:
         return CLASSES.index(first.name) < CLASSES.index(other.name)
     return first.score.least > other.score.most
 
 
 def _lead(first: ClassScore, second: ClassScore) -> float:
-    """The lead of the best class over the next one or, if no class holds, of that verdict over the best class; 0 to 1."""
+    """How far the best class leads the next one or, if no class holds, how far the best class is from holding; 0 to 1."""
     best = first.score.estimate or 0.0
     return best - (second.score.estimate or 0.0) if first.score.holds else 2 * (HOLDS - best)
 
@@ -241,7 +241,7 @@ def _why_unknown(nearest: ClassScore, undecided: Mapping[str, str]) -> str:
 
 
 def _advice(explains: tuple[Factor, ...], seen: tuple[Signal, ...]) -> tuple[str, ...]:
-    """What to try, most specific first: factors name a cause, a class only a symptom."""
+    """What to try, most specific first: factors name causes, whereas a class names only a symptom."""
     parts: tuple[Factor | Signal, ...] = (*explains, *seen)
     return tuple(dict.fromkeys(line for part in parts for line in part.advice))
 

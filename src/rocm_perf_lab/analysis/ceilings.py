@@ -1,8 +1,8 @@
-"""The rates that microbenchmarks reached on a device: roofs that real code has reached, below the data-sheet peaks.
+"""The rates that microbenchmarks reached on a device: roofs below the data-sheet peaks, but known to be attainable.
 
-Two formats are read: roofline.csv of rocprof-compute, with one row per device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw,
-LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by Low and High), and ceilings.json of `rocm-perf
-ceilings`, which also records which device it describes.
+Two formats are read: rocprof-compute's roofline.csv, with one row per device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw,
+LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by a Low and a High column), and the ceilings.json
+of `rocm-perf ceilings`, which also records which device it describes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class CeilingOutcome:
-    """The result of a microbenchmark. key: a level, or precision and pipe. ceiling: None if it failed; `reason` says why."""
+    """The result of a microbenchmark. key: a level, or a precision and pipe. ceiling: None if it failed; `reason` says why."""
 
     key: str | Pipe
     ceiling: Ceiling | None
@@ -58,7 +58,7 @@ class CeilingOutcome:
 class Measurement:
     """What was measured, and how.
 
-    target: the LLVM target. device: the device's name. timing: 'measured' or 'modelled'. effort: 'full' or 'brief' work.
+    target: the LLVM target. device: the device's name. timing: 'measured' or 'modelled'. effort: 'full' or 'brief'.
     """
 
     target: str
@@ -70,9 +70,9 @@ class Measurement:
 
 
 def read_ceilings(path: Path, device: int = 0) -> Ceilings:
-    """Read the ceilings of a file. device: the device whose row of a roofline.csv is read.
+    """Read the ceilings in a file. device: the device whose row is read if the file is a roofline.csv.
 
-    Raises MissingInputError for a file that cannot be opened, TraceError for one that is damaged or holds no ceilings.
+    Raises MissingInputError if the file cannot be opened, TraceError if it is damaged or contains no ceilings.
     """
     try:
         text = path.read_text("utf-8")
@@ -87,9 +87,9 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
 
 
 def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
-    """The ceilings of a file, for kernels that ran on these targets. timing: whether their times are 'measured' or 'modelled'.
+    """The ceilings in a file, for kernels that ran on these targets. timing: whether their times are 'measured' or 'modelled'.
 
-    Raises what read_ceilings() raises, and UsageError if the file states a different target or a different kind of times.
+    Raises what read_ceilings() raises, and UsageError if the file states a different target or a different kind of timing.
     """
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
@@ -108,7 +108,7 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
 
 
 def column(key: str | Pipe) -> str:
-    """The column of a level or pipe: 'L2' -> L2Bw, ('f32', 'valu') -> FP32Flops, ('i8', 'mfma') -> MFMAI8Ops."""
+    """The column for a level or pipe: 'L2' -> L2Bw, ('f32', 'valu') -> FP32Flops, ('i8', 'mfma') -> MFMAI8Ops."""
     if isinstance(key, str):
         return f"{key}Bw"
     precision, pipe = key
@@ -133,7 +133,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
     row = next((row for row in rows if row.get("device") == str(device)), None)
     if row is None:
         raise TraceError(f"{path} has no row for device {device}", _HINT)
-    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow for HBMBwHigh and MFMAI8OpsLow.
+    # rocprof-compute writes hbmBwHigh instead of HBMBwHigh, and MFMAFI8OpsLow instead of MFMAI8OpsLow.
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
     levels = (level for level in LEVELS if column(level).lower() in fields)
     pipes = filter(None, map(_pipe, row))
@@ -141,7 +141,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
 
 
 def _measured(path: Path, fields: Mapping[str, str | None], keys: Iterable[_Key]) -> dict[_Key, Ceiling]:
-    """Leave out zeros: rocprof-compute writes 0 for tests that it did not run, such as FP4 on a GPU without it."""
+    """Leave out zeros: rocprof-compute writes 0 for tests that it did not run, such as FP4 on a GPU that lacks it."""
     rates = ((key, column(key)) for key in keys)
     return {key: _ceiling(path, fields, name) for key, name in rates if _number(path, fields, name)}
 

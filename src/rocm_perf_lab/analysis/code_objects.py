@@ -1,8 +1,8 @@
-"""Finds the code of a trace's kernels: beside a thread trace, in the file it was loaded from, or in the program's own file.
+"""Finds the code of a trace's kernels: next to a thread trace, in the file it was loaded from, or in the program's own file.
 
-A database records where a code object was loaded from: a section of a file, or memory of a given size. In the latter case,
-the program's file is searched for a code object of that size. A code object that does not match what the trace records about
-the kernel is skipped, and so is a file that changed after the run.
+A database records where a code object was loaded from: a section of a file, or a block of memory of a given size. In the latter
+case, the program's file is searched for a code object of that size. A code object that does not match what the trace records
+about the kernel is skipped, and so is a file that changed after the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rocm_perf_lab.code_object.line_table import NO_LINES, LineTable, line_table
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
-_MOST_BYTES = 64 << 20  # per file: larger ones are libraries of many kernels, whose code objects are compressed
+_MOST_BYTES = 64 << 20  # per file: larger files are libraries of many kernels, whose code objects are compressed
 _URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")
 _GRANULE = 8
 _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossible file name, such as one that contains a NUL
@@ -32,13 +32,13 @@ _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossib
 
 @dataclass
 class CodeObjects:
-    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it encountered; None without one."""
+    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects it found; None without a thread trace."""
 
     trace: Trace
     traces: Path | None = None
     _parsed: dict[object, CodeObject | None] = field(default_factory=dict)
     _images: list[bytes] | None = None
-    _lines: dict[int, LineTable] = field(default_factory=dict)  # by the image's id(); _parsed keeps the images alive
+    _lines: dict[int, LineTable] = field(default_factory=dict)  # keyed by the image's id(); _parsed keeps the images alive
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
         """The kernel's metadata and the target of its code object; None if they cannot be found."""
@@ -46,7 +46,7 @@ class CodeObjects:
         return None if found is None else (found[0], found[1].target)
 
     def lines(self, kernel: Kernel) -> LineTable:
-        """The line table of the kernel's code object; an empty one if there is none."""
+        """The line table of the kernel's code object; an empty table if there is none."""
         found = self._of(kernel)
         if found is None:
             return NO_LINES
@@ -114,7 +114,7 @@ def _read(path: Path) -> bytes:
 
 
 def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
-    """Whether LDS and scratch are the same, and the loader allocated at least as many registers as the compiler counted."""
+    """Whether the LDS and scratch sizes match and the loader allocated at least as many registers as the compiler counted."""
     needed = -(-metadata.vgprs // _GRANULE) * _GRANULE
     allocated = -(-(kernel.arch_vgprs + kernel.accum_vgprs) // _GRANULE) * _GRANULE
     return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
@@ -124,9 +124,9 @@ _MOST_CODE = 1 << 20  # bytes; longer kernels are not disassembled
 
 
 def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings | None, code: CodeObjects) -> Packing | None:
-    """Which of the kernel's instructions are packed, from the thread trace or else from the code.
+    """Which of the kernel's instructions are packed, according to the thread trace or, without one, to the code.
 
-    None if neither is known, or if no counter counts instructions that can be packed.
+    None if neither is available, or if no counter counts instructions that can be packed.
     """
     if not counts_what_can_be_packed(counters):
         return None
@@ -138,5 +138,5 @@ def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings |
         return None
     try:
         return from_code(instructions(found[0].code, found[1]))
-    except RocmPerfError:  # comgr is missing, or does not know the target
+    except RocmPerfError:  # comgr is missing or does not know the target
         return None

@@ -1,7 +1,7 @@
 """Checks counters for plausibility against the launches recorded in the trace.
 
-On real machines, counters are wrong if the driver does not provide them (virtual functions), if another profiler or another
-program uses the GPU, or if the GPU could not be locked. They are then zero, or count work of other programs.
+On real machines, counters are wrong if the driver does not provide them (as on virtual functions), if another profiler or
+another program is using the GPU, or if the GPU could not be locked. They are then zero or include the work of other programs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rocm_perf_lab.rocpd.tables import Trace
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask
 
-_TOLERANCE = 0.01  # a few waves of the desktop in addition to the kernel's do no harm
+_TOLERANCE = 0.01  # a few waves of the desktop on top of the kernel's own do no harm
 _WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
 _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
 
 
 def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
-    """Which of the dispatches `rows` have counters that cannot be right, (n,) bool, and the reason for the first of them."""
+    """A mask, (n,) bool, of the dispatches `rows` whose counters cannot be right, and the first reason found."""
     wrong, why = np.zeros(len(rows), bool), ""
     if _WAVES in trace.counters:
         wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
@@ -34,20 +34,20 @@ def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
 
 
 def is_all_zero(trace: Trace) -> bool:
-    """Whether counters were collected on real hardware and not one of them ever counted anything."""
+    """Whether counters were collected on real hardware but none of them ever counted anything."""
     return bool(trace.counters) and not trace.process.is_modelled and all(
         not np.any(np.nan_to_num(column)) for column in trace.counters.values()
     )  # fmt: skip
 
 
 def items(trace: Trace, rows: Integers) -> Floats:
-    """Work-items of each dispatch, (n,) float64, because the product of three 31-bit sizes can exceed an int64."""
+    """The work-item count of each dispatch, (n,) float64, because the product of three 31-bit sizes can exceed an int64."""
     product: Floats = trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
     return product
 
 
 def waves(trace: Trace, rows: Integers) -> list[Floats]:
-    """The possible numbers of waves of each dispatch, an (n,) float64 array per wave size: from gfx10 on, kernels choose it."""
+    """Wave counts possible for each dispatch, one (n,) float64 array per wave size; from gfx10 on, kernels choose the size."""
     gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
     of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
     by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)
@@ -55,7 +55,7 @@ def waves(trace: Trace, rows: Integers) -> list[Floats]:
 
 
 def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
-    """Waves of each dispatch, (n,) float64. A workgroup that an edge of the grid cuts off can have fewer waves than others."""
+    """The wave count of each dispatch, (n,) float64. A workgroup cut off by an edge of the grid can have fewer waves."""
     grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
     whole, rest = np.divmod(grid, group)
@@ -68,7 +68,7 @@ def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
 
 
 def _against(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
-    """Where `counted` matches none of the figures, and the first such place in words; "" if there is none."""
+    """A mask of where `counted` matches none of the figures, and the first mismatch in words; "" if there is none."""
     wrong = ~np.isnan(counted)
     for launched in figures:
         wrong &= np.abs(counted - launched) > _TOLERANCE * launched

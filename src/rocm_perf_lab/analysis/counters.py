@@ -1,4 +1,4 @@
-"""Sums counters per kernel symbol, over the passes in which they were collected."""
+"""Sums counters for each kernel symbol over the passes in which they were collected."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SymbolCounters:
-    """values: counter -> sum over all dispatches of the symbol in the base run. notes: assumptions made for these sums.
+    """values: for each counter, the sum over all of the symbol's dispatches in the base run. notes: assumptions behind them.
 
-    once: the raw counts of counters whose value counts packed instructions twice; see packed_math.
+    once: the raw counts of those counters in whose values packed instructions count twice; see packed_math.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -35,8 +35,8 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
     A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw a
     different number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so.
-    Dispatches whose counters cannot be right are left out. If a pass has no other dispatches of a symbol, or counted only zeros
-    on a GPU, all counters of that symbol are doubtful: instead of counters, it gets the reason.
+    Dispatches whose counters cannot be right are left out. If that leaves a pass with no dispatches of a symbol, or if a
+    pass counted only zeros on a GPU, all counters of that symbol are doubtful: the symbol gets the reason instead of counters.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     lacking = {symbol.kernel.symbol: _not_modelled(base, symbol.rows) for symbol in symbols_of(base)}

@@ -1,12 +1,12 @@
-"""The chain of dispatches, copies and host calls that determines when the GPU's last work ends.
+"""The chain of dispatches, copies and host calls that determines when the last work on the GPU ends.
 
 The model (critical path method): a node starts `delay` after the last of its predecessors has ended, or, if it has none,
-`delay` after the start of the GPU's span. What a call launches waits only for the start of that call. Delays and durations are
-as observed, so the model replays the trace exactly. The critical path runs backwards from the dispatch or copy that ends last,
-at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the last end: work on
-the path, host calls and host code on it, delays between its nodes (launch latency, wake-up), and the delay before its first
-node. The slack of a node is how much longer it could take without moving the last end; for a call that no GPU work follows,
-slack ends with the span.
+`delay` after the start of the GPU's span. Work launched by a call waits only for the start of that call. Delays and durations
+are the observed ones, so the model replays the trace exactly. The critical path is traced backwards from the dispatch or copy
+that ends last: from each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the
+last end and consists of work on the path, host calls and host code on the path, delays between its nodes (launch latency,
+wake-up), and the delay before its first node. The slack of a node is how much longer it could take without delaying the last
+end; for a call that no GPU work follows, the slack lasts until the span ends.
 
 Speeding up a symbol that makes up the fraction f of the path shortens the span by a factor of at most 1 / (1 - f) (Amdahl).
 """
@@ -33,10 +33,10 @@ _FOREVER = 1 << 60  # ns
 
 @dataclass(frozen=True)
 class SymbolOnPath:
-    """How one kernel symbol, kind of copy or host call contributes to the critical path. Times in ns, summed over its nodes.
+    """How one kernel symbol, kind of copy or host call contributes to the critical path. Times: ns, summed over its nodes.
 
-    times, times_on_path: how often it ran in all and on the path; a call that waits is two nodes but counts once. total_ns: for
-    calls, from entry to return, including time outside the GPU's span.
+    times, times_on_path: how often it ran in total and on the path; a call that waits has two nodes but counts once. total_ns:
+    for calls, from entry to return, including time outside the GPU's span.
     share: its share of the time of all kernels and copies; None for calls. fraction: its share of the path's length.
     speedup_ceiling: None if the symbol makes up the whole path. overlap_potential_ns: see _overlap.
     """
@@ -60,11 +60,11 @@ class CriticalPath:
     """nodes: the path, in order. counted: whether a node's own time is on the path (false for a call that only launched the
     next node). length_ns = work_ns + host_ns + delay_ns + lead_ns.
 
-    work_ns: in dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
-    lead_ns: from the start of the GPU's span to the path's first node.
+    work_ns: in dispatches and copies. host_ns: in host calls, and between calls on the same thread. delay_ns: between other
+    nodes. lead_ns: from the start of the GPU's span to the path's first node.
     For every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from that moment to the node's start
     (negative if that predecessor is recorded as ending later; work_ns and host_ns count such overlaps once); slack_ns;
-    overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
+    overlap_ns: see _overlap; exposed_ns: time during which no other GPU node ran, (gpu_nodes,).
     """
 
     nodes: Integers
@@ -99,7 +99,7 @@ def critical_path(dag: Dag) -> CriticalPath:
     latest_end -= dag.end
     exposed = _time_alone(dag.start[: dag.gpu_nodes], dag.end[: dag.gpu_nodes])
     is_call = nodes >= dag.gpu_nodes
-    waited = np.maximum(delay, 0)  # negative where recorded times overlap: time shared by two nodes counts once
+    waited = np.maximum(delay, 0)  # a delay is negative where recorded times overlap: time shared by two nodes counts once
     takes = np.where(counted, dag.end[nodes] - dag.start[nodes], 0) + np.minimum(delay[nodes], 0)
     between_calls = is_call & np.r_[False, is_call[:-1] & counted[:-1]]
     host = int(takes[is_call].sum() + waited[nodes[between_calls]].sum())
@@ -222,8 +222,9 @@ def _overlap(
     """For each node, how long it could have run concurrently with its predecessor in the queue if only the queue's order held
     it back.
 
-    This is the time from when everything else that the node needs was ready, but at the earliest the start of that predecessor,
-    to the predecessor's end, limited to the node's own duration. It is 0 if anything else was ready only after that end.
+    This time begins when everything else that the node needs is ready, but no earlier than that predecessor starts, and lasts
+    until the predecessor ends; it is capped at the node's own duration. It is 0 if something else is ready only after the
+    predecessor ends.
     """
     for node in range(len(start)):
         others = origin
@@ -314,7 +315,7 @@ def _symbols_on_path(
 
 
 def _entries(dag: Dag, path: Integers) -> Integers:
-    """The distinct dispatches, copies and calls on the path; a call's second node counts as its first."""
+    """The distinct dispatches, copies and calls on the path; a call's second node is listed as its first."""
     return np.unique(np.where(dag.took[path] < 0, path - 1, path))
 
 

@@ -29,10 +29,10 @@ class Dag:
 
     symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: the number of nodes that are not
     calls.
-    The predecessors of node v are `source[first[v]:first[v + 1]]`; the same slice of `kind` has the kinds of these edges, as
-    indices into Edges.KINDS.
-    exact_edges: how many of the edges are exact. order: a topological order, (n,); the order of starts if that is topological.
-    took: (n,) ns: the duration of a dispatch or copy, the whole duration of a call; -1 for a call's second node.
+    The predecessors of node v are `source[first[v]:first[v + 1]]`; the same slice of `kind` contains the kinds of these edges,
+    as indices into Edges.KINDS.
+    exact_edges: how many of the edges are exact. order: a topological order, (n,); the order of start times if that is
+    topological. took: (n,) ns: the duration of a dispatch or copy, the whole duration of a call; -1 for a call's second node.
     """
 
     start: Integers
@@ -58,7 +58,7 @@ class Dag:
 
     @property
     def origin(self) -> int:
-        """The start of the GPU's span: the first start of a dispatch or copy."""
+        """The start of the GPU's span: the earliest start of any dispatch or copy."""
         return int(self.start[: self.gpu_nodes].min())
 
 
@@ -125,7 +125,7 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
     rank = inverse(by_time)
     if np.all(rank[edges.source] < rank[edges.target]):
         return by_time
-    # Clock skew can make a node start before a node that it depends on has ended.
+    # With clock skew, a node can appear to start before a node that it depends on has ended.
     order = np.empty(len(start), np.int32)
     place = np.zeros(len(start) + 1, np.int64)
     np.cumsum(np.bincount(edges.source, minlength=len(start)), out=place[1:])

@@ -55,7 +55,7 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
 def devices_of(
     trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None
 ) -> dict[int, DeviceModel]:
-    """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent that the trace lacks."""
+    """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent not in the trace."""
     used = factorize(trace.dispatches.agent_id)[0].tolist()
     missing = [id for id in used if id not in trace.agents]
     if missing:

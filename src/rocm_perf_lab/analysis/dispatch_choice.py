@@ -13,7 +13,7 @@ class Selection:
     """row: index into Dispatches. only_runtime_kernels: whether only the runtime's own kernels ran, so that one of them was
     selected.
 
-    passed_over: the runtime's kernel with a longer dispatch than the selected one, or None.
+    passed_over: a runtime kernel with a dispatch longer than the selected one, or None.
     """
 
     symbol: Symbol

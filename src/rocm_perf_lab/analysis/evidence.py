@@ -74,7 +74,7 @@ def _is_missing(values: dict[str, Value], name: str) -> bool:
 
 
 def _life(values: dict[str, Value]) -> Value:
-    """The mean lifetime of a wave; missing without counts, or if all or nearly all waves start at once."""
+    """The mean lifetime of a wave; missing if there are no counts, or if all or nearly all waves start at once."""
     unknown = Value.missing("cycles", "no such counter is known")
     parts = [values.get(name, unknown) for name in ("wave_cycles", "waves", "rounds_of_waves")]
     life, waves, rounds = (part.value for part in parts)
@@ -106,7 +106,7 @@ def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
 
 
 def _sources(family: Family) -> dict[str, tuple[str, ...]]:
-    """Name of evidence -> the counters behind it; empty for values taken from the trace itself."""
+    """For each value, the counters behind it; empty for values taken from the trace itself."""
     of = {name: metric.counters for name, metric in family.evidence.items()}
     of |= {f"{name.lower()}_fraction": metric.counters for name, metric in family.cache_bytes.items()}
     of["hbm_fraction"] = _counters_of(family.hbm_bytes)
@@ -121,7 +121,7 @@ def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def _compute_fraction(roofline: Roofline) -> Value:
-    """The time that the used pipes would need at their peak rates, as a share of the kernel's time."""
+    """The time that the pipes in use would need at their peak rates, as a share of the kernel's time."""
     if roofline.compute_ns.value is None or not roofline.time_ns:
         return Value.missing_because("fraction", [roofline.compute_ns, _timed(roofline)])
     return Value(roofline.compute_ns.value / roofline.time_ns, "fraction")
@@ -162,7 +162,7 @@ def _parallelism(occupancy: DispatchOccupancy, device: DeviceModel) -> dict[str,
     }
 
 
-# Each share of the device's cycles -> the value, summed over SIMDs or CUs, from which it is computed.
+# For each share of the device's cycles, the value (summed over SIMDs or CUs) from which it is computed.
 _SHARES = {
     "valu_busy_fraction": "valu_instructions",
     "mfma_busy_fraction": "mfma_busy_cycles",
@@ -173,10 +173,10 @@ _SHARES = {
 
 
 def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
-    """The shader's clock cycles while the kernel ran. If counted, they reflect the clock that the power limit allows.
+    """The number of shader clock cycles while the kernel ran. A count reflects the clock that the power limit allows.
 
-    The count is limited to the peak-clock cycles in the kernel's time: the counter also runs while a profiler sets up and reads
-    counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
+    The count is capped at the number of cycles that the peak clock gives in the kernel's time: the counter also runs while a
+    profiler sets up and reads counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
     of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None

@@ -1,4 +1,4 @@
-"""What the words of a verdict mean: classes, factors, and the numbers by which they are judged."""
+"""What the terms in a verdict mean: classes, factors, and the numbers by which they are judged."""
 
 from __future__ import annotations
 

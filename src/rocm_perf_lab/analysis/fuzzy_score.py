@@ -1,9 +1,9 @@
 """How strongly a statement holds, from 0 to 1, given what is known.
 
 Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement holds
-from 0.5 on, so either it or its negation does (at exactly 0.5, both do). Unknown values could be anything: `least` and `most`
-bound the score over all their possibilities, and remain bounds when scores are combined, because all three operations are
-monotone.
+if its score is at least 0.5, so either it or its negation does (at exactly 0.5, both do). Unknown values could be anything:
+`least` and `most` bound the score over all of their possible values, and remain bounds when scores are combined, because all
+three operations are monotone.
 Source: Zadeh, "Fuzzy Sets", Information and Control 8, 1965.
 """
 
@@ -16,7 +16,7 @@ HOLDS = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """estimate: from known values; None if they allow none. least, most: bounds, whatever the unknown values are."""
+    """estimate: from the known values; None if they are not enough. least, most: bounds, whatever the unknown values are."""
 
     estimate: float | None
     least: float
@@ -39,13 +39,13 @@ class Score:
         return Score(max(known, default=None), max(self.least, other.least), max(self.most, other.most))
 
     def __and__(self, other: Score) -> Score:
-        """Both statements hold. If one is unknown, so is the result, unless the other is known not to hold, which decides."""
+        """Both statements hold. If one is unknown, so is the result, unless the other is known not to hold."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
         decided = len(known) == 2 or (known and known[0] < HOLDS)
         return Score(min(known) if decided else None, min(self.least, other.least), min(self.most, other.most))
 
     def provided(self, other: Score) -> Score:
-        """Both statements hold, but if the other is unknown, this one is estimated alone."""
+        """Both statements hold, but if the other is unknown, the estimate is that of this one alone."""
         both = self & other
         return Score(self.estimate if other.estimate is None else both.estimate, both.least, both.most)
 

@@ -24,8 +24,8 @@ WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups include those 
 
 @dataclass(frozen=True)
 class Headroom:
-    """ceiling_ns: the minimum time for the present work, under measured ceilings where known. binding: the limit that sets it.
-    kernel_speedup: time / ceiling, at least 1.
+    """ceiling_ns: the minimum time for the kernel's present work, under measured ceilings where these are known. binding: the
+    limit that sets it. kernel_speedup: time / ceiling, at least 1.
 
     fraction: the share of the kernel's time that could be saved. program_speedup: the speedup of the GPU span.
     priority: fraction times the kernel's share of the critical path, that is, the largest share of the program's span that can
@@ -67,7 +67,7 @@ def from_ceiling(ceiling: Value, binding: str, time_ns: float, fraction_of_path:
 
 
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
-    """The minimum time in ns for each of the kernel's uses of the device, as far as these times are known."""
+    """For each resource of the device that the kernel uses, the minimum time in ns; unknown times are left out."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
     pipes = [(part.reachable_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
     limits = {ARITHMETIC: sum(time * share for time, share in pipes if time is not None)}

@@ -1,9 +1,9 @@
 """When a GPU ran no kernel, and what it was waiting for.
 
-A gap lies between the end of all kernels that have run on a GPU so far and the start of the next one. From that next kernel,
-the chain of last predecessors (see critical_path) leads back through the host's calls to the GPU work, if any, that they waited
-for. So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere); from then
-until the launch was called, it waited for the host; the rest is latency (launch, barriers, start-up).
+A gap begins when all kernels that have run on a GPU so far have ended, and ends when the next one starts. From that next
+kernel, the chain of last predecessors (see critical_path) leads back through the host's calls to the GPU work, if any, that
+these calls waited for. So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel
+elsewhere); from then until the launch call, it waited for the host; the rest is latency (launch, barriers, start-up).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LONGEST = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """start_ns: from the start of the GPU span. cause: the cause of the longest part.
+    """start_ns: counted from the start of the GPU span. cause: the cause of the longest part.
 
-    before: the kernel that ended the gap. waited_for: what this kernel needed last; None if no dependency of it is recorded.
+    before: the kernel that ended the gap. waited_for: what this kernel needed last; None if no dependency was recorded.
     """
 
     start_ns: int
@@ -116,7 +116,7 @@ def _gaps(
     needed_of: Integers,
     host_of: Integers,
 ) -> int:
-    """Count the gaps and, if there is room, write them as in _Gaps. began, latest: per GPU, initially -1."""
+    """Count the gaps and, if there is room, store them as described in _Gaps. began, latest: per GPU, initially -1."""
     count = 0
     for place in range(len(order)):
         node = order[place]
@@ -156,7 +156,7 @@ def _gaps(
 
 
 def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """mine: the indices of this GPU's gaps. rest: the cause assigned to the part of a gap in which nothing is waited for."""
+    """mine: the indices of this GPU's gaps. rest: the cause assigned to time not spent waiting for work or the host."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
     longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]
@@ -171,7 +171,7 @@ def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: 
 
 
 def _parts(gaps: _Gaps, places: Integers, dag: Dag, rest: str) -> dict[str, Integers]:
-    """Cause -> ns in each gap."""
+    """For each cause, how many ns of each gap it accounts for."""
     work, host = gaps.work[places], gaps.host[places]
     is_copy = gaps.needed[places] >= dag.dispatches
     return {

@@ -17,7 +17,7 @@ LARGER = "if the problem was made small for the software device, judge a larger 
 
 @dataclass(frozen=True)
 class Signal:
-    """One number of the evidence compared with a threshold; see the head of bottleneck.toml."""
+    """One number of the evidence compared with a threshold; see the top of bottleneck.toml."""
 
     name: str
     evidence: str
@@ -66,7 +66,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a class, for users. applies: the condition in words."""
+    """The meaning of a class, for users. applies: when the class applies, in words."""
 
     name: str
     meaning: str
@@ -98,11 +98,11 @@ def factors() -> tuple[Factor, ...]:
 
 
 def launch_advice() -> frozenset[str]:
-    """Advice that requires a change of the program's launches, not only of a kernel's code."""
+    """Advice that requires changing the program's launches, not just a kernel's code."""
     found: tuple[Signal | Factor, ...] = (*signals().values(), *factors())
     return frozenset(line for entry in found if entry.changes_launch for line in entry.advice)
 
 
 def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    """Kind of entry ("class", "signal", "factor") -> name -> its fields."""
+    """The fields of each entry, keyed by its kind ("class", "signal" or "factor") and then by its name."""
     return tomllib.loads(files("rocm_perf_lab.analysis").joinpath("bottleneck.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The findings on one kernel symbol."""
+"""The findings about one kernel symbol."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _of_thread_trace(evidence: Evidence, traced: TraceFindings | None) -> tuple[
 
 
 def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
-    """The verdict, with a reservation on the software device: a grid may be small merely because the problem was made small."""
+    """The verdict, with a caveat on the software device: a grid may be small only because the problem was made small."""
     small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
     if trace.device is None or small is None:
         return found

@@ -41,7 +41,7 @@ def _of(run: BaseRun, symbol: Symbol) -> Focus:
 
 
 def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
-    """At most _MOST_OTHERS further kernels of the program that take a considerable part of the critical path, longest first."""
+    """Up to _MOST_OTHERS more kernels of the program with a considerable part of the critical path, largest part first."""
     if run.path is None:
         return []
     symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}

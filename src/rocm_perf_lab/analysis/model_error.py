@@ -1,7 +1,7 @@
 """How far modelled times were from recorded ones, for kernels like a given one and for differences between variants.
 
-The figures are in arch/timing_errors.toml. The errors by limit come from benchmarks/calibration.py: each recorded program was
-modelled with parameters that had been fitted to the others. The errors for differences come from benchmarks/variants.py.
+The figures are in arch/timing_errors.toml. The errors for each limit come from benchmarks/calibration.py: each recorded program
+was modelled with parameters that had been fitted to the others. The errors for differences come from benchmarks/variants.py.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execu
 
 _OTHER_PARAMETERS = "it was modelled with timing parameters other than those whose error is known"
 UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
-_LEAST_TIMES = 10  # the number of recorded times from which an error is worth stating
-_LAUNCH_SHARE = 0.4  # share of a dispatch's time from which its fixed overhead is considered to determine that time
+_LEAST_TIMES = 10  # with fewer recorded times, an error is not worth stating
+_LAUNCH_SHARE = 0.4  # a fixed overhead of at least this share of a dispatch's time is considered to determine it
 _BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
 
 
 @dataclass(frozen=True)
 class TimingDeviation:
-    """within: four in five recorded times differed from the model's by at most this fraction. times, programs: how many were
-    compared.
+    """within: four in five recorded times differed from the model's by at most this fraction. times, programs: how many of each
+    were compared.
     """
 
     limit: str
@@ -39,14 +39,14 @@ class TimingDeviation:
 
 
 def dominant_limit(mean_ns: float, bottleneck: str) -> str:
-    """What mostly determines a kernel's time: the fixed cost of a dispatch, else what its bottleneck class says."""
+    """What mostly determines a kernel's time: the fixed cost of a dispatch if large, else what its bottleneck class implies."""
     if timing_parameters()["launch_overhead_ns"]["value"] >= _LAUNCH_SHARE * mean_ns:
         return LAUNCH
     return _BY_BOTTLENECK.get(bottleneck, EXECUTION)
 
 
 def model_error(mean_ns: float, bottleneck: str, parameters: str | None) -> TimingDeviation | str:
-    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: per dispatch.
+    """The error for kernels with the same dominant limit, or the reason why it is not known. mean_ns: mean per dispatch.
     parameters: the trace's name for its timing parameters (see table_hash).
     """
     return model_error_by_limit(dominant_limit(mean_ns, bottleneck), parameters)

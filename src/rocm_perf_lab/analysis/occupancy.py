@@ -43,10 +43,10 @@ class DispatchOccupancy:
 def dispatch_occupancy(
     trace: Trace, symbol: Symbol, row: int, device: DeviceModel, metadata: KernelMetadata | None = None
 ) -> DispatchOccupancy:
-    """The occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
+    """The occupancy of the dispatch in `row`, computed from its own workgroup size and LDS size and its kernel's registers.
 
     metadata: from the kernel's code object; its registers are those that the kernel needs. How many waves are resident depends
-    on the allocated registers, which can be more.
+    on the number of allocated registers, which can be higher.
     """
     dispatches = trace.dispatches
     workgroup = int(np.prod(dispatches.workgroup[row]))

@@ -1,7 +1,7 @@
 """How many of a kernel's floating-point instructions are packed: v_pk_* perform two operations per lane but count once.
 
-A thread trace records how often each instruction ran. Without one, the code decides only for kinds of operation whose
-instructions are either all packed or all plain.
+A thread trace records how often each instruction ran. Without one, the code gives an answer only for those kinds of operation
+whose instructions are either all packed or all plain.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ TRACED, WRITTEN = "the thread trace", "its code"
 
 @dataclass(frozen=True)
 class Packing:
-    """shares: counter -> packed share of its count; unknown shares are left out. source: where they come from."""
+    """shares: for each counter, the packed share of its count; unknown shares are left out. source: where they come from."""
 
     shares: dict[str, float]
     source: str
 
 
 def from_executed(executed: Iterable[tuple[str, int]]) -> Packing:
-    """executed: instructions, each with the number of times it ran. A kind that did not run gives no share."""
+    """executed: instructions, each with the number of times it ran. Kinds that did not run are left out."""
     return Packing({name: packed / (packed + plain) for name, (plain, packed) in _count(executed).items()}, TRACED)
 
 
 def from_code(instructions: Iterable[str]) -> Packing:
-    """instructions: those of the whole kernel. A kind that occurs in both forms gives no share."""
+    """instructions: all instructions of the kernel. Kinds that occur in both forms are left out."""
     counted = _count((text, 1) for text in instructions)
     known = {name: float(packed > 0) for name, (plain, packed) in counted.items() if not (plain and packed)}
     return Packing(known, WRITTEN)
 
 
 def _count(executed: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Counter -> how often its plain and its packed instructions ran; counters without either are left out."""
+    """For each counter, how often its plain and its packed instructions ran; counters with neither are left out."""
     found: dict[str, list[int]] = {}
     for text, times in executed:
         for (operation, precision), form in _FORMS.items() if text.startswith("v_") and times else ():
@@ -56,7 +56,7 @@ def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
 
 
 def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
-    """The counters as if each packed instruction were two. `once` keeps the raw counts of the counters that change.
+    """The counters, with each packed instruction counted as two. `once` keeps the raw counts of the counters that change.
 
     A nonzero counter whose packed share is unknown stays unchanged, and a note says so.
     """

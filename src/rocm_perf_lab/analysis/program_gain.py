@@ -1,8 +1,8 @@
-"""What the program would gain without a cause of lost time: its graph is replayed with the shorter kernel times that
+"""What the program would gain if a cause of lost time were removed: its graph is replayed with the shorter kernel times that
 experiments found.
 
 A kernel's gain is not its program's gain: other kernels run concurrently with it, and once it is shorter, a different path may
-be the longest. So for each cause, the dependency graph is replayed with the share of the kernel's time that is left without
+be the longest. So for each cause, the dependency graph is replayed with kernel times reduced to the share that is left without
 that cause.
 """
 
@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.stack_verdict import Remedy
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # share of the span from which a gain is listed
+_LEAST = 0.001  # share of the span; smaller gains are not listed
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class ProgramGain:
 def with_program_gains(
     kernels: Sequence[KernelFindings], dag: Dag, path: CriticalPath | None
 ) -> tuple[list[KernelFindings], list[ProgramGain]]:
-    """The kernels, with the program's gain added to their remedies; and for each cause, the gain if all kernels are rid of it,
-    largest first. Kernels without experiments stay as they are.
+    """The kernels, with the program's gain added to their remedies; and for each cause, the gain if it is removed from all
+    kernels, largest first. Kernels without experiments stay as they are.
     """
     if path is None or not any(kernel.bottleneck.remedies for kernel in kernels):
         return list(kernels), []
@@ -63,7 +63,7 @@ def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath)
 
 
 def _left(cause: str, kernels: Sequence[KernelFindings]) -> dict[str, float]:
-    """Kernel -> the share of its time that is left without the cause."""
+    """For each kernel, the share of its time that is left without the cause."""
     found = {}
     for kernel in kernels:
         for remedy in kernel.bottleneck.remedies:

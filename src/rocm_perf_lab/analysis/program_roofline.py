@@ -19,7 +19,7 @@ def total_roofline(
 ) -> Roofline | None:
     """None if only the runtime's kernels ran, kernels ran on several devices, or the device's family is unknown.
 
-    sums: by mangled symbol. devices: those that kernels ran on, by agent id.
+    sums: by mangled symbol. devices: the devices that kernels ran on, by agent id.
     """
     own = [symbol for symbol in symbols if not symbol.is_runtime]
     if len(devices) != 1 or not own:

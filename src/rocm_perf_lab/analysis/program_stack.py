@@ -1,7 +1,7 @@
 """The program's time divided among causes: what each cause costs, found by replaying the dependency graph with the kernel times
-that experiments predict without it.
+that experiments predict in its absence.
 
-Like a kernel's time stack, but for the GPU's span: the time without a set of causes is the length of the critical path,
+This is like a kernel's time stack, but for the GPU's span: the time without a set of causes is the length of the critical path,
 recomputed after every kernel with a time stack has been shortened to its time without these causes. Shortening a kernel that is
 not on the critical path gains nothing, and shortening one that is on it gains no more than the next path allows.
 """
@@ -25,9 +25,9 @@ _MOST_STEPS = 100_000_000  # nodes of the graph, times the number of replays
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """ns: the part of the span that belongs to a cause. within_ns: half of the 95 % interval if the value is from samples, 0 if
-    it is exact. first_ns, last_ns: the gain if the cause is removed before all others, and after them. kernels: those whose
-    stacks contain the cause.
+    """ns: the part of the span that belongs to a cause. within_ns: half the width of the 95 % interval if the value is
+    estimated from samples, 0 if it is exact. first_ns, last_ns: the gain if the cause is removed before all others and after
+    all others, respectively. kernels: the kernels whose stacks contain the cause.
     """
 
     cause: str
@@ -40,10 +40,10 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class ProgramStack:
-    """parts, largest first, and rest_ns sum to span_ns. rest_ns: the span without any of the causes. kernels_ns, copies_ns: how
-    much of rest_ns is spent in kernels and copies on the path; the remainder is spent in host code, launches and gaps.
+    """parts (largest first) and rest_ns add up to span_ns. rest_ns: the span without any of the causes. kernels_ns, copies_ns:
+    how much of rest_ns is spent in kernels and copies on the path; the remainder is spent in host code, launches and gaps.
 
-    kernels: those whose stacks are combined. orders: how many random orders were drawn; None if the parts are exact.
+    kernels: the kernels whose stacks are combined. orders: how many random orders were drawn; None if the parts are exact.
     causes, without_ns: the causes of the parts, and the span without each set of them, where bit i of the index stands for the
     i-th cause; empty if orders were drawn. dominant: the program's kernel with the most time on the path without any of the
     causes.
@@ -71,7 +71,7 @@ def program_stack(stacks: Mapping[str, TimeStack], dag: Dag, path: CriticalPath 
 
 
 class _Combinations:
-    """Computes the program's span without sets of causes. A set is a bit mask: bit i stands for the i-th cause."""
+    """Computes the program's span without given sets of causes. A set is a bit mask: bit i stands for the i-th cause."""
 
     def __init__(self, stacks: Mapping[str, TimeStack], replay: GraphReplay):
         self._stacks, self._replay = stacks, replay
@@ -132,5 +132,5 @@ class _Combinations:
         return [self._known[one] for one in sets]
 
     def _left(self, causes: frozenset[str]) -> dict[str, float]:
-        """Kernel -> the share of its time that is left without the causes."""
+        """For each kernel, the share of its time that is left without the causes."""
         return {name: stack.without(causes) / stack.duration_ns for name, stack in self._stacks.items()}

@@ -26,18 +26,18 @@ class Rank:
         return self.base.rank
 
     def absolute(self) -> Rank:
-        """A copy with absolute paths, for processes in other folders."""
+        """A copy with absolute paths, for processes that run in other folders."""
         repeats, counters = ([origin.absolute() for origin in group] for group in (self.repeats, self.counters))
         return Rank(self.base.absolute(), repeats, counters)
 
 
 def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
-    """The ranks, ordered by their numbers or else in the order of the databases, and notes on what had to be assumed.
+    """The ranks, in the order of their numbers or, failing that, of the databases, and notes on what had to be assumed.
 
     Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
-    different machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the
-    rank with their number or, without a number, of the first rank that ran the same command on the same machine and has no
-    other pass from the same time. If all runs have counters, the first run of each rank provides the times.
+    different machines or at the same time; otherwise the later one repeats the earlier. A run with counters is a pass of the
+    rank that has the same number; without a number, it is a pass of the first rank that ran the same command on the same
+    machine and has no other pass from the same time. If all runs have counters, the first run of each rank provides the times.
 
     Raises UsageError for runs that are neither ranks nor repeats, such as runs with different commands, builds or inputs at
     different times.
@@ -90,8 +90,8 @@ def _same_program(one: Origin, other: Origin) -> bool:
 
 
 def _check_ranks(one: Origin, other: Origin) -> None:
-    """Raises UsageError unless the two are ranks of one run: they have different numbers from their launcher, ran at the same
-    time, or are one build on several machines.
+    """Raises UsageError unless the two are ranks of one run: their launcher gave them different numbers, they ran at the same
+    time, or they are the same build on different machines.
     """
     if one.rank is not None and other.rank is not None and one.rank != other.rank:
         return

@@ -1,7 +1,7 @@
-"""The user's own table of how far modelled ratios of two variants' times were from measured ones.
+"""The user's own table that records how far the modelled ratio of two variants' times was from the measured ratio.
 
-`rocm-perf optimize --remeasure` adds to it on a GPU. From ten entries with the same timing parameters on, it replaces the table
-that ships with the package.
+`rocm-perf optimize --remeasure` adds to it on a GPU. Once it has ten entries with the same timing parameters, it replaces the
+table that ships with the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST = 10  # the number of entries with the same timing parameters from which the user's table is used
+LEAST = 10  # the user's table is used once it has this many entries with the same timing parameters
 _SHARE = 0.8  # four in five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 

@@ -1,8 +1,8 @@
 """A kernel's register counts: the trace records the allocation, which can include padding and is sometimes wrong.
 
-The loader's figures come from the kernel descriptor. Where LDS has room for few waves, LLVM allocates as many registers as
-these waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation then includes padding, and fewer registers would
-change nothing.
+The loader's figures come from the kernel descriptor. Where LDS has room for only a few waves, LLVM allocates as many registers
+as these waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation then includes padding, and using fewer registers
+would change nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRu
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Kernel
 
-MOST_OF_A_KIND = 256  # VGPRs, or AGPRs, that an instruction can address
+MOST_OF_A_KIND = 256  # how many VGPRs, or AGPRs, an instruction can address
 _LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost
 
 
@@ -37,7 +37,7 @@ def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResour
 
 
 def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
-    """Why some of the allocated VGPRs are padding; None if none are or nothing indicates it. used: as in the code object."""
+    """Why some of the allocated VGPRs are padding; None if none are or nothing suggests it. used: from the code object."""
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
@@ -51,18 +51,18 @@ def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy,
 
 
 def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy) -> Occupancy:
-    """The occupancy without VGPRs as a limit, provided that something else limits it as much."""
+    """The occupancy without VGPRs among its limits, provided that something else limits it as much."""
     others = tuple(name for name in found.limited_by if name != "VGPRs")
     return replace(found, limited_by=others or found.limited_by)
 
 
 def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:
-    """The same resources with the most VGPRs that the kernel can have needed if its allocation was padded."""
+    """The same resources with the largest number of VGPRs that the kernel can have needed if its allocation was padded."""
     return replace(allocated, arch_vgprs=max(_padded(rules, allocated) - rules.vgpr_granule, 1), accum_vgprs=0)
 
 
 def _padded(rules: OccupancyRules, kernel: KernelResources) -> int:
-    """The fewest VGPRs with which no more waves fit on a SIMD than LDS allows (LLVM: getMinNumVGPRs); 0 if LDS allows all."""
+    """The fewest VGPRs with which no more waves fit on a SIMD than LDS allows (LLVM: getMinNumVGPRs); 0 if it allows all."""
     waves = -(-kernel.workgroup_size // rules.wave_size)
     groups = rules.lds_bytes // max(kernel.lds_bytes, 1)
     per_simd = max(1, -(-waves * groups // rules.simds))

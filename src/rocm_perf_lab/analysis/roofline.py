@@ -25,7 +25,7 @@ MALL_NOTE = (
     "HBM and MALL bytes are all requests beyond L2, which go through the MALL (Infinity Cache): if it serves some of them, "
     "fewer bytes reach memory, and the fraction of memory bandwidth can exceed 1"
 )
-PACKED_PIPE = ("f32", "valu")  # its peak is that of plain instructions; the peak of F16 is that of packed ones
+PACKED_PIPE = ("f32", "valu")  # its listed peak is for plain instructions; the F16 peak is for packed ones
 NO_CEILINGS = "no measured ceilings were given (--ceilings)"
 NO_TIME = "the dispatches have no duration: start and end are equal"
 
@@ -73,7 +73,7 @@ class Level(Roof):
 
 @dataclass(frozen=True)
 class Roofline:
-    """All dispatches of one or several symbols together. ceilings: the measured ones, None if none were given."""
+    """All dispatches of one or more symbols taken together. ceilings: the measured ceilings; None if none were given."""
 
     time_ns: int
     arithmetic: tuple[Arithmetic, ...]
@@ -94,12 +94,12 @@ class Roofline:
 
     @cached_property
     def ceiling_ns(self) -> Value:
-        """The minimum time for the operations and bytes according to the data sheet."""
+        """The minimum time that the operations and bytes take at the data sheet's peaks."""
         return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
 
     @cached_property
     def reachable_ns(self) -> Value:
-        """Like ceiling_ns, but under the measured ceilings; missing if none were given."""
+        """Like ceiling_ns, but with the measured ceilings; missing if none were given."""
         if self.ceilings is None:
             return Value.missing("ns", NO_CEILINGS)
         compute = _sum("ns", [part.reachable_ns for part in self.arithmetic], "no arithmetic is known")
@@ -138,7 +138,7 @@ class Roofline:
 
     @property
     def position(self) -> str | None:
-        """'memory-bound' or 'compute-bound', the side of the ridge; None if either time is unknown or both are 0."""
+        """'memory-bound' or 'compute-bound', by the side of the ridge; None if either time is unknown or both are 0."""
         compute, memory = self.compute_ns.value, self.memory_ns.value
         if compute is None or memory is None or not self.ceiling_ns.value:
             return None
@@ -200,7 +200,7 @@ def _operations(pipe: Pipe, family: Family, counters: SymbolCounters) -> Value:
 
 
 def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
-    """Level -> bytes, ordered from memory to the CU. A family without a MALL has no such level."""
+    """For each level, the bytes that pass through it, from memory to the CU. A family without a MALL has no such level."""
     unknown = f"no byte counters are known for {family.name}"
     beyond = _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)
     found = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
@@ -221,7 +221,7 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
 
 
 def _peak(pipe: Pipe, device: DeviceModel, family: Family, counters: SymbolCounters) -> Value:
-    """The peak of a pipe. For F32 on the VALU, it grows with the share of packed instructions, which do twice as much in the
+    """A pipe's peak rate. For F32 on the VALU, it grows with the share of packed instructions, which do twice the work in the
     same time.
     """
     per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
@@ -249,7 +249,7 @@ def _per_clock(per_clock: int | None, level: str, units: Value, device: DeviceMo
 
 
 def _notes(family: Family, arithmetic: tuple[Arithmetic, ...], levels: tuple[Level, ...]) -> tuple[str, ...]:
-    """The known biases of the numbers that are present."""
+    """The known biases of those numbers that are available."""
     used = [family.operations[part.precision, part.pipe] for part in arithmetic if part.work.value]
     used += [family.cache_bytes[level.name] for level in levels if level.work.value and level.name in family.cache_bytes]
     notes = [metric.bias for metric in used if metric.bias]
@@ -269,7 +269,7 @@ def _ratio(a: float, b: float) -> float | None:
 
 
 def _apply(function: Callable[..., float | None], unit: str, *values: Value) -> Value:
-    """Apply the function to the numbers, or give the reasons for missing ones. A result of None means a division by zero."""
+    """Apply the function to the numbers, or say why some are missing. If the function returns None, it divided by zero."""
     if any(value.value is None for value in values):
         return Value.missing_because(unit, values)
     result = function(*(value.value for value in values))

@@ -1,4 +1,4 @@
-"""How far off a kernel's times and counters may be if the software device observed its dispatches only in part."""
+"""How far off a kernel's times and counters may be if the software device observed only parts of its dispatches."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rocm_perf_lab.rocpd.tables import Trace
 class Sampling:
     """Half-widths of the 95 % intervals for the sums over all dispatches of a kernel.
 
-    dispatches: how many of them were observed in part. time: a fraction of the total time. counters: in each counter's unit,
-    for the counters that are estimates.
+    dispatches: how many were only partly observed. time: as a fraction of the total time. counters: in each counter's unit, for
+    the counters that are estimates.
     """
 
     dispatches: int
@@ -32,7 +32,7 @@ class Sampling:
 
 
 def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
-    """None if every dispatch was fully observed. The errors of dispatches add up, because all of them use the same sample."""
+    """None if every dispatch was fully observed. The dispatches' errors add up, because all dispatches use the same sample."""
     if trace.estimates is None:
         return None
     errors = trace.estimates.durations[symbol.rows]
@@ -44,7 +44,7 @@ def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
 
 
 def _counters(trace: Trace, symbol: Symbol) -> dict[str, float]:
-    """The errors of the sums over all dispatches; dispatches without a counter's value are assumed to be like the others."""
+    """The errors of the sums over all dispatches; dispatches without a value are assumed to be like the others."""
     assert trace.estimates is not None
     found = {}
     for name, column in trace.estimates.counters.items():

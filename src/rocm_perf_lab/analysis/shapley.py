@@ -1,9 +1,9 @@
-"""The costs of several causes that hide one another: their Shapley values.
+"""Shapley values: what each of several causes costs if they hide one another.
 
 The Shapley value of a cause is the gain from removing it, averaged over all orders in which the causes can be removed [Shapley,
-A Value for n-Person Games, 1953]. The values sum to the cost of all causes together. For a few causes they are computed
-exactly, from the time without each set of causes; for many, random orders are drawn [Castro et al., Polynomial calculation of
-the Shapley value based on sampling, 2009].
+A Value for n-Person Games, 1953]. The values sum to the cost of all causes together. With few causes, they are computed exactly
+from the time without each set of causes; with many, they are estimated from random orders [Castro et al., Polynomial
+calculation of the Shapley value based on sampling, 2009].
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class Sampled:
-    """value: the mean over the drawn orders; the means sum to the cost of all causes. within: half of the 95 % interval."""
+    """value: the mean over the drawn orders; the means sum to the cost of all causes. within: half the 95 % interval."""
 
     value: Fraction
     within: float
 
 
 def shapley(times: Sequence[int]) -> list[Fraction]:
-    """The part of each cause. times: the time without each set of causes; bit i of the index stands for the i-th cause.
+    """Each cause's part of the total cost. times: the time without each set of causes; bit i of the index stands for the i-th
+    cause.
 
     Exact: the parts sum to times[0] - times[-1].
     """
@@ -45,8 +46,8 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
 
 
 def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[Sampled]:
-    """The part of each of n causes, estimated from 2 * pairs random orders, which are the same in each call. times: returns the
-    time without each of the requested sets.
+    """Each cause's part of the total cost, for n causes, estimated from 2 * pairs random orders (the same ones in every call).
+    times: returns the time without each of the requested sets.
 
     Each order is drawn together with its reverse: a cause that is removed early in one order is removed late in the other, so a
     pair varies less than two independent orders would. `pairs` must be at least 2.
@@ -65,7 +66,7 @@ def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int,
 
 
 def _sets(order: Sequence[int]) -> list[int]:
-    """The sets of causes that have been removed step by step: none, the first one, the first two, and so on up to all."""
+    """The set of causes that have been removed after each step: none, the first, the first two, and so on up to all."""
     sets = [0]
     for cause in order:
         sets.append(sets[-1] | 1 << cause)

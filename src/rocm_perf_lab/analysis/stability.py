@@ -27,7 +27,7 @@ class Stability:
 
 
 def runtime_ms(trace: Trace) -> float:
-    """Time in kernels, ms: end - start, summed over the program's own dispatches (over all, if only the runtime's ran)."""
+    """Time spent in kernels, in ms: end - start, summed over the program's own dispatches (over all if none are its own)."""
     symbols = symbols_of(trace)
     own = [symbol for symbol in symbols if not symbol.is_runtime] or symbols
     return sum(symbol.total_ns for symbol in own) / 1e6

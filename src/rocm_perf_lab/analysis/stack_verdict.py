@@ -1,9 +1,9 @@
-"""What holds a kernel back, how much it can gain and by which change, judged by experiments (a time stack), not by counters.
+"""What holds a kernel back, how much it can gain, and by which change: judged by experiments (a time stack), not by counters.
 
 Counters show what a kernel does; an experiment shows what the kernel would gain by not doing it. So if a dispatch of the kernel
-has a time stack, the stack's largest part is the verdict, and its losses together are the headroom. Kernels without a stack are
-still judged by rules over counters. Conditions that counters show (factors) are kept if the stack contains time that they
-could explain.
+has a time stack, the stack's largest part is the verdict, and the stack's losses together are the headroom. Kernels without a
+stack are still judged by rules based on counters. Conditions that show up in counters (factors) are kept if the stack contains
+time that they could explain.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ SMALL_GRID = "small-grid"
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
 # Costs that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
-# accesses need. A copy that runs at the memory's rate spends time on these causes alone.
+# accesses need. A copy that runs at full memory bandwidth spends time on these causes alone.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
-_LEAST = 0.01  # share of the time from which a part explains a factor
-_WORTHWHILE = 0.02  # share of the time: a part whose removal gains less has no remedy, and is the verdict only if all gain less
-_NEARLY = 0.5  # share of the largest gain from which the remedy of the verdict's cause comes first
-_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second), if first is larger than second by half, or by a tenth
+_LEAST = 0.01  # share of the time that a part needs in order to explain a factor
+_WORTHWHILE = 0.02  # share of the time: a part that gains less has no remedy, and can be the verdict only if all gain less
+_NEARLY = 0.5  # the remedy for the verdict's cause comes first if it gains at least this share of the largest gain
+_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second) if first exceeds second by half, or by a tenth
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Remedy:
     """A change to the program, and the share of the kernel's time that it would save according to the experiment that removes
     its cause.
 
-    line: the source line with the largest part of the gain; None if not known. low, high: the bounds of the gain in four
+    line: the source line that contributes most to the gain; None if not known. low, high: bounds that hold the gain in four out
     of five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
     critical path. then: the kernel that dominates the path afterwards.
     """
@@ -83,8 +83,8 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
 
 
 def _possible(stack: TimeStack) -> list[TimePart]:
-    """The parts that can be the verdict, largest first; only parts whose removal alone gains something, if there are any. A
-    part whose removal gains nothing is hidden behind others: it may hold the kernel back once they are gone.
+    """The parts that can be the verdict, largest first. If removing one part alone can gain something, only such parts are
+    included: a part whose removal gains nothing is hidden behind others, and may hold the kernel back only once they are gone.
     """
     known = [part for part in stack.parts if part.cause in meanings() and not _is_fixed(part, stack)]
     return [part for part in known if part.first_ns >= _WORTHWHILE * stack.duration_ns] or known
@@ -92,8 +92,8 @@ def _possible(stack: TimeStack) -> list[TimePart]:
 
 def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
     """One remedy for each cause whose removal alone gains a worthwhile amount, largest gain first, with two exceptions: the
-    remedy for the verdict's cause comes first if it has at least the share _NEARLY of the largest gain, and the remedy for the
-    cost of a dispatch comes last if that cost is fixed (see _is_fixed).
+    remedy for the verdict's cause comes first if it gains at least _NEARLY times the largest gain, and the remedy for the cost
+    of a dispatch comes last if that cost is fixed (see _is_fixed).
     """
     found = []
     for part in stack.parts:
@@ -127,27 +127,27 @@ def line_of(stack: TimeStack, cause: str) -> str | None:
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
-    """The headroom if all losses of the stack except those in _STAYS can be removed. total_ns: the time of all the kernel's
+    """The headroom if all losses of the stack except those in _STAYS can be removed. total_ns: the total time of the kernel's
     dispatches.
     """
     losses = {name for name in stack.chosen if name in meanings() and not meanings()[name].is_work and name not in _STAYS}
     work = [part for part in stack.parts if part.cause not in losses]
     binding = max(work, key=lambda part: part.last_ns).cause if work else "the rest"
-    left = max(1, stack.without(losses))  # times are whole ns, and a few waves' share of a full device can be less than one
+    left = max(1, stack.without(losses))  # times are in whole ns, and a few waves' share of a full device can be less
     ceiling = Value(total_ns * left / stack.duration_ns, "ns")
     return replace(from_ceiling(ceiling, binding, total_ns, fraction_of_path), by=EXPERIMENTS)
 
 
 def _beyond_small_grid(stack: TimeStack) -> str | None:
-    """The part that would be largest if the grid filled the device, None if there would be none. The same work would take less
-    time then, but in practice it takes a larger problem to fill a device, so the fixed cost of the dispatch is left out.
+    """The part that would be largest if the grid filled the device; None if no part would be left. The same work would then
+    take less time, but in practice only a larger problem fills a device, so the fixed cost of the dispatch is ignored.
     """
     return next((name for name, share in stack.shares_without(SMALL_GRID).items() if name != LAUNCH and share > 0), None)
 
 
 def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
-    """Whether the part is the fixed cost of a dispatch but not most of its time: it then reflects the problem's size, not the
-    kernel.
+    """Whether the part is the fixed cost of a dispatch but does not dominate its time; it then reflects the problem's size, not
+    the kernel.
     """
     return part.cause == LAUNCH and part.ns < _MOSTLY_LAUNCH * stack.duration_ns
 

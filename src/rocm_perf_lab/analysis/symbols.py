@@ -36,7 +36,7 @@ class Symbol:
 
     @property
     def is_runtime(self) -> bool:
-        """Whether it belongs to the HIP runtime and not to the program."""
+        """Whether it belongs to the HIP runtime rather than to the program."""
         return self.kernel.is_runtime
 
 
@@ -51,7 +51,7 @@ def symbols_of(trace: Trace) -> list[Symbol]:
 
 
 def fitting(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
-    """The symbols that match a pattern (see kernel_pattern), or all without one. Raises EmptyPartError if none matches."""
+    """The symbols that match a pattern (see kernel_pattern), or all if it is None. Raises EmptyPartError if none matches."""
     found = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
     if symbols and not found:
         some = ", ".join(symbol.name for symbol in symbols[:3])

@@ -37,7 +37,7 @@ class Track:
 
 @dataclass(frozen=True)
 class CounterTrack:
-    """A counter's rate per us, averaged over each dispatch and summed over concurrent ones; 0 in between. time: ns."""
+    """A counter's rate per us, averaged over each dispatch and summed over concurrent dispatches; 0 between them. time: ns."""
 
     name: str
     time: Integers
@@ -75,7 +75,7 @@ class Timeline:
 
     @cached_property
     def flows(self) -> list[tuple[int, int, str]]:
-        """The dependencies that are not merely the order within a queue or program, as (source, target, kind)."""
+        """The dependencies that do not merely follow from the order within a queue or program, as (source, target, kind)."""
         dag = self.dag
         target = np.repeat(np.arange(len(dag)), np.diff(dag.first))
         shown = ~np.isin(dag.kind, list(_ORDER_ONLY))
@@ -170,7 +170,7 @@ class Timeline:
             yield from self._lanes("Host", f"thread {thread}", shown[of == thread])
 
     def _lanes(self, group: str, name: str, nodes: Integers) -> Iterator[Track]:
-        """As many tracks as are needed so that slices do not overlap."""
+        """As many tracks as are needed to keep slices from overlapping."""
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         order = np.lexsort((end, start))
         lane = _without_overlaps(start[order], end[order])
@@ -179,7 +179,7 @@ class Timeline:
             yield Track(group, name if number == 0 else f"{name} (overlapping {number})", nodes[of], start[of], end[of])
 
     def _critical_path(self) -> Track:
-        """The nodes whose time counts, each cut to the part after the end of its predecessors."""
+        """The nodes whose time counts, each trimmed to the part after its predecessors have ended."""
         nodes = self.path.nodes[self.path.counted]
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         start = np.maximum(start, np.r_[start[:1], np.maximum.accumulate(end)[:-1]])
@@ -188,7 +188,7 @@ class Timeline:
 
 
 def _without_overlaps(start: Integers, end: Integers) -> Integers:
-    """The lane of each slice, which is the lowest free one. start: ascending."""
+    """The lane of each slice: the lowest one that is free. start: in ascending order."""
     lanes = np.empty(len(start), np.int64)
     busy: list[tuple[int, int]] = []  # (until, lane)
     free: list[int] = []
@@ -206,7 +206,7 @@ def _without_overlaps(start: Integers, end: Integers) -> Integers:
 
 
 def _rates(start: Integers, end: Integers, values: Any) -> tuple[Integers, list[float]]:
-    """The times at which the sum of the running dispatches' rates changes, and the sum from each of them on."""
+    """The times at which the sum of the running dispatches' rates changes, and the sum from each of these times on."""
     counted = ~np.isnan(values) & (end > start)
     rate = 1000.0 * values[counted] / (end[counted] - start[counted])
     time = np.r_[start[counted], end[counted]]

@@ -1,8 +1,8 @@
 """The evidence that a thread trace contributes where counters were not collected.
 
-A thread trace covers a few waves on one CU. It shows just as well as counters how a wave spends its life. It also shows how
-busy the units of this CU are. Since this CU has work, that represents the whole device only if the grid has a wave for each
-SIMD.
+A thread trace covers a few waves on one CU. It shows how a wave spends its life just as well as counters do. It also shows how
+busy this CU's units are. Since this CU is known to have work, that represents the whole device only if the grid has at least
+one wave per SIMD.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MEMORY = ("vector memory", "scalar memory")
 
 
 def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -> dict[str, Value]:
-    """Evidence by name; only what the trace can show."""
+    """Name -> evidence; only what the trace can show."""
     fills = grid_waves_per_simd is not None and grid_waves_per_simd >= 1
     values = {"wait_fraction": found.wait_fraction, "issue_wait_fraction": _not_issuing(found)} | _accesses(found)
     if fills:
@@ -31,7 +31,7 @@ def _not_issuing(found: TraceFindings) -> Value:
 
 
 def _accesses(found: TraceFindings) -> dict[str, Value]:
-    """Evidence on accesses, {} unless all waves are complete: a wave that was partly lost made more than the trace shows."""
+    """Evidence about accesses; {} unless all waves are complete, because a truncated wave made more than the trace shows."""
     count = sum(found.mix.get(kind, 0) for kind in _MEMORY)
     if not count or not found.waves.value or found.truncated_waves or found.wait_fraction.value is None:
         return {}

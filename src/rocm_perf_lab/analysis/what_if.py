@@ -28,15 +28,15 @@ _LAUNCH = Edges.LAUNCH
 _KERNELS = (KERNEL, RUNTIME)
 _TRIED_KERNELS = 3
 _TRIED_FACTORS = (2.0, None)
-# A shift of dominance is bracketed between two adjacent ones of these factors.
+# A shift of dominance is first bracketed between two adjacent factors from this list.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
-_ROOM = 4_000_000  # run side by side at most this many nodes times scenarios: a node of one scenario takes 16 bytes
+_ROOM = 4_000_000  # at most this many nodes times scenarios run side by side: each node takes 16 bytes per scenario
 
 
 @dataclass(frozen=True)
 class Speedup:
-    """Makes each kernel whose name matches `pattern` faster by `factor`."""
+    """Makes each kernel whose name matches `pattern` `factor` times as fast."""
 
     pattern: str
     factor: float
@@ -46,8 +46,9 @@ class Speedup:
 class Scenario:
     """pattern: as requested; None if the scenario was not requested. factor: None for kernels that take no time.
 
-    span_ns: the GPU's span in this scenario. speedup: that of the span. dominant: the program's kernel with the most time on
-    the new path; fraction: its share of that path. dominant is None if no kernel of the program has time on the path.
+    span_ns: the GPU's span in this scenario. speedup: how many times shorter the span is. dominant: the program's kernel with
+    the most time on the new path; fraction: its share of that path. dominant is None if no kernel of the program has time on
+    the path.
     """
 
     kernels: tuple[str, ...]
@@ -62,7 +63,7 @@ class Scenario:
 @dataclass(frozen=True)
 class DominanceShift:
     """factor, then: how many times faster `kernel` must become (to within 2 %) for a different kernel to dominate, and
-    which one; both None if none does within _GRID.
+    which one; both None if none does for any factor up to the largest in _GRID.
     """
 
     kernel: str
@@ -74,7 +75,7 @@ def what_if(
     dag: Dag, path: CriticalPath, wanted: Sequence[Speedup], mangled: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[Scenario], DominanceShift | None]:
     """The requested scenarios, followed by scenarios for the first few of the program's kernels on the path, each on its own;
-    and the shift of dominance away from the dominant kernel, None if that is not a kernel of the program.
+    also the shift of dominance away from the dominant kernel, or None if that kernel is not the program's own.
 
     mangled: demangled -> mangled name. A pattern that matches no kernel changes nothing.
     """
@@ -138,16 +139,16 @@ class GraphReplay:
         return DominanceShift(name, factor, then)
 
     def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
-        """The new span, the dominant kernel on the new path (None without one), and this kernel's share of the path.
+        """The new span, the dominant kernel on the new path (None if there is none), and this kernel's share of the path.
 
-        shares: the fractions of kernels' times that are left.
+        shares: for each kernel, the fraction of its time that is left.
         """
         dag = self._dag
         span, on_path = self._path_with(shares)
         own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
         if not own:
             return span, None, 0.0
-        # Ties are broken as in critical_path: by the most total time, then by name, which is the order of places.
+        # Ties are broken as in critical_path: by the most total time, then by name (places are in the order of names).
         best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
@@ -156,7 +157,7 @@ class GraphReplay:
         return self._run_forward(shares)[1]
 
     def by_kind(self, shares: Mapping[str, float]) -> dict[str, int]:
-        """Kind of node -> its time on the new path, in ns. The rest of the span is between nodes."""
+        """Kind of node -> its time on the new path, in ns. The rest of the span lies between nodes."""
         _, on_path = self._path_with(shares)
         found: dict[str, int] = {}
         for kind, ns in zip(self._dag.kinds, on_path, strict=True):
@@ -164,7 +165,7 @@ class GraphReplay:
         return found
 
     def spans(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
-        """The new spans in several scenarios, each given as the fractions of kernels' times that are left."""
+        """The new span in each of several scenarios. Each scenario is given as shares, as in run()."""
         if len(self._dag) >= MANY:  # _forward then runs compiled
             return [self.span(shares) for shares in scenarios]
         at_once = max(1, _ROOM // max(1, len(self._dag)))

@@ -84,7 +84,7 @@ def partial_wave_fraction(SQ_ITEMS: float, SQ_WAVES: float) -> float:
 
 @metric("instructions/wave")
 def memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float, SQ_WAVES: float) -> float:
-    """Vector and scalar instructions together: when all lanes traverse the same list, its loads are scalar."""
+    """Vector and scalar instructions together, because the loads are scalar when all lanes traverse the same list."""
     return (SQ_INSTS_VMEM + SQ_INSTS_SMEM) / SQ_WAVES
 
 
@@ -107,7 +107,7 @@ def atomic_request_fraction(
     TCP_TCC_READ_REQ_sum: float,
     TCP_TCC_WRITE_REQ_sum: float,
 ) -> float:
-    """Share of L1's requests to L2 that are atomics. Lanes of a wave that add to the same cache line make one request."""
+    """Share of L1's requests to L2 that are atomics. Lanes of a wave that add to the same cache line share one request."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return atomics / (atomics + TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)
 

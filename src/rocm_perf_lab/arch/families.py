@@ -1,4 +1,4 @@
-"""The known GPU families. To add one, write a file like cdna3.py with its FAMILY, and list it below."""
+"""The known GPU families. To add a family, write a module like cdna3.py that defines FAMILY, and list it below."""
 
 from __future__ import annotations
 

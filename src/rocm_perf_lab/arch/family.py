@@ -17,7 +17,7 @@ class Family:
     peak_ops_per_clock_and_cu: an FMA counts as two operations. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
     has_mall: whether there is a cache between L2 and memory (Infinity Cache), through which all traffic beyond L2 passes.
     uncounted: levels and pipes that none of the family's counters covers -> why.
-    valu_cycles_per_instruction: cycles for which one VALU instruction of a whole wave occupies a SIMD.
+    valu_cycles_per_instruction: how many cycles a VALU instruction of a full wave occupies a SIMD.
     other_occupancy_rules: the rules for other modes in which a kernel can be compiled; a trace does not record the mode.
     """
 

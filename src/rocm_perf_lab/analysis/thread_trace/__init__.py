@@ -4,7 +4,7 @@
         found = findings(trace, family)
         found.stall_fraction.value, found.waited_for, found.chains
 
-Reading never raises for the contents of the files: values that cannot be read are None, with a reason.
+Reading never raises because of what the files contain: values that cannot be read are None, with a reason.
 """
 
 from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings, findings

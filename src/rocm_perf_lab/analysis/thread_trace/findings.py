@@ -1,6 +1,6 @@
 """What a thread trace says about its kernel.
 
-A wave's cycles are those of its instructions (latency) and those between them (idle). On gfx9, latency is stall + issue; on
+A wave's cycles are spent either in its instructions (latency) or between them (idle). On gfx9, latency is stall + issue; on
 gfx10 and later, it is stall + execution: never compare the two. A SIMD's cycles are those in which it had a traced wave.
 """
 
@@ -56,8 +56,8 @@ class Instruction:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of the source, "file:line". cost: that of its instructions. waited: cycles for which waves stalled at waits that
-    this line's accesses ended; the waits themselves are often on other lines.
+    """A line of the source, "file:line". cost: the cost of its instructions. waited: the cycles that waves spent stalled in
+    waits that this line's accesses ended; the wait instructions are often on other lines.
     """
 
     source: str
@@ -67,8 +67,8 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction that a wait waited for. times: the number of waits for it. ended: the number of these in which it
-    completed last. waited: the cycles of the waits that it ended.
+    """A memory instruction that waves waited for. times: how many waits included it. ended: in how many of them it was the last
+    to complete. waited: the cycles of the waits that it ended.
     """
 
     instruction: Instruction
@@ -79,8 +79,8 @@ class Access:
 
 @dataclass(frozen=True)
 class WaitChain:
-    """A wait instruction and the accesses that it waited for, most expensive first. unexplained: cycles of waits for which
-    nothing was outstanding, or for which it is unknown which access ended them.
+    """A wait instruction and the accesses that it waited for, most expensive first. unexplained: the cycles of waits with
+    nothing outstanding and of waits ended by an unknown access.
     """
 
     wait: Instruction
@@ -90,7 +90,9 @@ class WaitChain:
 
 @dataclass(frozen=True)
 class OccupancyOverTime:
-    """Waves on the traced CU. start, width: of the bins, in cycles. waves: the mean number of waves in each bin."""
+    """Waves on the traced CU. start, width: where the first bin starts and how wide the bins are, in cycles. waves: the mean
+    number of waves in each bin.
+    """
 
     start: int
     width: float
@@ -104,10 +106,10 @@ class TraceFindings:
     """Values that the trace cannot provide are None, with a reason. The fractions of wave cycles add up to 1.
 
     instructions, waves, truncated_waves: how many were traced. mix: kind of instruction -> number executed.
-    issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the part of stall_fraction at
-    s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles in which
-    a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory ->
-    mean cycles from the issue of an access to the end of the wait that it ended.
+    issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the part of stall_fraction
+    spent at s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles
+    in which a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of
+    memory -> mean cycles from the issue of an access to the end of the wait that it ended.
     """
 
     trace: ThreadTrace
@@ -138,13 +140,13 @@ class TraceFindings:
 
     @property
     def waited_for(self) -> SourceLine | None:
-        """The source line whose accesses waves wait longest for; None if there is no such line or lines are not known."""
+        """The source line with the accesses that waves wait longest for; None if there is none or lines are not known."""
         waiting = [line for line in self.hot_lines if line.waited > 0]
         return max(waiting, key=lambda line: line.waited) if waiting else None
 
 
 def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
-    """Evaluate a trace. family: that of the traced GPU, for the rate of its matrix units."""
+    """Evaluate a trace. family: the traced GPU's family, which gives the rate of its matrix units."""
     code, missing = trace.code, trace.missing
     name = trace.kernel
     no_waves = missing.get("waves", "the trace has no waves")
@@ -385,7 +387,7 @@ _BINS = 48
 
 
 def _occupancy(trace: ThreadTrace) -> tuple[OccupancyOverTime | None, str | None]:
-    """The occupancy of the CU with traced waves, or why it is not known. Waves on SIMDs that were not traced count as well."""
+    """The occupancy of the CU whose waves were traced, or why it is not known. Waves on untraced SIMDs also count."""
     if trace.events is None:
         return None, trace.missing.get("events", "no occupancy.json")
     if not trace.waves:

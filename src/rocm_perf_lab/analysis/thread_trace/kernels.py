@@ -1,4 +1,4 @@
-"""A program's thread traces, by kernel."""
+"""A program's thread traces, one for each traced kernel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OTHER_KERNEL = "the thread trace is of another kernel"
 
 @dataclass(frozen=True)
 class TracedKernels:
-    """found: mangled symbol -> the findings from its trace. reason: why all other kernels have no findings.
+    """found: mangled symbol -> the findings from its trace. reason: why the other kernels have none.
 
-    notes: the traces that yield nothing, and why.
+    notes: which traces yielded nothing, and why.
     """
 
     found: dict[str, TraceFindings] = field(default_factory=dict)

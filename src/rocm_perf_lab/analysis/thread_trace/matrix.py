@@ -17,8 +17,8 @@ def is_matrix(text: str) -> bool:
 
 
 def busy_cycles(text: str, family: Family) -> float | None:
-    """The instruction's operations divided by the unit's rate, but no less than its shape needs; None for other forms, such as
-    sparse ones and XF32, or an unknown rate.
+    """The instruction's operations divided by the unit's rate, but no less than its shape needs; None if the rate is unknown or
+    the instruction has another form (such as sparse or XF32).
     """
     found = _MFMA.match(text)
     if found is None:
@@ -29,6 +29,6 @@ def busy_cycles(text: str, family: Family) -> float | None:
     if not rate or "_1k" in found[5]:
         return None
     blocks = int(found[4] or 1)
-    # CDNA4's rate applies to its doubled shapes; the other shapes take as many cycles as the doubled ones.
+    # CDNA4's rate applies to its shapes with doubled K; the older shapes take as many cycles as their doubled versions.
     least = 4.0 if blocks > 1 else float(m)
     return max(least, 2.0 * m * n * k * blocks * _SIMDS / rate)

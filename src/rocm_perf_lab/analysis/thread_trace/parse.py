@@ -1,4 +1,4 @@
-"""Parses the files of a thread trace into columns. Defects raise Unreadable, whose message is one line that names the file."""
+"""Parses the files of a thread trace into columns. Bad files raise Unreadable with a one-line message that names the file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
-_HERE = re.compile(r"(/\.)+/")  # in the path of a header that was included from a program in the current folder
-_LARGEST = 1 << 62  # larger cycles and counts result from damage, and could overflow sums
+_HERE = re.compile(r"(/\.)+/")  # in the path of a header included by a program in the current folder
+_LARGEST = 1 << 62  # larger numbers mean that the file is damaged, and could overflow sums
 
 
 class Unreadable(Exception):
@@ -195,8 +195,9 @@ def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
 
 
 def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
-    """Split the text at the table of `key`: the text before it with [] in place of the table, the table's rows as
-    "1,2],[3,4", and the text after it. If there is no such table, or it is empty or contains spaces: the whole text, None, b"".
+    """Split the text around the table under `key`: the text before it (with [] in place of the table), the table's rows as
+    "1,2],[3,4", and the text after it. If the key is not followed by [[ (for example, if the table is empty): the whole text,
+    None and b"".
     """
     start = text.find(key + b"[[")
     end = text.find(b"]]", start) if start >= 0 else -1
@@ -247,7 +248,7 @@ def _leaves(tree: Any) -> list[str]:
 
 
 def clock_mhz(path: Path) -> float:
-    """The shader clock, derived from its readings and the simultaneous readings of a clock of known frequency."""
+    """The shader clock, derived from its readings and simultaneous readings of a clock with a known frequency."""
     document = load(path)
     metadata = document.get("metadata")
     frequency = metadata.get("frequency") if isinstance(metadata, dict) else None
@@ -262,6 +263,6 @@ def clock_mhz(path: Path) -> float:
 
 
 def _one_line(error: BaseException) -> str:
-    """The error on one printable line: damaged bytes that it quotes must not reach a terminal."""
+    """The error as one printable line, because any damaged bytes that it quotes must not reach a terminal."""
     text = " ".join(str(error).split())[:120]
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -21,7 +21,7 @@ def read_all(folder: Path) -> list[ThreadTrace]:
 def read(folder: Path) -> ThreadTrace:
     """The thread trace of one dispatch. Give either its ui_output folder or its CSV; the other is found beside it.
 
-    Never raises for the contents of the files: fields that cannot be read are None, with a reason in `missing`.
+    Never raises because of what the files contain: fields that cannot be read are None, with a reason in `missing`.
     """
     outputs = find(folder)
     if not outputs:
@@ -51,7 +51,7 @@ def _read(output: Output) -> ThreadTrace:
 
 
 def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
-    """The code from code.json, or from the CSV if code.json cannot be used. None if neither can, or if the two differ."""
+    """The code from code.json, or from the CSV if code.json cannot be used. None if neither can be used, or if they differ."""
     found: list[tuple[str, TracedCode]] = []
     reasons = []
     for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
@@ -73,7 +73,7 @@ def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
 
 
 def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
-    """How the two differ, or None. Both list the same instructions: the CSV by address, code.json by first execution."""
+    """How the two differ, or None. Both list the same instructions: the CSV sorted by address, code.json by first execution."""
     one, other = (code.by_address() for _, code in (csv, json))
     return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)
 
@@ -121,7 +121,7 @@ def _clock(ui: Path, missing: dict[str, str]) -> float | None:
 
 
 def _checked(trace: ThreadTrace) -> ThreadTrace:
-    """The trace; without its code and waves if these contradict each other (nothing says which is wrong) or both are empty."""
+    """The trace, but without code and waves if they contradict each other (either may be wrong) or if both are empty."""
     if trace.code is None or trace.waves is None:
         return trace
     if not trace.waves and not trace.code.hits.any():

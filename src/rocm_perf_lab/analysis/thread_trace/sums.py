@@ -2,10 +2,10 @@
 
 For every instruction, over all waves: hits is the number of records, latency and stall are sums over the records, and idle is
 the sum of the times between the end of the preceding instructions (initially, the wave's start) and the record's time. The
-preceding instructions have ended when all earlier records of the wave have. A record on line 0 is one that the decoder could
-not place; it is ignored. A record on a line that code.json lacks is not counted for any instruction, but its time still passes.
-(These are the rules of rocprofiler-sdk's att-tool, get_trace_data; they hold for every instruction of the recorded MI300X
-trace.)
+preceding instructions count as ended once all of the wave's earlier records have ended. A record on line 0 is one that the
+decoder could not place; it is ignored. A record on a line that code.json lacks is not counted for any instruction, but the time
+that it takes still counts. (These are the rules that get_trace_data in rocprofiler-sdk's att-tool follows; they hold for every
+instruction of the recorded MI300X trace.)
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Category(IntEnum):
 
 @dataclass(frozen=True)
 class TracedCode:
-    """The instructions of the traced code, one row each in the order of `line`; all cycles are sums over waves.
+    """The instructions of the traced code, one row each, in the order of `line`; all cycle counts are sums over the waves.
 
     line: LineNumber, by which waves refer to a row. text: assembly. source: the instruction's "file:line" and, if that code was
     inlined, each place that it was inlined into, separated by " -> "; "" without debug information.
@@ -68,8 +68,8 @@ class TracedCode:
 class Wave:
     """The life of a wave on a SIMD, in cycles of the shader clock.
 
-    records: int64[n, 5]: the time when the instruction became the next in order, category, stall, latency (with stall), line.
-    truncated: the number of instructions that the trace lost.
+    records: int64[n, 5]: the time when the instruction became the next in order, category, stall, latency (including the
+    stall), line. truncated: the number of instructions that the trace lost.
     """
 
     file: str
@@ -110,7 +110,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class WaveEvents:
-    """Starts and ends of waves on all traced CUs, by engine, as int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel."""
+    """Starts and ends of waves on all traced CUs. For each engine, int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel."""
 
     engines: dict[int, Integers]
 

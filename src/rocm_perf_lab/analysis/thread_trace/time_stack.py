@@ -1,8 +1,8 @@
-"""A dispatch's time as a sum of what each cause costs it, determined by experiments on the software device.
+"""A breakdown of a dispatch's time into what each cause costs, determined by experiments on the software device.
 
-The device re-times the recording of a dispatch without each set of the causes that matter (causes.json, see
+For each set of the causes that matter, the device re-times the recording of a dispatch without that set (causes.json, see
 native/device/timing/cause_experiment.h). How much of the time belongs to a cause depends on which causes have been removed
-before it, so each gets its Shapley value. The values sum to the time that all the causes cost together.
+before it, so each cause is assigned its Shapley value. The values sum to the time that all the causes cost together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class CauseMeaning:
-    """An entry of causes.toml, whose head explains the fields."""
+    """An entry of causes.toml; the comment at the top of that file explains the fields."""
 
     name: str
     costs: str
@@ -37,8 +37,8 @@ class CauseMeaning:
 
 @dataclass(frozen=True)
 class TimePart:
-    """The dispatch's nanoseconds that belong to a cause. first_ns, last_ns: the gain if the cause is removed before all others,
-    and after them.
+    """The part of a dispatch's time that is attributed to a cause. first_ns, last_ns: the gain from removing the cause before
+    all others, and after all others.
     """
 
     cause: str
@@ -61,7 +61,7 @@ class InstructionGain:
 @dataclass(frozen=True)
 class LineGain:
     """gain_ns: by how much the dispatch would be shorter if the instructions of this source line ("file:line") took no time.
-    by_cause: cause -> the same if only this cause is removed from these instructions; empty for all but the few lines with the
+    by_cause: cause -> the gain if only that cause is removed from these instructions; empty for all but the few lines with the
     most to gain.
     """
 
@@ -72,11 +72,11 @@ class LineGain:
 
 @dataclass(frozen=True)
 class TimeStack:
-    """parts, largest first, and rest_ns sum to duration_ns. rest_ns: the time left without any of the parts' causes.
+    """parts, largest first, and rest_ns sum to duration_ns. rest_ns: the time left once all of the parts' causes are removed.
 
-    without_ns: the time without each cause alone, including causes that are not among the parts. lines: those with the most to
-    gain first; empty if source lines are not known. chosen, subset_ns: the parts' causes, and the time without each set of
-    them; bit i of the index stands for the i-th cause.
+    without_ns: cause -> the time if only that cause is removed, including causes that are not among the parts. lines: those
+    with the most to gain first; empty if source lines are not known. chosen, subset_ns: the parts' causes, and the time without
+    each set of them; bit i of the index stands for the i-th cause.
     """
 
     duration_ns: int
@@ -89,12 +89,12 @@ class TimeStack:
     subset_ns: tuple[int, ...] = ()
 
     def without(self, causes: Container[str]) -> int:
-        """The time without any of these causes; those that are not among the parts change nothing."""
+        """The time without any of these causes; causes that are not among the parts make no difference."""
         taken = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
         return self.subset_ns[taken] if self.subset_ns else self.duration_ns
 
     def shares_without(self, cause: str) -> dict[str, float]:
-        """The parts of the other causes in the scenario without this one, as shares of the time there, largest first."""
+        """The parts of the other causes once this one is removed, as shares of the time that is then left, largest first."""
         others = [name for name in self.chosen if name != cause]
         sets = ({cause} | {name for i, name in enumerate(others) if n >> i & 1} for n in range(1 << len(others)))
         times = [self.without(one) for one in sets]
@@ -104,7 +104,7 @@ class TimeStack:
 
 @cache
 def meanings() -> dict[str, CauseMeaning]:
-    """The meanings of the causes by name, in the order of causes.toml."""
+    """The meaning of each cause, in the order of causes.toml."""
     text = (files(__package__) / "causes.toml").read_text("utf-8")
     return {name: CauseMeaning(name, **entry) for name, entry in tomllib.loads(text).items()}
 

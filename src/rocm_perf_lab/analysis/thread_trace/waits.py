@@ -2,11 +2,12 @@
 
 A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three vector accesses are left.
 If accesses of a kind complete in order, the three youngest are left, so the wait was for all older ones and was ended by the
-youngest of these. If they complete in any order, this remains unknown, unless the wait is for all of them.
+youngest of these. If they can complete in any order, this is unknown unless the wait is for all of them.
 
-gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts LDS
-accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may complete
-in either, in any order. gfx10 and gfx11 count vector stores, and atomics that return nothing, separately in vscnt.
+gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, which complete in order. lgkmcnt
+counts LDS accesses and messages, which complete in order among themselves, and scalar loads, which complete in any order. A
+FLAT access is counted in both and may complete in either, in any order. gfx10 and gfx11 count vector stores and atomics without
+a return value separately, in vscnt.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def counted_in(text: str, gfxip: int) -> tuple[tuple[str, ...], bool]:
 
 
 def waits_for(text: str, gfxip: int) -> dict[str, int]:
-    """For a wait instruction, counter -> how many accesses may be left; {} for any other instruction."""
+    """For a wait instruction, counter -> how many accesses may still be outstanding; {} for any other instruction."""
     if not text.startswith("s_waitcnt"):
         return {}
     name, _, rest = text.partition(" ")
@@ -73,7 +74,7 @@ def waits_for(text: str, gfxip: int) -> dict[str, int]:
 
 @dataclass
 class _Counter:
-    """The records of the accesses counted, oldest first, and whether they may complete in a different order."""
+    """The records of the counted accesses, oldest first, and whether they may complete in a different order."""
 
     pending: list[int] = field(default_factory=list)
     any_order: bool = False
@@ -96,7 +97,7 @@ class _Counter:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of a wave; all numbers are indices of the wave's records.
+    """One wait by a wave; all numbers are indices into the wave's records.
 
     accesses: what the wait was for, oldest first; () if nothing was outstanding or this cannot be determined.
     last: the access that ended the wait; None if it is not known.

@@ -1,4 +1,4 @@
-"""What Triton compiled a kernel to: matrix instructions, widths of loads, stages of loops, layouts in the LDS, spills."""
+"""What Triton compiled a kernel to: matrix instructions, load widths, loop stages, LDS layouts and spills."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PHASES = re.compile(r"maxPhase = (\d+)")
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """kind: such as "swizzled_shared". parameters: as written in TTGIR. spreads: whether rows begin in different banks."""
+    """kind: for example "swizzled_shared". parameters: as written in TTGIR. spreads: whether rows begin in different banks."""
 
     kind: str
     parameters: str
@@ -30,11 +30,11 @@ class SharedLayout:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """matrix_instructions: instruction -> how often it occurs in the code. loads: bits of a lane's load from memory -> how
-    often such loads occur.
+    """matrix_instructions: instruction -> how often it occurs in the code. loads: bits that a memory load fetches per lane ->
+    how often such loads occur.
 
-    stages: how many stages of a loop overlap, 1 if none do; None without a loop. buffers: how many the LDS holds per tile.
-    spilled: registers of a lane that are kept in memory instead.
+    stages: how many stages of a loop overlap, 1 if none do; None without a loop. buffers: how many buffers the LDS holds per
+    tile. spilled: registers per lane that are kept in memory instead.
     """
 
     matrix_instructions: dict[str, int]
@@ -76,7 +76,7 @@ def _stages(ttgir: str, buffers: int) -> int | None:
 
 
 def _layouts(ttgir: str) -> list[SharedLayout]:
-    """The layouts that are used, and not merely defined."""
+    """The layouts that are actually used, not merely defined."""
     found = [match for match in _SHARED.findall(ttgir) if len(re.findall(rf"#{match[0]}\b", ttgir)) > 1]
     return [SharedLayout(kind, parameters, _spreads(kind, parameters)) for _, kind, parameters in found]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-FOLDER = "triton"  # beside the database of the run
+FOLDER = "triton"  # next to the run's database
 
 
 class DescribedKernel(BaseModel):
-    """One specialisation of a function. symbol: its kernel's name, not always unique. constants, options: values by name."""
+    """One specialisation of a function. symbol: its kernel's name, not always unique. constants, options: name -> value."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -30,7 +30,7 @@ class DescribedKernel(BaseModel):
 
 @dataclass(frozen=True)
 class DescribedKernels:
-    """by_symbol: symbol -> its specialisations, each once."""
+    """by_symbol: symbol -> its specialisations, without duplicates."""
 
     by_symbol: Mapping[str, list[DescribedKernel]]
 
@@ -39,8 +39,8 @@ class DescribedKernels:
 
 
 def described_kernels(database: Path) -> DescribedKernels:
-    """The kernels described during the run that left this database; none for programs without Triton. Files that cannot be read
-    are left out.
+    """The kernels described during the run that wrote this database; none for programs that do not use Triton. Unreadable files
+    are skipped.
     """
     found: dict[str, list[DescribedKernel]] = defaultdict(list)
     for path in sorted((database.parent / FOLDER).glob("*.json")):

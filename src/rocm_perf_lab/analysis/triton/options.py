@@ -1,4 +1,4 @@
-"""Which options and block sizes of a Triton function would let more of its waves be resident."""
+"""Which options and block sizes would allow more waves of a Triton function to be resident."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEAST_BLOCK, _MOST_WARPS = 16, 16
 
 
 def raising_occupancy(kernel: DescribedKernel, found: DispatchOccupancy) -> tuple[str, ...]:
-    """In words, one suggestion for each resource to lower; () if nothing limits occupancy, or the limit is not known."""
+    """Suggestions, in words, for each resource that limits occupancy; () if nothing limits it, or the limit is not known."""
     if found.occupancy is None or not found.lifts:
         return ()
     simds = found.occupancy.simds_per_cu
@@ -33,6 +33,6 @@ def _ways(resource: str, then: int, waves: int, kernel: DescribedKernel) -> Iter
 
 
 def _blocks(constants: Mapping[str, str]) -> list[str]:
-    """Parameters that look like sizes of blocks: powers of two."""
+    """Parameters that look like block sizes, that is, powers of two."""
     sizes = {name: int(value) for name, value in constants.items() if value.isdecimal()}
     return [name for name, size in sizes.items() if size >= _LEAST_BLOCK and size & (size - 1) == 0]

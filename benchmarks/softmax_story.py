@@ -47,8 +47,8 @@ $ {optimize}
 
 The kernel and its launch change together: each row gets a wave, whose lanes read neighbouring elements, and there are 64 times
 as many work-items. The gate compared results for {cases}; each number of rows was replayed with
-the launch that the host would make for it. The lanes add in a different order, so results may differ by rounding (`--ulps`).
-The directive `#line` keeps the line numbers of the code after the kernel unchanged.
+the launch that the host would make for it. The values are added in a different order, so results may differ by rounding
+(`--ulps`). The `#line` directive keeps the line numbers of the code after the kernel unchanged.
 
 ```diff
 {diff}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`. On a normal exit, the file written there replaces `path`; otherwise it is removed.
+    """Yield a temporary path next to `path`. On a normal exit, the file written there replaces `path`; on an error, that file
+    is removed.
 
     Raises OSError if `path` cannot be replaced.
     """
@@ -24,8 +25,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def stream_of(path: Path) -> int | Path | None:
-    """What to open instead of replacing `path`: a descriptor if `path` receives this process's output, `path` itself if it is
-    something other than a regular file (such as a pipe), else None.
+    """What to open instead of replacing `path`: a descriptor if `path` is where this process's output goes, `path` itself if
+    it is something other than a regular file (such as a pipe), else None.
     """
     if not path.exists():
         return None

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_WHAT = 1000  # characters; of a longer message, which may quote a file, the head and the tail are kept
+_LONGEST_WHAT = 1000  # characters; a longer message, which may quote a file, is cut in the middle
 
 
 class RocmPerfError(Exception):
-    """Base of the errors that end a command with one clear line; raise a subclass.
+    """Base class of the errors that end a command with one clear line; raise a subclass.
 
     what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
     hint: what the user can do about it, in the imperative; empty only if there is nothing to suggest.
@@ -197,7 +197,7 @@ class WrongTargetError(RocmPerfError):
     meaning = "the program, or a library that it loads, has no code for this GPU"
 
     def __init__(self, what: str, target: str, other_device: str | None = None):
-        """other_device: the choice of `--device` for which the code was compiled; None if there is none."""
+        """other_device: the value of `--device` for which the code was compiled; None if there is none."""
         other = f", or run it with --device {other_device}" if other_device else ""
         super().__init__(what, f"compile with --offload-arch={target}{other}")
 

@@ -1,4 +1,4 @@
-"""Optional packages: which extra of this package provides them, for errors and for `rocm-perf doctor`."""
+"""Optional packages, and which extra of this package provides each; for errors and for `rocm-perf doctor`."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Value:
 
     @classmethod
     def missing_because(cls, unit: str, values: Iterable[Value]) -> Value:
-        """A missing value whose reason combines those of the given values that are missing."""
+        """A missing value whose reason combines the reasons of all missing ones among `values`."""
         absent = [value for value in values if value.value is None]
         counters = tuple(dict.fromkeys(name for value in absent for name in value.not_collected))
         reasons = [value.reason for value in absent if value.reason and not value.not_collected]
@@ -54,7 +54,7 @@ def _not_collected(counters: tuple[str, ...]) -> str:
 
 
 class Invalid(dict[str, float]):
-    """An empty set of counters, with the reason why the collected values cannot be right."""
+    """An empty set of counters that records why the collected values cannot be right."""
 
     def __init__(self, reason: str):
         super().__init__()

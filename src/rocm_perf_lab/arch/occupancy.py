@@ -2,9 +2,9 @@
 
 There are two measures, which are never mixed:
   compiler_waves_per_simd  what clang's -Rpass-analysis=kernel-resource-usage prints as "Occupancy [waves/SIMD]" for a
-                           kernel whose workgroups have exactly this size. Its register limit may admit part of a workgroup,
+                           kernel whose workgroups have exactly this size. The register limit may include part of a workgroup,
                            and LDS is not rounded up to a granule.
-  resident_waves_per_cu    counts whole workgroups only, with LDS and SGPRs in granules. It equals the result of
+  resident_waves_per_cu    counts whole workgroups only, with LDS and SGPRs rounded up to granules. It equals the result of
                            hipOccupancyMaxActiveBlocksPerMultiprocessor times the waves per workgroup, except that HIP 7.2
                            does not round LDS up.
 
@@ -31,9 +31,9 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class OccupancyRules:
-    """The resources that the waves on a compute unit (on RDNA in WGP mode: on a WGP) share.
+    """The resources shared by the waves on a compute unit (or, on RDNA in WGP mode, on a WGP).
 
-    compute_units: the number of CUs that the figures cover together, 2 for a WGP.
+    compute_units: how many CUs the figures cover: 2 for a WGP, otherwise 1.
     """
 
     wave_size: int
@@ -59,7 +59,7 @@ class OccupancyRules:
 class Occupancy:
     """compiler_waves_per_simd, resident_waves_per_cu: see the module. limits: waves per CU that each resource alone allows.
 
-    limited_by names the resources with the smallest limit, or 'wave slots' if that is the hardware's own maximum.
+    limited_by names the resources with the smallest limit, or 'wave slots' if no resource sets a lower limit.
     """
 
     compiler_waves_per_simd: int

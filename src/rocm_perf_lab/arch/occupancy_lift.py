@@ -1,4 +1,4 @@
-"""What would let more waves of a kernel be resident: less of the resources that limit it, or a different workgroup size."""
+"""What would allow more resident waves of a kernel: using less of the limiting resources, or a different workgroup size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_SGPRS = 128  # more than any wave can address
 class ResourceChange:
     """resource: 'VGPRs' (per lane, arch and accum together), 'SGPRs' (per wave), 'LDS' (bytes), 'workgroup size' (threads).
 
-    now: the kernel's present use. then: the most that it may use after the change; for the workgroup size, the new size.
+    now: how much the kernel uses now. then: the most that it may use after the change; for the workgroup size, the new size.
     """
 
     resource: str
@@ -31,7 +31,7 @@ class Lift:
 
 
 def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
-    """Alternatives, each of which is enough to let more waves be resident; () if there are none.
+    """Alternative changes, each of which suffices to make more waves resident; () if there are none.
 
     The first reduces every limiting resource by as much as the next reachable level requires; the second uses a different
     workgroup size with the same registers and the same LDS per workgroup.
@@ -74,7 +74,7 @@ def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> in
 
 
 def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
-    """The size with the most resident waves (of several, the nearest to the present one); None if none has more than now."""
+    """The size with the most resident waves (on a tie, the one nearest the current size); None if no size has more than now."""
     sizes = range(rules.wave_size, MAX_WORKGROUP + 1, rules.wave_size)
     waves = {size: occupancy(rules, replace(kernel, workgroup_size=size)).resident_waves_per_cu for size in sizes}
     present = kernel.workgroup_size

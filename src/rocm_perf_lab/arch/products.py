@@ -37,7 +37,7 @@ def products() -> tuple[Product, ...]:
 
 
 def _completed(entries: dict[str, Any]) -> dict[str, Any]:
-    """The entries; a topology that names another product as `like` takes all values that it lacks from that product."""
+    """The entries; a topology that names another product as `like` inherits any missing values from that product."""
     for entry in entries.values():
         if like := entry.get("topology", {}).pop("like", None):
             entry["topology"] = entries[like]["topology"] | entry["topology"]

@@ -1,7 +1,7 @@
 """RDNA2: gfx1030 (RX 6800 XT and its relatives).
 
-Its counters report bytes beyond the L2, hits, waits and waves, but no floating-point operations. The choice of counters and the
-byte formulas are from rocprofiler-sdk's counter_defs.yaml, gfx1030.
+Its counters report memory traffic beyond the L2, cache hits, wait times and wave counts, but no floating-point operations. The
+choice of counters and the byte formulas come from the gfx1030 entries of rocprofiler-sdk's counter_defs.yaml.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("wave cycles")
 def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
-    """In cycles: OccupancyPercent of counter_defs.yaml divides it by the GPU's cycles, CUs and 32 wave slots."""
+    """In cycles: OccupancyPercent in counter_defs.yaml divides this value by the GPU's cycles, its CUs and 32 wave slots."""
     return SQ_WAVE_CYCLES
 
 

@@ -1,4 +1,4 @@
-"""The parameters of the software device's timing model: timing_gfx942.toml, and the differences from it for other targets."""
+"""The parameters of the software device's timing model: timing_gfx942.toml, plus the differences from it for other targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNCALIBRATED_TARGETS = ("gfx90a", "gfx1030", "gfx950")
 
 @cache
 def timing_parameters(target: str = CALIBRATED_TARGET) -> dict[str, dict[str, Any]]:
-    """Each parameter's entry in the table: value, source, rationale, uncertainty; `adjustable` and `most`, if present."""
+    """Each parameter's entry in the table: value, source, rationale, uncertainty and, if present, `adjustable` and `most`."""
     table = _table(CALIBRATED_TARGET)
     if target == CALIBRATED_TARGET:
         return table

@@ -1,4 +1,4 @@
-"""Where configurations run: a device of this machine, and how times are measured on it."""
+"""Where configurations run: a device in this machine, together with the way times are measured on it."""
 
 from __future__ import annotations
 

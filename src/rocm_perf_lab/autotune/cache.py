@@ -1,4 +1,4 @@
-"""Keeps results in SQLite, so that a search that is repeated, or resumed after an interruption, runs no configuration again."""
+"""Keeps results in SQLite, so that a repeated search, or one resumed after an interruption, runs no configuration twice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CachedOutcome(JsonModel):
 
 
 class Cache:
-    """The results of one experiment, whose key `experiment_key` computes. Each result is committed at once.
+    """The results of one experiment, identified by its `experiment_key`. Each result is committed immediately.
 
     Raises OutputError if the database cannot be used.
     """

@@ -59,7 +59,7 @@ class Cluster:
         return outcome
 
     def keep(self, measure: str) -> None:
-        """Have the workers measure as an earlier result was measured: GPU or WALL."""
+        """Have the workers measure in the same way as for an earlier result: GPU or WALL."""
         self._measure = measure
 
     def stop(self) -> None:
@@ -84,8 +84,8 @@ def cluster_of(scheduler: str, plan: Plan, note: Note) -> Iterator[Cluster]:
 
 
 _benches: dict[tuple[Plan, Path], Bench] = {}
-_open = contextlib.ExitStack()  # open as long as the worker's process lives
-_one_at_a_time = threading.RLock()  # all threads of the process share the working folder, which tasks change
+_open = contextlib.ExitStack()  # stays open for the lifetime of the worker process
+_one_at_a_time = threading.RLock()  # tasks change the working folder, which all threads of the process share
 
 
 def _describe(plan: Plan, folder: Path) -> TuningDevice:

@@ -16,8 +16,8 @@ _HINT = "choose another file"
 def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
     """written: files to write. read: files to read.
 
-    Raises OutputError for a file that cannot be written, UsageError for one (not a device or pipe) that is also read or is
-    named twice.
+    Raises OutputError for a file that cannot be written, and UsageError for a file (other than a device or pipe) that is also
+    read or is named twice.
     """
     seen = {path.resolve() for path in read}
     for path in written:

@@ -1,4 +1,4 @@
-"""One call of `rocm-perf autotune`: assembles what a search needs, runs the search, and returns its result."""
+"""One run of `rocm-perf autotune`: assembles what a search needs, runs the search, and returns its result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AutotuneRequest:
 
 
 def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
-    """Run a search. Raises SpaceError, NothingRanError, OutputError, and what reading input and selecting a device raise."""
+    """Run a search. Raises SpaceError, NothingRanError, OutputError, and whatever input and device selection raise."""
     if request.simulate is not None:
         result = _simulated(request, request.simulate, note)
     elif request.plan is not None:
@@ -56,7 +56,7 @@ def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
 
 
 def expect_best(request: AutotuneRequest, result: TuningResult) -> None:
-    """Raises NothingRanError unless a configuration ran."""
+    """Raises NothingRanError unless at least one configuration ran."""
     if not result.evaluated:
         raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
     if best_of(result.evaluated) is None:
@@ -124,7 +124,7 @@ def _here(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterat
 
 @contextlib.contextmanager
 def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
-    """workers: None means one per GPU of the cluster."""
+    """workers: None means one per GPU in the cluster."""
     with cluster_of(scheduler, plan, note) as cluster:
         workers = workers or cluster.gpus() or 1
         description = cluster.tuning_device.description
@@ -180,7 +180,7 @@ def search(
 
 
 class _Listener:
-    """Receives every result and reports it; with only_better, only if it is better than all results before. All later
+    """Receives every result and reports it; with only_better, reports only results that beat all earlier ones. All later
     configurations are measured in the same way as the first that succeeded.
     """
 

@@ -1,4 +1,4 @@
-"""Evaluates one configuration: build, run, check, measure. A failure becomes its outcome, unless the disk is full."""
+"""Evaluates one configuration: build, run, check, measure. A failure is an outcome, too, unless the disk is full."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Measurement = tuple[float, dict[str, int]]
 
 
 class Timer(Protocol):
-    """Measures the time of one run, in ms, and the resources of the longest kernel if it sees kernels. name: GPU or WALL."""
+    """Measures the time of one run in ms and, if it can see kernels, the resources of the longest one. name: GPU or WALL."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,7 @@ class Timer(Protocol):
 
 @dataclass(frozen=True)
 class GpuTimer:
-    """Measures the time spent in all kernels of one run, except the HIP runtime's own, with a collector of
+    """Measures the time spent in all kernels of one run, except the HIP runtime's own, using a collector from
     rocm_perf_lab.collect.
     """
 
@@ -162,7 +162,7 @@ class Evaluation:
         self._stopped.set()
 
     def keep(self, measure: str) -> None:
-        """Measure with the timer of this name only, as for an earlier result; without effect if there is no such timer."""
+        """Use only the timer of this name, as for an earlier result; this has no effect if there is no such timer."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:

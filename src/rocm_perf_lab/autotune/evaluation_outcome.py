@@ -14,8 +14,8 @@ GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 class EvaluationOutcome:
     """ms: the median of `runs`. measure: GPU, WALL or RECORDED. Both are None for a configuration that failed.
 
-    resources: vgprs, lds_bytes and workgroup_size of the longest kernel, for reports only; for a Triton function, with more
-    numbers about its compiled code. Empty if not known.
+    resources: vgprs, lds_bytes and workgroup_size of the longest kernel, for reports only. For a Triton function, there are
+    further numbers about its compiled code. Empty if not known.
     """
 
     status: str

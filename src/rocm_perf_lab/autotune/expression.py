@@ -1,6 +1,6 @@
-"""Constraints: a small subset of Python expressions, evaluated on the syntax tree. Nothing is ever passed to eval().
+"""Constraints: a small subset of Python expressions, evaluated by walking the syntax tree. Nothing is ever passed to eval().
 
-They use numbers, strings, parameters, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `in (..)`, min, max, abs.
+Allowed: numbers, strings, parameters, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `in (..)`, min, max, abs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a search shows besides the winner: how certain the winner is, and which parameters matter."""
+"""What a search reveals besides the winner: how certain the winner is, and which parameters matter."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
 def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
     """({parameter: share}, None), or (None, the reason why there are no shares).
 
-    The share is how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
-    (Breiman 2001), as a fraction of the sum over all parameters. It describes the configurations that ran, which do not
-    sample the space evenly.
+    A parameter's share is how much worse an ensemble of trees predicts the logarithm of the time once that parameter's values
+    are shuffled (Breiman 2001), as a fraction of the sum over all parameters. It describes only the configurations that ran,
+    which do not sample the space evenly.
     """
     good = those_that_ran(evaluated)
     if len(good) < _LEAST:
@@ -67,7 +67,7 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
 
 
 def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
-    """The best time in ms after each evaluation; None before the first configuration that ran."""
+    """The best time in ms after each evaluation; None until a configuration has run."""
     found: list[float | None] = []
     for one in evaluated:
         last = found[-1] if found else None

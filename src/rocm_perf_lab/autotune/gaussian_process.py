@@ -1,10 +1,10 @@
 """Gaussian-process regression with a Matern-5/2 kernel, one length scale per dimension, on at most a few hundred points.
 
-Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
-the process is computed in closed form: the one that maximises the likelihood. Length scales and noise are sampled instead: each
+Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The process
+scale that maximises the likelihood is computed in closed form. Length scales and noise, on the other hand, are sampled: each
 fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond. Over many fits, a search tries
-all length scales that the results allow; a few results do not justify relying on the likeliest ones. The prior's median for a
-length scale is the range of a coordinate.
+all length scales that are consistent with the results, since a few results do not justify relying on the likeliest ones. The
+prior's median for a length scale is the range of a coordinate.
 
 Fits use double precision. Predictions usually use single precision, since a search ranks thousands of them. If weights are so
 large that rounding errors would show, as when points nearly coincide, predictions use double precision, too.
@@ -63,8 +63,8 @@ class GaussianProcess:
     def fit_smooth(self, points: Reals, values: Reals) -> None:
         """Fit with the typical length scale for all dimensions, whatever the results are; the walk does not move.
 
-        If neighbours differ at random, the likely length scales are so short that a model with them shows no trend beyond the
-        points that have run.
+        If neighbours differ at random, the likely length scales are so short that a model using them shows no trend away
+        from the points that have run.
         """
         self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
 
@@ -76,7 +76,7 @@ class GaussianProcess:
         return reduced.T @ fit.weights.astype(precision) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
     def means(self, points: Reals) -> Reals:
-        """The means that predict() returns, but many times faster."""
+        """The same means that predict() returns, computed many times faster."""
         weights = self._weights_of_mean()
         precision = self._precision(weights)
         weights = weights.astype(precision)
@@ -109,7 +109,7 @@ class GaussianProcess:
         return (values - self._mean) / self._scale
 
     def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
-        """Fit; increase the noise until the covariance is positive definite, which it may not be if points nearly coincide."""
+        """Fit, raising the noise until the covariance is positive definite, which it may not be if points nearly coincide."""
         while (fit := self._attempt(standard, lengths, noise)) is None:
             noise *= 10
             if noise > _LARGEST_NOISE:

@@ -27,7 +27,7 @@ def most_lds_bytes(family: Family | None) -> int:
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Expressions from a space file; None for those that it lacks. vgprs: per work-item, including accumulation VGPRs."""
+    """Expressions from a space file; None for any it does not contain. vgprs: per work-item, including accumulation VGPRs."""
 
     workgroup_size: Expression
     lds_bytes: Expression | None = None

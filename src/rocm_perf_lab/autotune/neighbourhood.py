@@ -1,4 +1,4 @@
-"""The configurations from which a model-guided search chooses: their coordinates, and which are close to each other."""
+"""The configurations from which a model-guided search chooses: their coordinates, and which ones are neighbours."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FEATURES = 1.0  # range of a feature's coordinate; a parameter's coordinate has
 
 
 class Pool:
-    """All configurations of a space or, if it is large, a sample and neighbours added to it. rows: array (count, parameters).
+    """All configurations of a space or, if it is large, a sample with neighbours added to it. rows: array (count, parameters).
 
-    points: array (count, coordinates), with a coordinate for each parameter that has more than one value, and then for each
-    feature that varies. A parameter's coordinate is the position in its list of values, scaled to 0..1, because a list that
-    ascends unevenly (1, 2, 4, 8) does so on purpose. features: as in strategies.Options, scaled to 0.._FEATURES.
+    points: array (count, coordinates), with one coordinate for each parameter that has more than one value, followed by one for
+    each feature that varies. A parameter's coordinate is the position of the value in its list, scaled to 0..1, because a list
+    that ascends unevenly (1, 2, 4, 8) does so on purpose. features: as in strategies.Options, scaled to 0.._FEATURES.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Pool:
         self._unasked[[self.at[row] for row in asked]] = False
 
     def unasked(self, positions: Integers | None = None) -> Integers:
-        """The positions of the candidates: all of them in ascending order, or those among the given positions."""
+        """The positions of all candidates, in ascending order, or of only those among `positions`, in the given order."""
         return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
 
     def near(self, position: int) -> tuple[Integers, Integers]:

@@ -1,4 +1,4 @@
-"""The result of a search as one HTML file: the best, times in the order of evaluation, effects of parameters, and a table."""
+"""The result of a search as one HTML file: the best configuration, times in order of evaluation, parameter effects, a table."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _importance_note(found: AutotuneDocument) -> str:
 
 
 def _effects(found: AutotuneDocument, names: Sequence[str]) -> list[dict[str, Any]]:
-    """For each parameter, the most important first: the times with each of its values."""
+    """For each parameter (most important first), the times measured with each of its values."""
     shares = found.importance or {}
     effects = [_effect(name, shares.get(name), found.evaluations) for name in names]
     return sorted((one for one in effects if len(one["values"]) > 1), key=lambda one: -one["share"])

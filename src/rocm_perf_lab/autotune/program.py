@@ -24,7 +24,7 @@ class Words:
 
 
 def for_target(target: str | None) -> dict[str, str]:
-    """The variable that tells hipcc which GPU to build for if the template names none, since hipcc might choose another."""
+    """The variable that sets the GPU hipcc builds for when the template names none; otherwise it might choose another."""
     return {"HCC_AMDGPU_TARGET": target} if target else {}
 
 
@@ -43,18 +43,18 @@ class TunedProgram:
         self._check_destinations()
 
     def texts(self) -> dict[str, str]:
-        """The templates by option, and how each parameter is passed, by name: a part of the key for the results cache."""
+        """The template of each option, and how each named parameter is passed; both are part of the results cache's key."""
         return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
 
     def named_files(self) -> Iterable[Path]:
-        """The files that the templates name: sources, scripts, and the program itself if it is given by path."""
+        """The files that the templates name: sources, scripts, and the program itself if it is given as a path."""
         for template in self._templates.values():
             for word in template.words:
                 if os.path.isfile(word):  # Path.is_file() raises for a word that is too long for a file name.
                     yield Path(word)
 
     def expect_programs(self) -> None:
-        """Raises MissingInputError for a program that cannot be executed. Programs that the build may make are not checked."""
+        """Raises MissingInputError for a program that cannot be executed. Programs that the build may create are skipped."""
         first = self._templates.get("--build-template")
         for template in [first] if first else self._templates.values():
             if "{" not in template.words[0]:

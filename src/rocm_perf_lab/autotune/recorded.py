@@ -17,14 +17,16 @@ from typing import Any, TypeGuard
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
-_LONGEST = 1e100  # A larger number is no time, and a mean of such numbers would be infinite.
+_LONGEST = 1e100  # A larger number cannot be a time, and the mean of such numbers would be infinite.
 _Row = tuple[dict[str, Any], float | None]  # values by name, and the time
 MODELLED, MEASURED = "modelled", "measured"  # the values of metadata.timing in our own T4 files
 
 
 @dataclass(frozen=True)
 class Recording:
-    """times: by configuration, in the file's unit; None if it failed. is_modelled: whether the file marks times as modelled."""
+    """times: the time of each configuration, in the file's unit; None if it failed. is_modelled: whether the file marks times
+    as modelled.
+    """
 
     name: str
     space: Space
@@ -68,7 +70,7 @@ def _t4(document: dict[str, Any]) -> Iterator[_Row]:
 
 
 def _expect_configurations(rows: list[_Row]) -> None:
-    """Check that all rows have the same parameters, and values that can be compared. Raises TypeError."""
+    """Check that all rows have the same parameters, and that their values can be compared. Raises TypeError."""
     for row, _ in rows:
         if not isinstance(row, dict) or not row or row.keys() != rows[0][0].keys():
             raise TypeError("configurations have different parameters, or none")

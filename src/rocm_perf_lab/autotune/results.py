@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class TuningResult:
     """total: the number of valid configurations, None if they were not counted. model: from Strategy.model().
 
-    unlaunchable: how many satisfy the constraints but cannot be launched, which `total` excludes; None if not counted.
-    profile: the best configuration's, as summarised by best_profile(); None if not requested.
+    unlaunchable: how many more satisfy the constraints but cannot be launched; None if they were not counted.
+    profile: the profile of the best configuration, as summarised by best_profile(); None if not requested.
     """
 
     strategy: str

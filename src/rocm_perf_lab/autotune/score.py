@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Scale:
     """The scale for one recorded space. A failed configuration counts as if it took as long as the slowest.
 
-    cutoff: how much of the way from the median to the optimum random search is expected to cover within the budget.
+    cutoff: the part of the way from the median to the optimum that random search should cover within the budget.
     """
 
     def __init__(self, times: Iterable[float | None], cutoff: float = 0.95):

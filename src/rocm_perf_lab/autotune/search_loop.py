@@ -85,7 +85,7 @@ class SearchLoop:
             raise
 
     def _run_in_threads(self) -> None:
-        """Interrupts act only where this thread checks for them: elsewhere, one might leave a lock of the pool held."""
+        """Interrupts act only where this thread checks for them: elsewhere, they might leave a lock of the pool held."""
         with DeferredInterrupts() as interrupts:
             pool = ThreadPoolExecutor(self.workers)
             try:
@@ -134,8 +134,8 @@ class SearchLoop:
         self.heard(one, len(self._done))
 
     def _one(self, configuration: Configuration) -> Evaluated | None:
-        """The result of one configuration; None if the time is up. A new result is cached before anything waits for another
-        worker, unless it is LOST.
+        """The result of one configuration; None if the time is up. A new result is cached, unless it is LOST, before
+        anything waits for another worker.
         """
         if self._end is not None and time.monotonic() > self._end:
             return None

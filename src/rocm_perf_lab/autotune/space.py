@@ -22,15 +22,15 @@ _LEAST_DRAWS = 2000
 
 @dataclass(frozen=True)
 class Rule:
-    """holds() receives the values by name, and uses no parameters other than `names`."""
+    """holds() receives the values by name, and uses only the parameters in `names`."""
 
     names: frozenset[str]
     holds: Callable[[Mapping[str, object]], bool]
 
 
 class Space:
-    """values: the choices by parameter. fixed: other values that rules may use. members: if given, all valid configurations;
-    rules are then ignored.
+    """values: the choices for each parameter. fixed: other values that rules may use. members: if given, all valid
+    configurations; rules are then ignored.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Space:
             self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
 
     def restricted(self, rule: Rule) -> Space:
-        """The part of this space that also satisfies `rule`. For spaces without `members` only."""
+        """The part of this space that also satisfies `rule`. Only for spaces without `members`."""
         values, rules, fixed, members = self._given
         return Space(values, (*rules, rule), fixed, members)
 
@@ -125,7 +125,7 @@ class Space:
         return list(found)
 
     def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
-        """(all valid configurations or, if there are more than `most`, a sample of that size; whether these are all)."""
+        """(all valid configurations or, if there are more than `most`, a sample of that size; whether that is all of them)."""
         if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
             return self.listed, True
         sampled = self.sample(generator, most)

@@ -1,4 +1,4 @@
-"""The search strategies by name, with the options of each. To add one, add a file in strategies/ and a line below.
+"""The search strategies by name, each with its options. To add a strategy, add a file to strategies/ and a line below.
 
 This module does not import NumPy, because the command line needs it to build its options, before anything runs.
 """

@@ -27,7 +27,7 @@ class Template:
         self.fields = {name for word in self.words for name in _FIELD.findall(word) if name}
 
     def check(self, known: Iterable[str]) -> None:
-        """Check that every field can be filled. Raises SpaceError for one that cannot."""
+        """Check that every field can be filled. Raises SpaceError if any cannot."""
         if unknown := self.fields - set(known):
             name = min(unknown)
             hint = f"write {{{{{name}}}}} for braces"

@@ -1,4 +1,4 @@
-"""The profile of the best configuration, which is built once more and run through `rocm-perf profile`'s own pipeline."""
+"""The profile of the best configuration, which is rebuilt and then run through the pipeline of `rocm-perf profile`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def best_profile(
         if words.build:
             _build(words.build, for_target(target) | os.environ | words.environment, timeout)
         command = words.command
-        if words.environment:  # so that the profile records them, as part of the command
+        if words.environment:  # so that the profile records them as part of the command
             command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
         request = ProfileRequest(words=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)

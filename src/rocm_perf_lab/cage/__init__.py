@@ -1,5 +1,4 @@
-"""The cage, in which untrusted code (builds of candidates, their programs and their kernels) runs without being able to do
-harm.
+"""The cage, in which untrusted code (the builds, programs and kernels of candidates) can run without doing harm.
 
 docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.
 """

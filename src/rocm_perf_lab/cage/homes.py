@@ -1,4 +1,4 @@
-"""Hides home folders: if a requested folder is one, or contains one, only its non-hidden entries are shown."""
+"""Hides home folders: if a requested folder is or contains a home folder, only its non-hidden entries are shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
-    """`path` itself or, if it is /tmp, or is or contains a home folder, those of its entries that may be shown.
+    """`path` itself or, if it is /tmp, a home folder or an ancestor of one, the entries in it that may be shown.
 
     Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
-    their targets, which may be hidden, are not examined. Nothing is shown of system folders (_NEVER).
+    their targets, which may be hidden, are not examined. Nothing in system folders (_NEVER) is shown.
     """
     homes = home_folders() if homes is None else homes
     if not is_open(path, homes):
@@ -29,13 +29,13 @@ def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[
 
 
 def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
-    """Whether a folder may be shown completely."""
+    """Whether the whole folder may be shown."""
     homes = home_folders() if homes is None else homes
     return str(path) not in (*_NEVER, "/tmp") and not any(home.is_relative_to(path) for home in homes)
 
 
 def home_folders() -> frozenset[Path]:
-    """The home folders of this user, of root and of users in /etc/passwd with homes in /home, under given and real names."""
+    """The home folders of this user, root, and users in /etc/passwd with homes in /home; also with all links resolved."""
     found = {Path("/root"), Path(os.path.expanduser("~"))}
     fields = [line.split(":") for line in _users()]
     found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}

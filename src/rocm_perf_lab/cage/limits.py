@@ -27,8 +27,8 @@ class CageLimits:
 class Ended:
     """How a caged command ended.
 
-    status: exit status, or the negative number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall
-    time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words; empty for none.
+    status: exit status, or minus the number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall
+    time. timed_out: whether it was stopped at the time limit. limit: the limit that it exceeded, in words; empty if none.
     """
 
     status: int

@@ -25,8 +25,8 @@ _PROBE_SECONDS = 20
 class Mechanism:
     """A way to build cages.
 
-    kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a layer in memory can receive the
-    writes to a folder.
+    kind: "bubblewrap" or "namespaces". program, options: for running bubblewrap. overlays: whether writes to a folder can go to
+    a layer in memory.
     """
 
     kind: str
@@ -37,9 +37,9 @@ class Mechanism:
 
 @functools.cache
 def best_mechanism() -> Mechanism | None:
-    """The best mechanism that works here, tested once; None if none does."""
+    """The best mechanism that works on this machine, determined only once; None if none works."""
     if platform.machine() != "x86_64":
-        return None  # the system call filter supports no other machine
+        return None  # the system call filter supports no other architecture
     return next((one for one in _candidates() if works(one)), None)
 
 
@@ -64,7 +64,7 @@ def _candidates() -> Iterator[Mechanism]:
 
 
 def on(mechanism: Mechanism, folder: Path) -> Mechanism:
-    """The mechanism, without a layer over `folder` if its file system cannot have one (such as some that ignore case)."""
+    """The mechanism, without a layer over `folder` if its file system does not support one (some that ignore case do not)."""
     layered = mechanism.overlays and is_open(Path(os.path.realpath(folder)))
     if layered and not _takes_layer(mechanism, os.stat(folder).st_dev, str(folder)):
         return replace(mechanism, overlays=False)

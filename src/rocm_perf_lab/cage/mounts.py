@@ -60,7 +60,7 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: CageLimits,
 def _device_of(path: Path, source: Path) -> int | None:
     """The device that must be mounted for `path` to exist: for a symbolic link, the device of the link, not of its target.
 
-    None if the path is gone: other programs may remove an entry, for example of /tmp, after it was listed.
+    None if the path is gone: other programs may remove an entry (of /tmp, for example) after it was listed.
     """
     try:
         return os.lstat(path if os.path.islink(path) else source).st_dev
@@ -69,7 +69,7 @@ def _device_of(path: Path, source: Path) -> int | None:
 
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
-    """The options that show `source` at `path`: a link as a link, since a mount would show its target, which may be hidden.
+    """The options that show `source` at `path`; a link stays a link, since a mount would show its target, which may be hidden.
 
     places: all paths at which something is shown. A link above one of these is left out, since nothing can be shown below it.
     """
@@ -110,7 +110,7 @@ def _devices(gpu: bool) -> list[str]:
 
 
 def _layer(here: Path, size: str, overlays: bool) -> dict[Path, list[str]]:
-    """The current folder, with the options for a layer that receives writes to it; empty without such a layer."""
+    """A mapping from the current folder to the options for a layer that receives its writes; empty if there is no layer."""
     if not is_open(here):
         return {} if here in (Path("/"), Path("/tmp")) else {here: ["--size", size, "--tmpfs", str(here)]}
     return {here: ["--overlay-src", str(here), "--tmp-overlay", str(here)]} if overlays else {}
@@ -121,10 +121,10 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """Pairs (path inside, path shown there), under the given and the real names.
+    """Pairs (path inside the cage, path shown there), for both the given and the real names.
 
-    Of home folders, only entries that are not hidden are shown. Paths in system folders are omitted, since these folders are
-    shown anyway: a source includes hundreds of system headers, and all of them are among the paths.
+    In home folders, only non-hidden entries are shown. Paths in system folders are omitted, since these folders are shown
+    anyway: a source file includes hundreds of system headers, all of which are among the paths.
     """
     homes = home_folders()
     for path in dict.fromkeys(map(os.path.abspath, paths)):

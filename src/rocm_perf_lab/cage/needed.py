@@ -1,4 +1,4 @@
-"""What a command must see to run: this project's own parts, the command's installation, and the files that its words name."""
+"""What a command must see to run: this project's own parts, the command's installation, and the files its arguments name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _of_rocm() -> Iterator[Path]:
 
 
 def installation(program: str, folder: Path) -> Iterator[Path]:
-    """The program, its folder and, if that is a bin/, the other folders of the same installation."""
+    """The program, its folder and, if that folder is a bin/, the other folders of the same installation."""
     found = shutil.which(os.path.join(folder, program) if os.sep in program else program)
     for path in dict.fromkeys((found, os.path.realpath(found))) if found else ():
         beside = Path(path).parent

@@ -1,4 +1,4 @@
-"""The user's cache of the code that HIP compiles at run time, for programs that do not see the user's home folder."""
+"""The user's cache of code that HIP compiles at run time, for programs that cannot see the user's home folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MOST_ENTRIES, _MOST_BYTES = 64, 1 << 20  # each of HIP's own kernels takes less
 def copy_of_cache(folder: Path) -> dict[str, str]:
     """Make the folder, copy the newest small entries of the user's cache to it, and return the variable that points HIP to it.
 
-    Each process that launches a kernel needs HIP's own kernels for copies, and compiling them takes a quarter of a second. The
-    folder is a copy because nothing that a program in the cage writes there may reach any other program.
+    Each process that launches a kernel needs HIP's own kernels for copying memory, which take a quarter of a second to compile.
+    The folder is a copy so that nothing that a program in the cage writes there can reach any other program.
     """
     folder.mkdir(exist_ok=True)
     for entry in _newest_entries(_folder_of_user(os.environ)):
@@ -27,7 +27,7 @@ def _copy(entry: Path, copy: Path) -> None:
     """Copy the whole entry or nothing: HIP recompiles code that has no entry."""
     try:
         shutil.copyfile(entry, copy)
-    except OSError:  # another program has just removed it, it may not be read, or the disk is full
+    except OSError:  # another program has just removed it, it is not readable, or the disk is full
         copy.unlink(missing_ok=True)
 
 

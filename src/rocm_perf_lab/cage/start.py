@@ -35,9 +35,9 @@ REMEDY = (
 def within(command: Sequence[str], folder: Path, view: View = View(), limits: CageLimits = CageLimits()) -> list[str]:
     """The command line that runs `command` in `folder` in the cage; it must be started by this process or a descendant.
 
-    Environment variables are passed on if the view allows them; descriptors beyond standard error are not passed on. The
-    launcher ends with the command's status, or by the signal that ended the command; at a limit, it names the limit in a line
-    on standard error and ends by SIGKILL. Raises NoCageError if there is no cage.
+    Environment variables are passed on if the view allows them; file descriptors other than the standard streams are not. The
+    launcher ends with the command's status, or by the signal that ended the command; if a limit is exceeded, it prints a line
+    that names the limit on standard error and ends by SIGKILL. Raises NoCageError if there is no cage.
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
@@ -60,7 +60,7 @@ def expect() -> Mechanism:
 def command_line(
     mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: CageLimits = CageLimits()
 ) -> list[str]:
-    """Like within(), using the given mechanism."""
+    """Like within(), but with the given mechanism."""
     if view.traces:
         view = replace(view, writable=(*view.writable, view.traces))
     furniture = mounts(command, folder, view, limits, mechanism.overlays)
@@ -86,7 +86,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: CageLimits = CageLimits(),
 ) -> Ended:
-    """Run a command to its end or to a limit; no process of the cage is left, however this function ends.
+    """Run a command until it ends or exceeds a limit. However this function ends, no process of the cage is left running.
 
     Standard input is empty. environment: None for this process's own. Raises NoCageError if there is no cage, or if it cannot
     be built.

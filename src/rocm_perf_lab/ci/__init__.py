@@ -1,1 +1,1 @@
-"""Builds two revisions of a git repository, profiles the same programs of both, and compares the results."""
+"""Builds two revisions of a git repository, profiles the same programs in both, and compares the results."""

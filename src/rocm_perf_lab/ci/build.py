@@ -18,7 +18,7 @@ _TAIL_BYTES, _TAIL_LINES = 1 << 14, 20
 def build(commands: Sequence[str], folder: Path, log: Path, note: Callable[[str], None]) -> None:
     """Run the commands in `folder`, without a shell; their output goes to `log`.
 
-    Raises BuildFailedError, after passing the end of the log to `note`, or MissingInputError.
+    Raises MissingInputError, or, after passing the end of the log to `note`, BuildFailedError.
     """
     with log.open("wb") as output, working_in(folder):
         for command in commands:

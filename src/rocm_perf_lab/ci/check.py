@@ -36,7 +36,7 @@ class RevisionRuns:
 
 
 def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, RocmPerfError | None]:
-    """Compare two revisions of the repository around `folder`; return the findings, and the first error of a program, if any.
+    """Compare two revisions of the repository that contains `folder`; return the findings and the first program error, if any.
 
     Raises a RocmPerfError if there is no repository, if a revision does not exist or cannot be built, or if the output cannot
     be written.
@@ -61,7 +61,7 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
 
 
 def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
-    """The commit at which head branched off base, whose later changes are not head's; base if the two share no commit."""
+    """The commit at which head branched off base, since later changes to base are not head's; base if they share no commit."""
     found = repository.merge_base(base, head)
     if found is None:
         note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")
@@ -71,7 +71,7 @@ def _base(repository: Repository, base: Revision, head: Revision, note: Note) ->
 
 @contextlib.contextmanager
 def _output_folder(path: Path) -> Iterator[Path]:
-    """The output folder, without earlier runs. Raises OutputError if it holds other things, or cannot be written."""
+    """The output folder, cleared of earlier runs. Raises OutputError if it contains anything else or cannot be written."""
     try:
         if path.is_dir() and any(path.iterdir()) and not (path / _MARK).is_file():
             raise OutputError(

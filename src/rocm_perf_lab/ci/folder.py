@@ -1,4 +1,4 @@
-"""Works in a different folder temporarily."""
+"""Temporarily works in a different folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def working_in(folder: Path) -> Iterator[None]:
-    """Make `folder` the current folder, also for programs that are started meanwhile. For single-threaded commands only."""
+    """Make `folder` the current folder, including for programs started inside the block. For single-threaded commands only."""
     before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.chdir(folder)

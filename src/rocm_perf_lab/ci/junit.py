@@ -1,7 +1,7 @@
 """The findings in JUnit's XML format, which Jenkins, GitLab and others show as tests. Each program is a suite with one test for
 the program itself and one for each limit.
 
-Elements and attributes: https://github.com/testmoapp/junitxml (a description of what tools read), since JUnit has no schema.
+JUnit has no schema; elements and attributes follow https://github.com/testmoapp/junitxml, which describes what tools read.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(\S.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class CiProgram:
-    """name: used for its results. command: the program, relative to the top of the checkout, and its arguments."""
+    """name: identifies its results. command: the program (relative to the top of the checkout) and its arguments."""
 
     name: str
     command: str
 
     @classmethod
     def of(cls, text: str) -> CiProgram:
-        """Parse 'NAME=COMMAND', or a command that is named after its program. Raises UsageError."""
+        """Parse 'NAME=COMMAND', or just a command, which is then named after its program. Raises UsageError."""
         if named := _NAMED.fullmatch(text.strip()):
             return cls(*named.groups())
         words = text.split()
@@ -35,8 +35,8 @@ class CiProgram:
 
 @dataclass(frozen=True)
 class CiRequest:
-    """base, head: names of revisions. builds: commands that build a revision, one after the other.
-    output: the folder for everything that is made. timeout: seconds for each run of a program.
+    """base, head: names of revisions. builds: commands that build a revision, run one after the other.
+    output: the folder for everything that is written. timeout: seconds for each run of a program.
     """
 
     base: str
@@ -59,7 +59,7 @@ class CiRequest:
 
 
 def _expect_words(command: str) -> None:
-    """Raises UsageError for a command that is empty or cannot be split into words."""
+    """Raise UsageError for a command that is empty or cannot be split into words."""
     try:
         words = shlex.split(command)
     except ValueError as error:

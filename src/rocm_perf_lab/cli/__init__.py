@@ -1,6 +1,6 @@
 """The `rocm-perf` command: one file per subcommand, imported only when the subcommand runs or its help is requested.
 
-No module of this package imports numpy, pyarrow, pydantic or rich at the top level: `rocm-perf --help` must answer at once.
+No module of this package imports numpy, pyarrow, pydantic or rich at the top level: `rocm-perf --help` must be instant.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
-_GARBAGE_THRESHOLD = 100_000  # imports and models make many objects and no garbage; the default is far lower
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # always errors of an output file, wherever they are raised
+_GARBAGE_THRESHOLD = 100_000  # imports and models create many objects but no garbage; the default is far lower
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # always caused by an output file, wherever they are raised
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
@@ -82,7 +82,7 @@ def _help_of(ctx: click.Context) -> NoReturn:
 
 
 def _meant(name: str) -> str:
-    """The hint after an unknown command: a similar command, or how to profile the program of that name; else empty."""
+    """The hint after an unknown command: a similar command, or how to profile a program with that name; otherwise empty."""
     import difflib
     import shutil
 
@@ -103,12 +103,12 @@ def main() -> None:
     gc.set_threshold(_GARBAGE_THRESHOLD)
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr already accepts them
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names can contain any bytes; stderr already accepts them
     debian_root_entry.enter_if_needed(sys.argv[1:])
     signals.end_on_signals()
     code = _run(sys.argv[1:])
     signals.leave_signals_to_the_system()
-    gc.freeze()  # the end of the process frees everything, without looking for garbage first
+    gc.freeze()  # exiting frees everything anyway, so skip the search for garbage
     sys.exit(code)
 
 
@@ -181,7 +181,7 @@ def _command(context: click.Context | None) -> str:
 
 
 def _is_likely(error: click.NoSuchOption) -> bool:
-    """Whether the user probably meant click's suggestion, for which click compared the names including their dashes."""
+    """Whether the user probably meant click's suggestion; click includes the dashes in its comparison, this function does not."""
     import difflib
 
     names = [name.lstrip("-") for name in error.possibilities or ()]
@@ -198,7 +198,7 @@ def _fail(error: RocmPerfError) -> int:
 
 
 def _open_what_is_closed() -> None:
-    """Replace standard streams that are closed (`2>&-`) with /dev/null, so that no other file gets their numbers."""
+    """Replace standard streams that are closed (`2>&-`) with /dev/null, so that no other file is given their descriptors."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)

@@ -142,7 +142,7 @@ def _holds_only_thread_traces(folder: Path) -> bool:
 
 
 def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
-    """Report on a folder of thread traces alone. Raises UsageError for options that need a database."""
+    """Report on a folder that contains only thread traces. Raises UsageError for options that need a database."""
     if asked:
         option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
             asked[0], asked[0].replace("_", "-")

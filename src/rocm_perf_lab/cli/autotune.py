@@ -159,6 +159,6 @@ def _as_json(content: object) -> str:
 
 
 def _expect_none_of(given: Mapping[str, object]) -> None:
-    """Check that no option was given that --triton does not accept."""
+    """Reject options that --triton does not accept."""
     if named := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")

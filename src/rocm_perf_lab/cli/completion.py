@@ -14,5 +14,5 @@ def command(ctx: click.Context, shell: str) -> None:
     generator = get_completion_class(shell)
     assert generator is not None
     script = generator(ctx.find_root().command, {}, "rocm-perf", "_ROCM_PERF_COMPLETE").source()
-    # Without this, bash offers nothing, not even files, where click has no suggestion.
+    # Without this, bash offers nothing (not even file names) where click has no suggestions.
     click.echo(script.replace("complete -o nosort -F", "complete -o nosort -o default -F"))

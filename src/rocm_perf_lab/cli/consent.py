@@ -25,7 +25,7 @@ def ask_whether_to_keep(judged: Judged) -> bool:
 
 class Consent:
     """Shows each message once, and asks for consent; raises UnsentError if the user declines. Messages are shown on standard
-    error, so that --json stays JSON.
+    error, so that the output of --json stays valid JSON.
 
     always: consent, without showing anything. never: show the messages, then raise UnsentError; it overrides `always`.
     """

@@ -10,7 +10,7 @@ CHOICES = ("auto", "hardware", "gfx942", "mi300a", "gfx90a", "gfx1030", "gfx950"
 
 
 class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 is not generic
-    """One of the choices. With `several`, also a software device with a number of devices, such as "gfx942:4"."""
+    """One of the choices. With `several`, also a software device followed by a device count, such as "gfx942:4"."""
 
     def __init__(self, several: bool):
         super().__init__(CHOICES)
@@ -25,7 +25,7 @@ class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 
             software_devices(value, several=self._several)
         return str(value)
 
-    def to_info_dict(self) -> Any:  # click describes each type by its own dictionary
+    def to_info_dict(self) -> Any:  # click's dictionaries differ between types
         """click's description of the type, with all accepted values."""
         return {**super().to_info_dict(), "choices": self._accepted()}
 

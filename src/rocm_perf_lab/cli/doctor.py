@@ -29,7 +29,7 @@ def command(as_json: bool) -> int:
 
 
 def _json(diagnosis: Diagnosis) -> str:
-    """The diagnosis as JSON. Raises UnavailableError if pydantic, which this needs, is itself missing."""
+    """The diagnosis as JSON. Needs pydantic: raises UnavailableError if it is missing."""
     try:
         import pydantic  # noqa: F401
     except ImportError as error:

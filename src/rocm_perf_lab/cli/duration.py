@@ -1,4 +1,4 @@
-"""A time on the command line: `90s`, `10m`, `1.5h`, or a number of seconds without a unit."""
+"""A duration on the command line: `90s`, `10m`, `1.5h`, or a number of seconds without a unit."""
 
 from __future__ import annotations
 

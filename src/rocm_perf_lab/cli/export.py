@@ -1,4 +1,4 @@
-"""`rocm-perf export`: a run in the formats of other tools."""
+"""`rocm-perf export`: converts a run to the formats of other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of what commands print with --json or write to files. A model is imported only when it is needed."""
+"""The models for the JSON that commands print with --json or write to files. A model is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 class JsonDocument:
     """A JSON document and its model.
 
-    module, name: the model's module in rocm_perf_lab, and the name of its class. what: what the model describes, in words.
+    module: the model's module in rocm_perf_lab. name: the name of its class. what: a phrase that says what the model describes.
     """
 
     module: str
@@ -78,7 +78,7 @@ PRINTED = {
         ("counters", "arch.counters_document", "CountersDocument"),
     )
 }
-# Documents that a command prints instead when a certain option is given.
+# Documents that a command prints instead of its usual one when a certain option is given.
 PRINTED_INSTEAD = {
     command: _printed(command, module, name)
     for command, module, name in (
@@ -90,12 +90,12 @@ PRINTED_INSTEAD = {
 
 
 def _name(command: str) -> str:
-    """The name of a command's document, which must not be that of a file."""
+    """The name of a command's document, which must differ from the names in FILES."""
     name = command.replace("--", "").replace(" ", "-")
     return f"{name}-command" if name in FILES else name
 
 
-# Keyed by the name for `rocm-perf schema`.
+# Keyed by the name that `rocm-perf schema` accepts.
 DOCUMENTS: dict[str, JsonDocument] = {
     **FILES,
     **{_name(command): document for command, document in (PRINTED | PRINTED_INSTEAD).items()},

@@ -28,6 +28,6 @@ class KernelPattern(ParamType[str]):
 
 
 def kernel_option(use: str, **more: Any) -> Callable[[_Command], _Command]:
-    """The option --kernel for a command. use: what the matching kernels are for, without a full stop."""
+    """The option --kernel for a command. use: what is done with the matching kernels, without a full stop."""
     text = f"{use}. REGEX is a Python regular expression, matched anywhere in the demangled or mangled name."
     return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

@@ -1,4 +1,4 @@
-"""The option --fail-on: limits on changes."""
+"""The option --fail-on, which sets limits on changes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _POSITIVE = FiniteNumber(min=0, min_open=True)
 
 
 class _Prices(ParamType[tuple[float, float]]):
-    """3,15: US dollars per million input and per million output tokens."""
+    """US dollars per million input tokens and per million output tokens, separated by a comma: 3,15."""
 
     name = "prices"
 
@@ -187,7 +187,7 @@ def command(
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:
-    """Print the result, then raise UnusableAnswersError if there were answers, but none could be judged."""
+    """Print the result, then raise UnusableAnswersError if there were answers but none could be judged."""
     from rocm_perf_lab.llm.describe import describe
 
     if as_json:

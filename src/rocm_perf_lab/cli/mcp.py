@@ -1,4 +1,4 @@
-"""`rocm-perf mcp`: the commands as tools for agents, over the Model Context Protocol."""
+"""`rocm-perf mcp`: offers the commands as tools for agents, over the Model Context Protocol."""
 
 from __future__ import annotations
 

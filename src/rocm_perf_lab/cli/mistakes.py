@@ -1,4 +1,4 @@
-"""Adds advice to errors about a missing path: it may exist on this machine although it is not visible in ./dev's root."""
+"""Adds advice to errors about a missing path, which may exist on this machine without being visible in ./dev's root."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def advice(error: RocmPerfError) -> str:
 
 
 def _is_of_the_machine(path: str) -> bool:
-    """Whether the path is in one of the machine's folders that ./dev shows, all of which are mounts."""
+    """Whether the path is in one of the machine's folders that ./dev makes visible, all of which are mount points."""
     return any(os.path.ismount(folder) for folder in Path(os.path.abspath(path)).parents if folder != Path("/"))

@@ -1,4 +1,4 @@
-"""`rocm-perf optimize`: keeps a change to a kernel only if tests find identical results and a speed-up."""
+"""`rocm-perf optimize`: keeps a change to a kernel only if tests confirm identical results and a speed-up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_WORKERS = 4
 
 
 class _Factors(ParamType[tuple[int, ...]]):
-    """2,4,8: whole numbers from 2 to 8."""
+    """Whole numbers from 2 to 8, separated by commas: 2,4,8."""
 
     name = "factors"
 

@@ -1,4 +1,4 @@
-"""click's base class for option types, made to accept a type parameter; click's own is generic only from click 8.4 on."""
+"""click's base class for option types, made to accept a type parameter; click's own is generic only since click 8.4."""
 
 from __future__ import annotations
 

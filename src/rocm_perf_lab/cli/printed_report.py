@@ -28,7 +28,7 @@ def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, dire
 
 
 def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, whole: bool) -> None:
-    """Print the report as text: for several ranks, an overview and the slowest rank's report. whole: nothing is left out."""
+    """Print the report as text: for several ranks, an overview and the slowest rank's report. whole: leave nothing out."""
     from rocm_perf_lab.report.terminal import render
     from rocm_perf_lab.report.terminal_ranks import render_ranks
     from rocm_perf_lab.report.terminal_short import render_short

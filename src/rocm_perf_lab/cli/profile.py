@@ -178,7 +178,7 @@ def _collector(choice: str, no_rocprof: bool) -> str:
 
 @contextlib.contextmanager
 def _program_output(apart: bool) -> Iterator[IO[bytes] | None]:
-    """Where the program's standard output goes: to stderr if it must stay apart from the result; else None, for stdout."""
+    """Where the program's standard output goes: to stderr if it must not mix with the result, else to stdout (None)."""
     if not apart:
         yield None
         return

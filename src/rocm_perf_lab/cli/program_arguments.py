@@ -2,9 +2,10 @@
 program.
 
 However, options after a program are often meant for rocm-perf. They are treated as such in two cases. In the first, the program
-is one quoted word that contains its arguments, such as "./app 512". In the second, it is followed only by options of the
-command, at least one of them long, and the long ones neither were given before the program nor occur in its file. `--`
-before the program removes the ambiguity: everything after it belongs to the program. A note says how words were interpreted.
+is one quoted word that contains its arguments, such as "./app 512". In the second, the program is followed only by options of
+the command; at least one of these is a long option, and no long one was also given before the program or occurs in the
+program's file. `--` before the program removes the ambiguity: everything after it belongs to the program. A note tells the user
+how the words were interpreted.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
 class ProgramCommand(click.Command):
-    """A command that accepts a program. sources: number of files before the program; None for one file if the first word is a
-    HIP source.
+    """A command that accepts a program. sources: number of source files before the program; None: one if the first word is a
+    HIP source, else zero.
     """
 
     allow_interspersed_args = False
@@ -86,7 +87,7 @@ class ProgramCommand(click.Command):
         return not known and self._are_options(ctx, after)
 
     def _like_ours(self, ctx: click.Context, after: Sequence[str]) -> str | None:
-        """An option that is left to the program, although it may have been meant for rocm-perf; None if there is none."""
+        """An option that is passed to the program but may have been meant for rocm-perf; None if there is none."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
         if late := next((word for word in after if _option(word) in names), None):
@@ -112,7 +113,7 @@ def _note_what_needs_a_shell(program: str) -> None:
 
 
 def _words_before_arguments(words: Sequence[str], sources: int | None) -> int:
-    """Number of words before the program's arguments: the program, or files and the program."""
+    """Number of words before the program's arguments: the program itself and any source files before it."""
     if sources is None:
         from rocm_perf_lab.hip_source.flags import is_source
 
@@ -126,7 +127,7 @@ def _option(word: str) -> str:
 
 
 def _knows(program: str, option: str) -> bool:
-    """Whether the program's file contains the option's name, which suggests that the option is one of the program's own."""
+    """Whether the program's file contains the option's name, which suggests that the option belongs to the program."""
     path = program if os.sep in program else shutil.which(program)
     try:
         with open(path or program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

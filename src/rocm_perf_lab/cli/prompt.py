@@ -1,4 +1,4 @@
-"""`rocm-perf prompt`: everything known about the kernel that matters, as one text for a model or a person."""
+"""`rocm-perf prompt`: writes everything known about the most important kernel as one text, for a model or a person."""
 
 from __future__ import annotations
 

@@ -211,8 +211,8 @@ def _files() -> Titles:
 
 
 def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
-    """A section for each model of `todo`, then for each kind of object in them. titles: the models that have a section; the new
-    ones are added.
+    """A section for each model in `todo`, then one for each kind of object that they contain. titles: the title of each model
+    that has a section; new models are added.
     """
     for model in todo:
         found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]
@@ -255,7 +255,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _type(annotation: object, titles: Titles) -> str:
-    """The type in JSON's terms: 'array of number', '`a` or `b`', 'string or null'; a model as a link to its section."""
+    """The type in JSON terms: 'array of number', '`a` or `b`', 'string or null'; a model as a link to its section."""
     plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if annotation in plain:
         return plain[annotation]

@@ -50,7 +50,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
 
 
 class _Findings:
-    """What the software device reports about a run, one file per kind."""
+    """What the software device reports about a run: one file for each kind of finding."""
 
     def __init__(self, scratch: Path):
         self._races, self._foreign, self._failures = scratch / "races", scratch / "foreign", scratch / "failures"

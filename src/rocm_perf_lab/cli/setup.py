@@ -1,4 +1,4 @@
-"""`rocm-perf setup`: a Debian root with ROCm, for machines that have none."""
+"""`rocm-perf setup`: installs a Debian root with ROCm, for machines without ROCm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocm-perf shell`: a shell, or one command, in the root that `rocm-perf setup` made."""
+"""`rocm-perf shell`: runs a shell, or one command, in the root that `rocm-perf setup` made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a command exit with code 128 + the signal's number if a signal ends it, wherever in the command the signal arrives."""
+"""Makes a command exit with code 128 + the signal's number if a signal ends it, no matter when the signal arrives."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def received() -> int | None:
 
 
 def leave_signals_to_the_system() -> None:
-    """Restore default actions: the interpreter runs no handlers while it shuts down, so it would ignore a signal then and exit
-    with success.
+    """Restore the default actions: the interpreter runs no handlers while it shuts down, so it would ignore a signal at that
+    point and report success.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if callable(signal.getsignal(number)):
@@ -55,8 +55,8 @@ def _act(number: int, end: BaseException) -> None:
 
 
 def _send_again(lost: Any) -> None:
-    """Send the signal again: Python drops exceptions raised in destructors and weak references' callbacks, even by signal
-    handlers.
+    """Send the signal again: Python drops exceptions raised in destructors and in callbacks of weak references, even if a
+    signal handler raised them.
     """
     global _is_sending
     number = _signal_of(lost.exc_value)
@@ -71,7 +71,7 @@ def _send_again(lost: Any) -> None:
 
 
 def _send_later(number: int) -> None:
-    """Send the signal soon (on a busy machine, perhaps before this returns). The interpreter waits for the timer at its end."""
+    """Send the signal soon (on a busy machine, perhaps before this returns). At exit, the interpreter waits for the timer."""
     threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
 
 

@@ -13,7 +13,7 @@ _NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 class Window(ParamType[tuple[int | None, int | None]]):
-    """'10ms:1.5s' -> (10000000, 1500000000); either side can be omitted; without a unit, milliseconds."""
+    """'10ms:1.5s' -> (10000000, 1500000000); either side can be omitted; a number without a unit is in milliseconds."""
 
     name = "window"
 

@@ -22,7 +22,7 @@ def judge_and_print(
 ) -> int:
     """Judge the kernel, print the verdict and return the exit code.
 
-    candidate: "script.py::kernel". baseline: the same, or only a script, whose kernel then has the same name. Raises what
+    candidate: "script.py::kernel". baseline: in the same form, or only a script if its kernel has the same name. Raises what
     gate.triton_kernel.judge.judge() and ScriptKernel.of() raise.
     """
     from rocm_perf_lab.gate import seeds

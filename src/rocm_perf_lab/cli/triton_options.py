@@ -19,7 +19,7 @@ python_option = click.option(
 
 
 def triton_option(use: str) -> Callable[..., Any]:
-    """The option --triton. use: what is done with the function, as a verb."""
+    """The option --triton. use: a verb that says what is done with the function."""
     return click.option(
         "--triton",
         "triton_kernel",

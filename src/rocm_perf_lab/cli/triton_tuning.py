@@ -1,4 +1,4 @@
-"""What `rocm-perf autotune --triton` does: tunes, prints and writes."""
+"""What `rocm-perf autotune --triton` does: tunes a Triton kernel, and prints and writes the results."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ class _Info(ctypes.Structure):
 
 
 def instructions(code: bytes, target: str) -> Iterator[str]:
-    """Each instruction as assembly text; "" for four bytes that are not an instruction. target: as "amdgcn-amd-amdhsa--gfx942".
+    """Each instruction as assembly text; "" for four bytes that are not an instruction.
 
-    Raises UnavailableError if comgr is missing or does not know the target.
+    target: such as "amdgcn-amd-amdhsa--gfx942". Raises UnavailableError if comgr is missing or does not know the target.
     """
     return (text for _, text in with_places(code, target))
 
@@ -35,7 +35,7 @@ def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
         ctypes.memmove(to, part, len(part))
         return len(part)
 
-    # References that keep the callbacks alive as long as they may be called.
+    # These references keep the callbacks alive for as long as they may be called.
     callbacks = _READ(read), _TEXT(lambda text, _user: words.append(text.decode().strip())), _ADDRESS(lambda *_: None)
     info, size = _Info(), ctypes.c_uint64()
     if comgr.amd_comgr_create_disassembly_info(target.encode(), *callbacks, ctypes.byref(info)):

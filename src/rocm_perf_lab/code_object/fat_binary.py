@@ -31,8 +31,8 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
     """(target, code object) for each device image in a file (a program, a bundle or a bare .hsaco), in file order.
 
     target: as given in the bundle, such as "gfx942:xnack-"; "" for a bare .hsaco, whose e_flags are not consulted. Returns []
-    for any file without device code. Raises SourceError if the file cannot be read, is too large or is damaged,
-    UnavailableError if a compressed bundle needs clang-offload-bundler and it is missing.
+    for any file without device code. Raises SourceError if the file cannot be read, is too large or is damaged, or
+    UnavailableError if a compressed bundle needs clang-offload-bundler but the tool is missing.
     """
     try:
         with path.open("rb") as file:
@@ -44,12 +44,12 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
 
 
 def not_whole(details: object) -> str:
-    """The message for a damaged ELF file. details: the ELF reader's own message, which says little on its own."""
+    """The message for a damaged ELF file. details: the ELF reader's message, which says little on its own."""
     return f"it is not a whole ELF file ({str(details) or type(details).__name__})"
 
 
 def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
-    """The code objects in a file. For a program, only the section with them is read, because the rest may be large."""
+    """The code objects in a file. For a program, only the section that contains them is read: the rest may be large."""
     head = file.read(_HEAD)
     if not head.startswith(ELF_MAGIC):
         return list(_bundles(head + _limited(file, os.fstat(file.fileno()).st_size)))
@@ -73,7 +73,7 @@ def _section(file: BinaryIO) -> bytes:
     try:
         section = ELFFile(file).get_section_by_name(".hip_fatbin")
         place = None if section is None else (section["sh_offset"], section["sh_size"])
-    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
+    except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise ValueError(not_whole(error)) from error
     if place is None:
         return b""
@@ -130,7 +130,7 @@ def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, i
 
 def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
     """The size field of a compressed bundle: 32 bits in version 2, 64 bits from version 3 on. Version 1 has none: such a bundle
-    extends to `end`, the end of all bundles.
+    extends to `end`, the end of the data.
 
     Raises struct.error or ValueError if the bundle is damaged.
     """
@@ -144,7 +144,7 @@ def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
 
 
 def _decompressed(bundle: bytes) -> bytes:
-    """The uncompressed form, rebuilt from the output of clang-offload-bundler."""
+    """The uncompressed bundle, rebuilt from the output of clang-offload-bundler."""
     tool = _bundler()
     with tempfile.TemporaryDirectory() as folder:
         packed = Path(folder) / "bundle"

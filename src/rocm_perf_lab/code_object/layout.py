@@ -45,13 +45,13 @@ def layout_of(image: bytes) -> CodeObjectLayout:
         elf = ELFFile(io.BytesIO(image))
         sections = frozenset(ElfSection(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
         return CodeObjectLayout(_notes(elf), sections, tuple(_unowned(elf)))
-    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
+    except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise SourceError(f"code object without readable layout ({type(error).__name__}: {error})", "build it again") from error
 
 
 def _notes(elf: Any) -> str | None:
-    """What is wrong with the notes; None if nothing is. Readers step through notes by the segment's alignment, and some take
-    the first match and others the last, so all of them must find the same note.
+    """What is wrong with the notes; None if nothing is. Readers step through the notes at the segment's alignment; some take
+    the first match and others the last, so all readers must arrive at the same note.
     """
     segments = list(elf.iter_segments("PT_NOTE"))
     if any(segment["p_align"] != _NOTE_ALIGNMENT for segment in segments):

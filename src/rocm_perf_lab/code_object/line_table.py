@@ -41,7 +41,7 @@ def line_table(image: bytes) -> LineTable:
         dwarf = elf.get_dwarf_info()
         for unit in dwarf.iter_CUs():
             _read_unit(dwarf.line_program_for_CU(unit), unit, rows)
-    except Exception:  # the DWARF reader reacts to damage with exceptions of every kind
+    except Exception:  # the DWARF reader raises all kinds of exceptions for damaged files
         return NO_LINES
     addresses = sorted(rows)
     return LineTable(tuple(addresses), tuple(rows[address] for address in addresses))

@@ -1,4 +1,4 @@
-"""The kernels of a code object: the metadata note, which the runtime itself uses to launch them, and their machine code.
+"""The kernels of a code object: their machine code, and the metadata note that the runtime itself uses to launch them.
 
 Source: LLVM's AMDGPUUsage.rst, "Code Object V3 Metadata" and later.
 """
@@ -33,10 +33,10 @@ class KernelArgument:
 
 @dataclass(frozen=True)
 class KernelMetadata:
-    """The arguments and launch limits of one kernel. Sizes are in bytes; registers are as counted by the compiler.
+    """The arguments and launch limits of one kernel. Sizes are in bytes; register counts are the compiler's.
 
-    vgprs: all VGPRs of a lane, including AGPRs if both share a file (gfx90a and later). code: the kernel's machine code, at
-    code_address in the code object.
+    vgprs: all VGPRs of a lane, including AGPRs if both share a register file (gfx90a and later). code: the kernel's machine
+    code, at code_address in the code object.
     """
 
     name: str
@@ -66,7 +66,7 @@ class KernelMetadata:
 
 @dataclass(frozen=True)
 class CodeObject:
-    """target: as named in the metadata, "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name. image: the ELF file."""
+    """target: as in the metadata, such as "amdgcn-amd-amdhsa--gfx942". kernels: by symbol name. image: the ELF file."""
 
     target: str
     kernels: dict[str, KernelMetadata]
@@ -87,7 +87,7 @@ def parse(image: bytes) -> CodeObject:
         return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels}, image)
     except SourceError:
         raise
-    except Exception as error:  # the ELF and msgpack readers react to damage with exceptions of every kind
+    except Exception as error:  # the ELF and msgpack readers raise all kinds of exceptions for damaged files
         raise SourceError(f"code object without readable metadata: {not_whole(error)}", "build it again") from error
 
 
@@ -101,7 +101,7 @@ def _note(elf: Any) -> bytes:
 
 
 def _code(elf: Any) -> dict[str, tuple[int, bytes]]:
-    """Address and machine code by function symbol."""
+    """The address and machine code for each function symbol."""
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
     result = {}
     for symbol in table.iter_symbols():

@@ -22,8 +22,8 @@ _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _BITCODE = b"BC\xc0\xde"  # as produced by -flto
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
-# How far the patched field lies behind the address from s_getpc_b64 (12 bytes for the high half),
-# a distance that the addend includes.
+# The distance from the address that s_getpc_b64 returns to the patched field (12 bytes for the high half).
+# The addend includes this distance.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC
@@ -31,7 +31,7 @@ _LOADED = 2  # SHF_ALLOC
 
 @dataclass(frozen=True)
 class SymbolContent:
-    """The object that one symbol names. content: its bytes, with zeros where a relocation patches them; None if the file has no
+    """The object that a symbol names. content: its bytes, with zeros where a relocation patches them; None if the file has no
     bytes for it.
 
     references: (offset in the object, target) of each relocation. writable: whether the object is in writable memory. linkage:
@@ -53,7 +53,7 @@ class SymbolContent:
 
 @functools.lru_cache(maxsize=16)  # one verdict requires the same few objects again and again
 def pieces_of(image: bytes) -> dict[str, SymbolContent]:
-    """Functions, kernel descriptors and variables of a linked code object, by symbol.
+    """The functions, kernel descriptors and variables of a linked code object, keyed by symbol.
 
     Raises SourceError if they cannot be read. All callers with the same image share the result, so it must not be changed.
     """
@@ -61,7 +61,7 @@ def pieces_of(image: bytes) -> dict[str, SymbolContent]:
 
     try:
         return _Layout(ELFFile(io.BytesIO(image))).pieces()
-    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
+    except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise SourceError(f"code object without readable symbols: {not_whole(error)}", "build it again") from error
 
 
@@ -72,21 +72,21 @@ def text_section(image: bytes) -> bytes:
     try:
         section = ELFFile(io.BytesIO(image)).get_section_by_name(".text")
         return section.data() if section else b""
-    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
+    except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise SourceError(f"code object without readable sections: {not_whole(error)}", "build it again") from error
 
 
 def width_of(reference: str) -> int:
-    """The number of bytes that the relocation of a piece's reference patches."""
+    """The number of bytes patched by the relocation behind `reference`, a target in SymbolContent.references."""
     return _WIDTHS[int(reference.split(" ", 1)[0])]
 
 
 def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
-    """The contents of a relocatable host object, by section: the section's type, flags, size and bytes, or, for a section of
-    relocations, these. The symbols are under "symbols".
+    """For each section of a relocatable host object, its type, flags, size and bytes, or its relocations if it consists of
+    these. The symbols are under "symbols".
 
-    Debug information, and sections that only name the compiler, are left out. Raises SourceError if the object cannot be read,
-    or is LLVM's bitcode.
+    Debug information, and sections that only name the compiler, are left out. Raises SourceError if the object cannot be read
+    or is LLVM bitcode.
     """
     from elftools.elf.elffile import ELFFile
 

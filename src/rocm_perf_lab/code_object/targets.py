@@ -1,7 +1,7 @@
 """Determines the GPUs for which a program or a library contains code. Only headers are read, because libraries can be
 very large.
 
-Format: as in fat_binary.py; the content of a compressed bundle begins with the header of a plain one.
+Format: as in fat_binary.py; the content of a compressed bundle begins with the header of an uncompressed bundle.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 from rocm_perf_lab.code_object.fat_binary import COMPRESSED_MAGIC, ELF_MAGIC, MAGIC, bundle_index, compressed_size
 
-_HEADER_BYTES = 1 << 20  # how much of a bundle's uncompressed content is read: its index and more
+_HEADER_BYTES = 1 << 20  # how much of a bundle's uncompressed content is read; enough for its index
 _ZLIB = 0  # value in LLVM's compression::Format; 1 is zstd
-_PREFIX = {1: 20, 2: 24, 3: 32}  # bytes before the compressed content, by version
+_PREFIX = {1: 20, 2: 24, 3: 32}  # bytes before the compressed content, for each version
 
 
 def targets_in(path: Path) -> frozenset[str]:
-    """The targets for which HIP could load code from the file: "gfx942", "gfx90a:xnack-", "gfx9-4-generic"; empty without
-    device code.
+    """The targets for which HIP could load code from the file: "gfx942", "gfx90a:xnack-", "gfx9-4-generic"; empty if
+    it has no device code.
 
     The result is also empty for a file that is damaged or cannot be read, because nothing is known about it.
     """

@@ -1,7 +1,7 @@
-"""An `amd-smi` that reports the software devices, because profilers ask amd-smi which GPUs are present.
+"""A stand-in for `amd-smi` that reports the software devices, because profilers ask amd-smi which GPUs are present.
 
-It answers `amd-smi static`, as text and as JSON (in the format of amd-smi 26), with the data in the table of products. Options
-that select a part of the answer are accepted but have no effect; everything else is refused.
+It answers `amd-smi static`, as text and as JSON (in the format of amd-smi 26), with data from the product table. Options that
+select a part of the answer are accepted but have no effect; everything else is refused.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ def choose_collector(
 ) -> Collector:
     """The collector named `choice`; for AUTO, rocprofv3 if it is installed and there is a GPU, else the built-in tracer.
 
-    scratch: a folder for files, which must exist as long as the collector is used. timeout: seconds for each run.
-    counters: whether rocprofv3 should collect counters; the built-in tracer always records those of a software device.
+    scratch: a folder for temporary files, which must exist for as long as the collector is used. timeout: seconds for each run.
+    counters: whether rocprofv3 should collect counters; the built-in tracer always records a software device's counters.
     Raises UnavailableError if rocprofv3 is chosen but not installed.
     """
     wanted = choice == ROCPROFV3 or (choice == AUTO and device.is_hardware)

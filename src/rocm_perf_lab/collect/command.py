@@ -25,9 +25,9 @@ class Command:
 
 
 def resolve(words: Sequence[str]) -> Command:
-    """Find the program of `words`; a single word like "./app args" is split as a shell would split it, without running a shell.
+    """Find the program that `words` names; a single word like "./app args" is split as a shell would do, but without a shell.
 
-    Raises UsageError if there are no words or their quotes are unbalanced, MissingInputError if the program cannot be executed.
+    Raises UsageError if there are no words or quotes are unbalanced, or MissingInputError if the program cannot be executed.
     """
     argv = _split_single_string(words)
     if not argv or not argv[0]:

@@ -1,7 +1,7 @@
 """The device on which a program runs, and the environment that selects it.
 
-A device specifies the variables that ROCr must see. Only this file decides how they differ between a GPU and the software
-device.
+A device specifies the environment variables that ROCr needs. Only this module decides how they differ between a GPU and the
+software device.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
-# The choices of `--device` that select the software device, and for each the product whose target and size the device has. With
-# a colon and a number, such as "gfx942:4", they select that many devices.
+# The `--device` choices that select the software device, each with the product whose target and size the device has. With a
+# colon and a number, as in "gfx942:4", they select that many devices.
 SOFTWARE_PRODUCTS = {
     SOFTWARE_TARGET: "mi300x",
     "mi300a": "mi300a",
@@ -34,7 +34,7 @@ SOFTWARE_PRODUCTS = {
     "gfx1030": "rx6800xt",
     "gfx950": "mi355x",
 }
-_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # modes of the target as ROCr writes them, "gfx942:sramecc+:xnack-"
+_FEATURES_OF_CDNA = ("sramecc+", "xnack-")  # modes of the target as ROCr writes them, as in "gfx942:sramecc+:xnack-"
 
 # These variables select or relabel the machine's physical GPUs, which do not include the software device. If there are several
 # software devices, the variables that select GPUs apply to them.
@@ -44,8 +44,8 @@ _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
 _TOOLS_VARIABLE = "HSA_TOOLS_LIB"
 
-# AMD's builds of ROCr support two kinds of tools. If a tool has registered itself (rocprofv3's, or a profiler that the program
-# brings along), the libraries in HSA_TOOLS_LIB are ignored unless this variable is set.
+# AMD's builds of ROCr support two kinds of tools. If a tool has registered itself (such as rocprofv3's, or a profiler that
+# comes with the program), the libraries in HSA_TOOLS_LIB are ignored unless this variable is set.
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 
@@ -60,10 +60,10 @@ OPTIONS_VARIABLE = "ROCM_PERF_DEVICE_OPTIONS"
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
-# This variable names the file for findings of the memory check: a kernel's accesses to memory that is not its program's.
+# This variable names the file for findings of the memory check: a kernel's accesses to memory that its program does not own.
 FOREIGN_ACCESSES_VARIABLE = "ROCM_PERF_DEVICE_FOREIGN_ACCESSES"
 
-# This variable names the file for the reasons why kernels failed, whether or not the program notices.
+# This variable names the file that receives the reasons for kernel failures, whether or not the program notices them.
 FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
 
 # The device writes thread traces of the kernels selected by the second variable into the folder named by the first.
@@ -86,13 +86,13 @@ _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 INITIAL_VALUES = "initial-values"
 UNORDERED_ATOMICS = "unordered-atomics"
 _OF_RACE_CHECK = ("race-check", UNORDERED_ATOMICS)
-_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # the race check knows what orders accesses in their code
+_RACE_CHECKED_FAMILIES = ("cdna2", "cdna3", "cdna4")  # the race check knows what orders memory accesses in their code
 
-# Computes times at the clock that the product's power limit allows under a load that lasts for seconds.
+# Computes times at the clock rate that the product's power limit allows under a load that lasts several seconds.
 SUSTAINED = "sustained"
 
-# What is counted and timed: everything; a sample of the XCDs in dispatches that are not small, or in those that take long; or
-# nothing, so that programs run faster and every kernel takes a fixed time.
+# What is counted and timed: everything; only a sample of the XCDs, either in all dispatches that are not small or only in those
+# that take a long time; or nothing, so that programs run faster and every kernel takes a fixed time.
 OBSERVE = "observe"
 NO_OBSERVATION = f"{OBSERVE}=none"
 SAMPLE_IF_LARGE = f"{OBSERVE}=auto"
@@ -121,7 +121,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on. target: the LLVM target of the (first) GPU. features: its known features, such as "xnack-".
+    """A device for programs. target: the LLVM target of the (first) GPU. features: its known features, such as "xnack-".
     variables, removed_variables, tools, preloads, programs: how a program's environment must be changed.
     """
 
@@ -166,14 +166,14 @@ def select(
     several: bool = False,
     for_profilers: bool = False,
 ) -> Device:
-    """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
+    """The device that `--device choice` selects; the files it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. sample_if_large: unless the options
-    say what the software device observes, it observes only a sample of a dispatch that takes long. code: the target of the code
-    to run, which decides what `auto` means without a GPU. several: whether the choice may name several software devices,
-    "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for GPUs at a level below ROCr
-    (several devices can always be found there). Raises UnavailableError if there is no such device, UsageError for an option
-    that the device does not have, SurroundingsError if programs could not run.
+    say what the software device observes, it observes only a sample of each dispatch that takes a long time. code: the target
+    of the code to run, which decides what `auto` means if there is no GPU. several: whether the choice may name several
+    software devices, such as "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for GPUs at
+    a level below ROCr (always done for several devices). Raises UnavailableError if there is no such device, UsageError if the
+    device does not have one of the options, or SurroundingsError if programs could not run.
     """
     found = gpu.find()
     name, count = software_devices(choice, several=several)
@@ -196,7 +196,7 @@ def select(
 
 def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
     """The parts of a choice such as "gfx942:4": the name and the number of devices. Raises UsageError for a number after
-    anything but a software device, for more than the model supports, and for more than one although `several` is false.
+    anything but a software device, for more devices than the model supports, and for more than one if `several` is false.
     """
     name, colon, number = choice.partition(":")
     if not colon:
@@ -212,7 +212,7 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
 
 
 def most_devices(name: str) -> int:
-    """The maximum number of software devices of one kind for a program."""
+    """The maximum number of software devices of one kind that a program can have."""
     most: int = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
     return most
 
@@ -224,7 +224,7 @@ def software_choice(target: str | None) -> str:
 
 
 def has_race_check(target: str) -> bool:
-    """Whether the race check knows what orders accesses in code for an LLVM target."""
+    """Whether the race check knows what orders memory accesses in code for this LLVM target."""
     family = family_of(target)
     return family is not None and family.name in _RACE_CHECKED_FAMILIES
 
@@ -286,14 +286,14 @@ def _given(options: Sequence[str]) -> Sequence[str]:
 
 
 def _says_what_to_observe(options: Sequence[str]) -> bool:
-    # Options given here replace those in the environment, so adding one would discard the latter.
+    # Options given here replace all options in the environment, so adding one here would discard those.
     given = [option for option in _given(options) if option]
     return any(option.startswith(f"{OBSERVE}=") for option in given) or bool(given and not options)
 
 
 def require_observation(options: Sequence[str], who: str) -> None:
-    """Raises UsageError if the software device is told to observe nothing, although `who` ("profile") needs counters and
-    times.
+    """Raises UsageError if the software device is told to observe nothing, although `who` (such as "profile") needs
+    counters and times.
     """
     if NO_OBSERVATION in _given(options):
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
@@ -353,7 +353,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
 
 
 def loadable(library: Path, scratch: Path) -> Path:
-    """A path to `library` without characters that are special in HSA_TOOLS_LIB or LD_PRELOAD; if need be, a link to it."""
+    """A path to `library` without characters that are special in HSA_TOOLS_LIB or LD_PRELOAD; if necessary, a link to it."""
     if not any(character in str(library) for character in ' :"\\'):
         return library
     link = scratch / library.name

@@ -1,8 +1,8 @@
 """Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has no
 code for the device.
 
-The code in the program and in the libraries that it is linked to is known before it runs. Whether code that it loads later
-(with dlopen, as Python does) is missing becomes known only after HIP has looked for it, from HIP's error log.
+The code in the program and in its linked libraries is known before the program runs. If code that it loads later (with dlopen,
+as Python does) is missing, only HIP's error log tells, after HIP has looked for the code.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _targets_of(path: Path, _changed: tuple[int, int]) -> frozenset[str]:
 
 
 def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path]:
-    """The files that the program's own loader would map with it, found without running it; empty for a script."""
+    """The files that the program's own loader would map with it, found without running the program; empty for a script."""
     loader = interpreter_of(program)
     if loader is None:
         return []

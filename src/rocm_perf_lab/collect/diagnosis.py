@@ -173,7 +173,7 @@ def _rocprofv3() -> Finding:
 
 
 def _cage() -> Finding:
-    """The mechanism with which `optimize`, `llm-optimize` and `gate` confine candidates."""
+    """The mechanism that `optimize`, `llm-optimize` and `gate` use to confine candidates."""
     found = mechanism.best_mechanism()
     if found is None:
         return Finding("cage", OPTIONAL, "no means to cage candidates; the commands that judge them refuse to run", REMEDY)

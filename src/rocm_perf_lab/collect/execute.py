@@ -33,11 +33,11 @@ def execute(
 ) -> None:
     """Run a program to its end, in a new session, so that an interrupt can stop the whole process group.
 
-    stdin: None for this process's own. If that is a file or a pipe, every run reads it from the start; otherwise the program's
-    input is empty.
+    stdin: None for this process's own; every run reads it from the start if it is a file or a pipe, and gets an empty input
+    otherwise.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError, MissingInputError, or UsageError if the program
-    read too much from a pipe on standard input. However this function ends, even by KeyboardInterrupt, no process of the group
-    is left.
+    read too much from a pipe on standard input. However this function ends (even with a KeyboardInterrupt), it leaves no
+    process of the group running.
 
     look: called twice a second with the process id while the program runs; an exception that it raises ends the run.
     """
@@ -64,7 +64,7 @@ def execute_attached(
     stdout: where the program's standard output goes; None for this process's own.
 
     Ctrl-C reaches the program through the terminal; signals sent to this process are passed on. interruptible: once the program
-    has ended, in whatever way, these signals also act on this process, as KeyboardInterrupt or SystemExit.
+    has ended, for whatever reason, these signals also take effect in this process, as KeyboardInterrupt or SystemExit.
     """
     received: list[int] = []
     process: subprocess.Popen[bytes] | None = None
@@ -136,7 +136,7 @@ def _input(given: Stream | None) -> Iterator[Stream]:
     if not _is_regular(0):
         yield subprocess.DEVNULL
         return
-    # Reopening the file gives a separate offset, which starts at 0; ours does not move.
+    # Reopening the file gives the program an offset of its own, which starts at 0; ours does not move.
     with open("/proc/self/fd/0", "rb") as stream:
         yield stream
 
@@ -149,7 +149,7 @@ def _is_regular(descriptor: int) -> bool:
 
 
 def _stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the process group. A program that is still running is first asked to stop."""
+    """Kill whatever is left of the process group. A program that is still running is first asked to stop."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -24,7 +24,7 @@ class Gpus:
 
 
 def find(root: Path = Path("/")) -> Gpus:
-    """Read the driver's device file and topology below `root`."""
+    """Read the driver's device file and topology under `root`."""
     driver = root / _DRIVER
     targets = tuple(_targets(root / _NODES))
     if not driver.exists():

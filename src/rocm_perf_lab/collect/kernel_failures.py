@@ -1,4 +1,4 @@
-"""Detects kernels that failed on the software device although their program succeeded: few programs check for errors."""
+"""Detects kernels that failed on the software device even though their program succeeded: few programs check for errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.errors import KernelFailedError
 
 
 def variables(file: Path) -> dict[str, str]:
-    """Variables that make the device record in `file` why kernels fail, one reason per line."""
+    """Environment variables that make the device record why kernels fail: one reason per line of `file`."""
     return {FAILURES_VARIABLE: str(file)}
 
 

@@ -1,8 +1,8 @@
-"""Shows on a terminal how far the current dispatch has progressed, while programs run on the software device.
+"""While programs run on the software device, shows on a terminal how far the current dispatch has progressed.
 
-The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread polls it and writes one
-line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so the program's output stays
-intact. Nothing is shown if standard error is not a terminal.
+The device keeps its progress in one page of a file (native/device/runtime/reports/progress_page.h); a thread polls that page
+and updates one line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so the program's
+output stays intact. Nothing is shown if standard error is not a terminal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class Progress:
-    """dispatch: its number in the process, from 1. done, total: workgroups. instructions: executed by its waves so far."""
+    """dispatch: its number in the process, from 1. done, total: workgroups. instructions: how many its waves have executed."""
 
     dispatch: int
     kernel: str
@@ -44,7 +44,7 @@ class Progress:
     instructions: int
 
     def text(self, width: int) -> str:
-        """The progress, in at most `width` characters if possible: the kernel's name is shortened in favour of the numbers."""
+        """The progress, in at most `width` characters if possible: the kernel's name is shortened, not the numbers."""
         before, after = (
             f"dispatch {self.dispatch}",
             f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
@@ -75,7 +75,7 @@ def is_wanted() -> bool:
 
 def variables(scratch: Path) -> dict[str, str]:
     """Environment variables for programs on the software device; {} if there is no terminal that can show progress. Otherwise,
-    this creates a page in `scratch` and watches it from now on.
+    this function creates a page in `scratch` and starts watching it.
     """
     if not is_wanted():
         return {}
@@ -87,7 +87,7 @@ def variables(scratch: Path) -> dict[str, str]:
 
 
 def pages(scratch: Path) -> tuple[Path, ...]:
-    """The files that a cage must let programs write so that their progress can be shown."""
+    """The files that programs in a cage must be allowed to write for their progress to be shown."""
     page = scratch / _NAME
     return (page,) if page.exists() else ()
 
@@ -98,7 +98,7 @@ def step(text: str) -> None:
 
 
 def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
-    """The progress line with as much of the label as fits (all, its beginning, or none); the rest is cut if necessary."""
+    """The progress line with as much of the label as fits (all, the beginning or none); the progress is cut if necessary."""
     time_ = f"{seconds:.0f} s: "
     rest = time_ + progress.text(_NO_LIMIT)
     room = width - len(rest) - len(", ")
@@ -110,7 +110,7 @@ def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
 
 @dataclass
 class _Watcher:
-    """Polls the newest page, from a thread that is started with the first page."""
+    """Polls the newest page from a thread, which starts with the first page to watch."""
 
     label: str = ""
     began: float = field(default_factory=time.monotonic)
@@ -163,7 +163,7 @@ class _BottomLine:
         _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{text(size.columns - 1)}\x1b[0m\x1b[K\x1b8")
 
     def _reserve(self, rows: int) -> str:
-        """Scroll to free a line; saving and restoring the cursor keeps it in its place, which is then one line higher."""
+        """Scroll to free the last line; the cursor is restored, then moved up by one line because its text has moved up."""
         self.rows = rows
         return f"\n\x1b7\x1b[1;{rows - 1}r\x1b8\x1b[1A"
 

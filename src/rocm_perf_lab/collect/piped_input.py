@@ -1,8 +1,8 @@
-"""Handles a pipe as this process's standard input for programs that are run several times: each run reads the same data.
+"""Lets programs that are run several times read a pipe on this process's standard input: each run gets the same data.
 
-Only data that a run has read is taken from the pipe, and is then kept for the other runs; the rest stays in the pipe for other
-readers, such as the shell's own `while read`. A run therefore gets a copy of the data (tee(2)), and only the part of the data
-that it has read is then taken from the pipe.
+Data is taken from the pipe only once a run has read it, and is then kept for the other runs; the rest stays in the pipe for
+other readers, such as the shell's own `while read`. To make this possible, a run gets a copy of the data (tee(2)), and whatever
+part of the copy it reads is then taken from the pipe.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PipedInput:
 
     def __init__(self, source: int):
         self._source, self._kept, self._size, self._at_end = source, tempfile.TemporaryFile(), 0, False
-        self._lock = threading.Lock()  # protects the kept data, which ends where the source continues
+        self._lock = threading.Lock()  # protects the kept data and the source, which continues where that data ends
 
     @contextlib.contextmanager
     def for_a_run(self) -> Iterator[int]:
@@ -57,8 +57,8 @@ class PipedInput:
         return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
 
     def copy(self, place: int, pipe: int) -> int:
-        """Copy the next data into `pipe` without taking it. Returns its size; 0 if there is none, or if it does not begin
-        at `place`.
+        """Copy the next data into `pipe` without taking it from the source. Returns the number of bytes copied; 0 if there
+        is no data, or if the next data does not begin at `place`.
         """
         if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
             return 0
@@ -89,7 +89,7 @@ class _Relay(threading.Thread):
         place = 0
         try:
             while not self._ended.is_set():
-                is_all_kept = self._piped.is_used_up  # must precede kept(): another run may take the last data in between
+                is_all_kept = self._piped.is_used_up  # must be read before kept(): another run may take the last data
                 if part := self._piped.kept(place):
                     place += self._written(part)
                 elif is_all_kept:
@@ -115,14 +115,14 @@ class _Relay(threading.Thread):
             return 0
 
     def _all_is_read(self) -> bool:
-        """Wait until the run has read everything in its pipe; False if it ends before that."""
+        """Wait until the run has read everything in its pipe; return False if the run ends first."""
         while _unread(self.read_end) and not self._ended.is_set():
             self._ended.wait(_LOOK_SECONDS)
         return not self._ended.is_set()
 
 
 def of_standard_input() -> PipedInput | None:
-    """The piped input, the same object as long as standard input stays the same; None if standard input is not a pipe."""
+    """The piped input (the same object while standard input stays the same), or None if standard input is not a pipe."""
     try:
         status = os.fstat(0)
     except OSError:

@@ -1,7 +1,7 @@
 """Uses AMD's rocprofv3 as the collector on machines with a GPU, with one run of the program per pass.
 
-The base pass must succeed, because times and the critical path come from it alone. Data that a counter pass or the thread trace
-does not yield stays unknown, with a reason, and affects nothing else.
+The base pass must succeed, because times and the critical path come from it alone. Whatever a counter pass or the thread trace
+fails to yield is reported as unknown, with a reason; nothing else is affected.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Rocprofv3:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        errors: None for our own standard error. If several processes of the program leave databases, `database` is from the
-        first that launched a kernel, and the others are put next to it, with the process id in their names. Raises what
-        execute() raises, and CollectionError.
+        errors: None for our own standard error. If several processes of the program leave databases, `database` comes from
+        the first process that launched a kernel, and the others are put next to it, with the process id in their names. Raises
+        whatever execute() raises, and CollectionError.
         """
         folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
         show = to_descriptor(_STDERR if errors is None else errors.fileno())
@@ -88,11 +88,11 @@ class Rocprofv3:
         return replace(self, kernels=kernels)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
-        """Run once for each pass, for at most `limit` seconds; return a result for each set of counters, in order.
+        """Run the program once per pass, for at most `limit` seconds; return one result per set of counters, in order.
 
-        A set of counters that the GPU cannot collect together is split and retried. After a failure that will repeat
-        itself, such as a missing permission or a time-out, and after several failures in a row, the remaining passes are not
-        tried, and their results say so.
+        A set of counters that the GPU cannot collect together is split and retried. After a failure that is bound to recur,
+        such as a missing permission or a timeout, or after several failures in a row, the remaining passes are not tried, and
+        their results say so.
         """
         results: list[Pass] = []
         pending = [tuple(names) for names in self.passes]
@@ -145,7 +145,7 @@ class Rocprofv3:
     ) -> Pass:
         """Trace one dispatch into `folder`: stats_*.csv and ui_output_agent_*_dispatch_*/, as rocprofv3 names them.
 
-        If the compute unit got no wave, the trace is empty. In a second run, one shader engine in four is then traced.
+        If no wave ran on the compute unit, the trace is empty. A second run then traces one shader engine in four.
         """
         reason = ""
         for every_engine in (False, True):
@@ -192,10 +192,10 @@ class Rocprofv3:
         limit: float | None,
         show: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Run the program once, with stderr in `log`; `show` receives the program's own part of stderr."""
+        """Run the program once, with stderr going to `log`; `show` receives what the program itself writes there."""
         plain = self._plain(folder)
         temporary = _emptied(folder / _TEMPORARY)
-        # Each process writes its own file; with a common name, the last process would overwrite the files of the others.
+        # Each process writes its own file; if they shared a name, the last process would overwrite the others' files.
         argv = (str(self.executable), *options, *rocprofv3_options.output(str(plain), "%pid%", form), "--", *command.argv)
         wrapped = Command(argv, self.executable, command.program)
         variables = self.device.environment(environment) | rocprofv3_options.variables(plain / _TEMPORARY)
@@ -208,7 +208,7 @@ class Rocprofv3:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def _plain(self, folder: Path) -> Path:
-        """A path to `folder` that rocprofv3 takes literally. Raises SurroundingsError if `scratch` allows no such path."""
+        """A path to `folder` that rocprofv3 takes literally. Raises SurroundingsError if there can be none in `scratch`."""
         if not _EXPANDED.search(str(folder)):
             return folder
         if _EXPANDED.search(str(self.scratch)):
@@ -222,14 +222,14 @@ class Rocprofv3:
 
 
 def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
-    """Add the log's last words to the error. The exit status may be that of rocprofv3 itself."""
+    """Add the log's last words to the error. The exit status may be rocprofv3's own."""
     words = last_words(log)
     error.what += f" ({words})" if words else ""
     error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
 def _trouble(error: RocmPerfError, log: str) -> LogMessage:
-    """Why a pass failed; its log takes precedence, because a status or signal says little about the cause."""
+    """Why a pass failed, from its log if possible: an exit status or a signal says little about the cause."""
     if known := complaint(log):
         return known
     words = last_words(log)
@@ -245,7 +245,7 @@ def _why_missing(name: str, log: str) -> str:
 
 
 def _notes(results: Sequence[Pass]) -> list[str]:
-    """One line for each reason, with its counters, or the first few if there are many."""
+    """One line for each reason, naming the counters concerned (only the first few if there are many)."""
     counters: dict[str, list[str]] = {}
     for result in results:
         for name, reason in result.missing.items():

@@ -1,10 +1,10 @@
-"""Interprets the messages of rocprofv3 on stderr.
+"""Interprets the messages that rocprofv3 writes to stderr.
 
-The program writes to the same stream, so only lines that rocprofv3 marks as its own count: those with glog's prefix, and its
+The program writes to the same stream, so only lines marked as rocprofv3's own are considered: lines with glog's prefix, and its
 launcher's "Fatal error: ...".
 
-Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports from
-users.
+Source: the messages in rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and in ROCr, and user
+reports.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Death:
-    """A process that a signal is ending, or should already have ended. process: its id; None if the message names none."""
+    """A process that a signal is killing, or should have killed already. process: its id; None if the message has none."""
 
     signal: int
     process: int | None = None
@@ -66,7 +66,7 @@ _CHATTER = re.compile(
     r"Opened result file|writing SQL database|initialized \(instance| :: +\d+\.\d+ sec$|\[rocprofv3_error_signal_handler\]"
 )
 
-# ROCr and HIP abort after these messages, which name no process.
+# ROCr and HIP abort after these messages, which do not name a process.
 _GPU_FAULT = re.compile(r"(?i)^Memory access fault by GPU node|^:0:.*aborting with error")
 _CAUGHT = re.compile(r"\[PID=(\d+)\].*rocprofv3 caught signal (\d+)")
 _RECEIVED = re.compile(r"^\*\*\* (SIG[A-Z]+) .*received by PID (\d+)")
@@ -76,7 +76,7 @@ _FATAL_SIGNALS = {
 
 
 def records(log: str) -> Iterator[Record]:
-    """The messages of rocprofv3, in order. A fatal message can span several lines; others are a single line."""
+    """rocprofv3's messages, in order. A fatal message can span several lines; others are a single line."""
     found: Record | None = None
     for line in log.splitlines():
         begun = _begun(line)
@@ -106,7 +106,7 @@ def complaint(log: str) -> LogMessage | None:
 
 
 def doubt(log: str) -> str | None:
-    """Why the counters of a pass that succeeded may be wrong; None if the log raises no doubt."""
+    """Why the counters of a pass that succeeded may be wrong; None if the log gives no reason for doubt."""
     if not any(_INACCURATE in record.text for record in records(log)):
         return None
     return "rocprofv3 could not lock the GPU (which requires CAP_PERFMON and no other running profiler): counters may be wrong"
@@ -128,12 +128,12 @@ def last_words(log: str, limit: int = 200) -> str:
 
 
 def _message(fatal: str) -> str:
-    """The message without the source location and the expression, which form a paragraph before it."""
+    """The message without the paragraph before it, which contains the source location and the expression."""
     return fatal.split("\n\n")[-1]
 
 
 def death(line: str) -> Death | None:
-    """The process that a signal is ending, according to this line; None if the line is about something else."""
+    """The process that, according to this line, a signal is killing; None if the line is about something else."""
     if match := _CAUGHT.search(line):
         return Death(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
     if match := _RECEIVED.match(line):
@@ -161,5 +161,5 @@ def is_chatter(line: bytes) -> bool:
 
 
 def may_become_chatter(line: bytes) -> bool:
-    """Whether this partial line could be the beginning of one of rocprofv3's own."""
+    """Whether this partial line could be the beginning of a line that rocprofv3 itself writes."""
     return _PREFIX_BEGUN.fullmatch(line) is not None

@@ -1,4 +1,4 @@
-"""Finds and checks the files that rocprofv3 leaves, whichever folder its version puts them in."""
+"""Finds the files that rocprofv3 leaves, whichever folder its version puts them in, and checks them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ SUFFIX = "_results.db"
 
 
 def adopt(folder: Path, database: Path, program: str) -> None:
-    """Move the database that rocprofv3 wrote below `folder` to `database`, and those of other processes next to it.
+    """Find the database that rocprofv3 wrote under `folder` and move it to `database`.
 
-    `database` is from the first process that launched a kernel. Raises CollectionError if there is no database or a broken one.
+    If several processes left databases, `database` comes from the first process that launched a kernel, and the others are put
+    next to it. Raises CollectionError if there is no database, or if one is incomplete.
     """
     written = sorted(folder.glob(f"**/*{SUFFIX}"))  # Versions differ in whether a pass gets a folder of its own.
     if not written:
@@ -68,7 +69,7 @@ def counters_in(database: Path) -> set[str]:
 
 
 def holds_thread_trace(folder: Path) -> bool:
-    """Whether any instruction was traced: there is a stats file with a row, and the folder that belongs to it."""
+    """Whether any instruction was traced: there must be an output folder, and a stats file with a row."""
     return any(folder.glob("ui_output_agent_*")) and any(map(_has_a_row, folder.glob("stats_*.csv")))
 
 

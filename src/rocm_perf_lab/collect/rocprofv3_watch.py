@@ -1,7 +1,7 @@
-"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect a dead program.
+"""Follows the stderr of a program that runs under rocprofv3, to show it to the user and to notice when the program is dead.
 
-rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler for the signal that ends it, or
-while they wait for a dispatch that will never complete. The program's last messages show that it is dead.
+rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler for the fatal signal, or while
+waiting for a dispatch that will never complete. The program's last messages show that it is dead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINES = re.compile(rb"(?<=[\r\n])")
 
 
 class Rocprofv3Watch:
-    """Watches `log`, which grows. show: receives the program's own part of it; None to discard that part."""
+    """Watches `log` as it grows. show: receives what the program itself writes there; None to discard it."""
 
     def __init__(self, log: Path, program: str, show: Callable[[bytes], None] | None = None):
         self._log, self._program, self._show = log, program, show
@@ -49,7 +49,7 @@ class Rocprofv3Watch:
                     os.kill(dead.process, signal.SIGKILL)
 
     def read(self) -> None:
-        """Take in what has been written since the last call."""
+        """Process what has been written since the last call."""
         with contextlib.suppress(FileNotFoundError), self._log.open("rb") as stream:
             stream.seek(self._offset)
             while data := stream.read(_AT_ONCE):
@@ -57,7 +57,7 @@ class Rocprofv3Watch:
                 self._take(data)
 
     def finish(self) -> None:
-        """Take in the rest, including an unterminated line. Call this when nothing is being written any more."""
+        """Process the rest, including an unterminated line. Call this once nothing more will be written."""
         self.read()
         if self._show is not None and self._begun and not is_chatter(self._begun):
             self._show(self._begun[self._shown :])

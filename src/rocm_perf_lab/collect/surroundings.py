@@ -1,5 +1,5 @@
-"""Checks whether programs would inherit anything from this process that keeps them from using a GPU, so that the programs are
-not blamed for it.
+"""Checks whether programs would inherit anything from this process that would keep them from using a GPU, so that the programs
+do not get the blame.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import tempfile
 
 from rocm_perf_lab.errors import SurroundingsError
 
-# The variables that name the folder for comgr's files in every HIP program: the first that is set is used [LLVM,
+# The variables that can name the folder for comgr's files in a HIP program; comgr uses the first one that is set [LLVM,
 # sys::path::system_temp_directory]. If comgr cannot write there, the program ends with SIGSEGV.
 _TEMPORARY = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")
 _DEFAULT = "/tmp"
@@ -21,14 +21,14 @@ _SOFTWARE_ADDRESSES = 384 << 30
 
 
 def check(software: bool) -> None:
-    """Check all of this for a program. software: whether it will run on the software device. Raises SurroundingsError."""
+    """Run all of these checks for a program. software: whether it will run on the software device. Raises SurroundingsError."""
     check_temporary_folder()
     if software:
         check_addresses()
 
 
 def check_addresses() -> None:
-    """Check the address space for the software device. Raises SurroundingsError."""
+    """Check that there is enough address space for the software device. Raises SurroundingsError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
         what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of address space, and the limit is {limit >> 20} MiB"

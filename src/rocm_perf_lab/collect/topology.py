@@ -1,10 +1,9 @@
-"""Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with such GPUs.
+"""Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as on a machine with the GPUs it models.
 
-Requirements of ROCr, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
-`num_sdma_engines` must be 2 and the XGMI engines 0 (with 0 engines, hipMemcpy2D crashes on a division; copies between GPUs use
-the ordinary engines here);
-`capability` must contain doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
-`product_name` is read only by the software device.
+ROCr's requirements, found by experimenting with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
+`num_sdma_engines` must be 2 (with 0, hipMemcpy2D crashes in a division), and the number of XGMI engines must be 0 (copies
+between GPUs use the ordinary engines here); `capability` must contain doorbell type 2 and neither debugger bit (15, 29),
+otherwise ROCr aborts. `product_name` is read only by the software device.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _FIRST_RENDER_MINOR = 128
 _HIVE = 0x726F636D  # any number: GPUs of the same hive reach each other over XGMI
 
 _PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # as the driver reports for a PCIe 5.0 x16 link
-_PCIE_WEIGHT, _XGMI_WEIGHT = 20, 15  # Linux amdkfd, kfd_crat.c: KFD_CRAT_INTRA_SOCKET_WEIGHT, and XGMI's per hop
+_PCIE_WEIGHT, _XGMI_WEIGHT = 20, 15  # Linux amdkfd, kfd_crat.c: KFD_CRAT_INTRA_SOCKET_WEIGHT, and XGMI's weight per hop
 
 
 def write_topology(folder: Path, product: Mapping[str, Any], count: int, link_gbps: int) -> Path:
-    """Write the topology of `count` GPUs of `product` (an entry of products.toml with tables `topology` and `peers`) below
+    """Write the topology of `count` GPUs of `product` (an entry of products.toml with tables `topology` and `peers`) under
     `folder`; return `folder`. link_gbps: the bandwidth of the link between any two of them, in each direction.
     """
     gpus = range(_FIRST_GPU_NODE, _FIRST_GPU_NODE + count)

@@ -1,4 +1,4 @@
-"""The built-in tracer: a library inside the program that records events, and a database made from its records."""
+"""The built-in tracer: a library loaded into the program records events, and a database is made from its records."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BuiltinTracer:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        Raises what execute() raises, NoKernelsError, KernelFailedError, CollectionError, and OSError if the disk is full.
+        Raises whatever execute() raises, NoKernelsError, KernelFailedError, CollectionError, and OSError if the disk is full.
         """
         try:
             execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)
@@ -76,7 +76,7 @@ class BuiltinTracer:
     def thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
-        """Have the software device write the files that rocprofv3 would write for one dispatch, in a separate run."""
+        """In a separate run, have the software device write the files that rocprofv3 would write for one dispatch."""
         if self.device.is_hardware:
             reason = "the built-in tracer cannot make thread traces on a GPU: install rocprofv3 and rocprof-trace-decoder"
             return Pass(THREAD_TRACE, None, reason, kernel=target.name)
@@ -143,7 +143,7 @@ def _progress(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def _being_written(folder: Path) -> bool:
-    """Whether a process's records (its spool) remain, as they do until the writer has made a database from them or failed."""
+    """Whether any process's records (its spool) remain: they do until its writer has made a database from them or failed."""
     return any(not spool.with_suffix(".error").exists() for spool in folder.glob("*.spool"))
 
 
@@ -161,7 +161,7 @@ def _check(command: Command, database: Path) -> None:
 
 
 def _probe_space(folder: Path) -> None:
-    """Raise the OSError, if any, that writing to the folder causes: it may have kept the tracer from recording anything."""
+    """Write to the folder to provoke the OSError, if any, that may have kept the tracer from recording anything."""
     probe = folder / "probe"
     probe.write_bytes(bytes(_PROBE_BYTES))
     probe.unlink()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rocm_perf_lab import rocm
 
-# Holds the package rocm_perf_triton, which Triton finds by its entry point; nothing else in it can be imported.
+# Holds the package rocm_perf_triton, which Triton finds through its entry point; nothing else here can be imported.
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
-TARGETS = ("gfx942", "gfx950")  # for which Triton compiles on the software device
+TARGETS = ("gfx942", "gfx950")  # what Triton can compile for on the software device
 OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as in rocm_perf_triton/versions.py
 FOLDER = "triton"  # as in analysis/triton/described.py
 
@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"python[0-9.]*t?")
 
 
 def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, str]:
-    """The variables that make Triton use the software device of this target, based on `base`; {} without the HIP library."""
+    """The variables that make Triton use the software device for this target, given those in `base`; {} without HIP."""
     hip = rocm.find_library(rocm.HIP)
     if hip is None:
         return {}
@@ -34,7 +34,7 @@ def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, st
 
 
 def described_in(folder: Path) -> dict[str, str]:
-    """The variables that make Triton's driver describe a program's kernels in `folder`, for a report on the trace there."""
+    """The variables that make Triton's driver write descriptions of a program's kernels to `folder`, next to the trace."""
     return {_KERNELS_VARIABLE: str(folder / FOLDER)}
 
 
@@ -45,8 +45,8 @@ def importable(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal(program: Path, target: str = TARGETS[0]) -> str | None:
-    """Why the Triton in the environment of the Python `program` cannot run on the software device of this target, with a
-    remedy; None if it can, or if there is no Triton there.
+    """Why the Triton that is installed for the Python `program` cannot run on the software device for this target, and
+    a remedy; None if it can, or if Triton is not installed there.
     """
     version = installed_version(program)
     if version is None:
@@ -66,8 +66,8 @@ def refusal_of(version: str) -> str | None:
 
 
 def installed_version(program: Path) -> str | None:
-    """The version of Triton in the environment of the Python `program`; None for other programs, or if Triton is not installed
-    there.
+    """The version of the Triton that is installed for the Python `program`; None if the program is not Python, or if Triton is
+    not installed.
     """
     if not is_python(program):
         return None

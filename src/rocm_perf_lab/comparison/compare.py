@@ -52,7 +52,7 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
     _expect_kernel(kernel, [*base.kernels.values(), *new.kernels.values()])
     both = [one for one in matches.both if fits(kernel, one.new.name, one.new.symbol)]
     modelled = base.timing == "modelled"
-    confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # that of each interval (Bonferroni)
+    confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # of each interval alone (Bonferroni)
     program = [_of_program(one, base, new, confidence) for one in PROGRAM_METRICS]
     total = mean(base.kernel_ns)
     kernels = [_kernel(one, confidence, modelled, total) for one in both]
@@ -72,13 +72,13 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
 
 
 def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
-    """Refuse a pattern that matches no kernel, since no limit on kernels could then ever be exceeded."""
+    """Reject a pattern that matches no kernel, because limits on kernels could then never be exceeded."""
     if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
         raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
 
 
 def _check_comparable(base: Side, new: Side) -> None:
-    """Refuse to compare measured with modelled times, or times from two parameter sets."""
+    """Refuse to compare measured with modelled times, or times modelled with different parameters."""
     if base.timing != new.timing:
         what = f"times in {base.label} are {base.timing}, those in {new.label} {new.timing}: they cannot be compared"
         raise TraceError(what, "profile both on the same device")
@@ -168,7 +168,7 @@ def _judged(
 def _changes_of(
     metric: str, program: Sequence[ChangeSection], kernels: Sequence[KernelSection]
 ) -> Iterator[tuple[str, ChangeSection]]:
-    """The changes of a metric, either for the program or for each of its own kernels."""
+    """The changes in a metric, either for the program or for each of its own kernels."""
     yield from (("the program", one) for one in program if one.metric == metric)
     for kernel in kernels:
         if not kernel.is_runtime:

@@ -1,4 +1,4 @@
-"""Changes of numbers that do not vary from run to run."""
+"""Changes in numbers that do not vary from run to run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocm_perf_lab.comparison.compare_document import ChangeSection, KernelSecti
 
 
 def exact_change(metric: str, unit: Unit, base: float | None, new: float | None) -> ChangeSection:
-    """The change of a number that does not vary from run to run."""
+    """The change in a number that does not vary from run to run."""
     known = base is not None and new is not None
     change = relative(base, new) if base is not None and new is not None else None
     verdict = "undecided" if change is None else "same" if change == 0 else "more" if change > 0 else "less"
@@ -21,6 +21,6 @@ def exact_change(metric: str, unit: Unit, base: float | None, new: float | None)
 
 
 def counter_changes(kernel: KernelSection) -> Iterator[ChangeSection]:
-    """The changes of all counters that both sides have."""
+    """The changes in all counters that both sides have."""
     yield from (exact_change(name, "", *pair) for name, pair in kernel.counters.items())
     yield from (exact_change(name, "", 0, 0) for name in kernel.same_counters)

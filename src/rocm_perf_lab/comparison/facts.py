@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """One kernel in all runs of a side.
+    """One kernel across all runs of a side.
 
-    durations: those of its dispatches, in ns, one array per run in which it was dispatched; empty if there are no times.
-    dispatches: their number in one run. path_ns: its time on the critical path. waves_per_cu: how many fit at once. counters:
-    sums over a run's dispatches. code: the machine code, if it is known.
+    durations: how long its dispatches took, in ns, one array per run in which it was dispatched; empty if there are no times.
+    dispatches: how many there are in one run. path_ns: its time on the critical path. waves_per_cu: how many waves fit at once.
+    counters: sums over a run's dispatches. code: the machine code, if it is known.
     """
 
     name: str
@@ -44,7 +44,7 @@ class KernelFacts:
 @dataclass(frozen=True)
 class Side:
     """label: as the user named it. runs: how many were read. spans_ns: from the first start to the last end on the GPU, one per
-    run; empty for a capture, which is one dispatch. what_is_missing: the data's name in reports -> why it is missing.
+    run; empty for a capture, which is one dispatch. what_is_missing: why each kind of data, as named in reports, is missing.
     """
 
     label: str
@@ -60,7 +60,7 @@ class Side:
 
     @property
     def own_kernels(self) -> list[KernelFacts]:
-        """The program's kernels; those of the HIP runtime if there are no others."""
+        """The program's own kernels, or the HIP runtime's kernels if there are no others."""
         return [one for one in self.kernels.values() if not one.is_runtime] or list(self.kernels.values())
 
     @property

@@ -15,13 +15,13 @@ from rocm_perf_lab.errors import UsageError
 
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*([<>])\s*(-?\d+(?:\.\d+)?)\s*(%|ns|us|ms|s|KiB|MiB)?\s*")
 _FACTORS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, None: 1}
-_COUNTER = re.compile(r"[A-Z][A-Za-z0-9]*_\w+")  # as all hardware counters are named
+_COUNTER = re.compile(r"[A-Z][A-Za-z0-9]*_\w+")  # the form of all hardware counter names
 EXAMPLES = "time>2%, kernel_time>50us, scratch>0, occupancy<0 or SQ_INSTS_VALU>10%"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest allowed change of a metric, or the smallest with '<'. percent: whether it is relative to the base."""
+    """The largest change that is allowed in a metric, or the smallest with '<'. percent: whether it is relative to the base."""
 
     text: str
     metric: str
@@ -31,7 +31,7 @@ class Limit:
 
     @classmethod
     def of(cls, text: str) -> Limit:
-        """The limit that a text such as 'time>2%' states. Raises UsageError if the text is not a limit."""
+        """Parse a limit such as 'time>2%'. Raises UsageError if the text is not a limit."""
         found = _FORM.fullmatch(text)
         if not found:
             raise UsageError(f"{text!r} is not METRIC>CHANGE", f"for example {EXAMPLES}")
@@ -44,7 +44,7 @@ class Limit:
         return cls(text.strip(), metric, sign, float(number) / 100 if percent else float(number) * _FACTORS[unit], percent)
 
     def exceeds(self, change: ChangeSection) -> bool | None:
-        """Whether a change is beyond the limit; None if that is not certain, or a value is not known."""
+        """Whether a change is beyond the limit; None if that is uncertain, or if a value is unknown."""
         if change.base is None or change.new is None:
             return None
         if change.interval is not None:
@@ -62,5 +62,5 @@ class Limit:
 
 
 def parsed(texts: Iterable[str]) -> list[Limit]:
-    """The limits that the texts state. Raises UsageError if a text is not a limit."""
+    """Parse several limits. Raises UsageError if a text is not a limit."""
     return [Limit.of(text) for text in texts]

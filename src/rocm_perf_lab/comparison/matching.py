@@ -32,7 +32,7 @@ class Matches:
 
 
 def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
-    """Match the kernels of two sides. A rule applies only if it is unambiguous: exactly one kernel fits on each side."""
+    """Match the kernels of two sides. A rule applies only if exactly one kernel on each side fits."""
     left = {one.symbol: one for one in base}
     right = {one.symbol: one for one in new}
     found: list[Match] = []
@@ -57,7 +57,7 @@ def function_name(kernel: str) -> str:
 
 
 def _unique(kernels: Mapping[str, KernelFacts], key: Callable[[KernelFacts], Hashable]) -> dict[Hashable, KernelFacts]:
-    """Kernel by key, without keys that several kernels share."""
+    """The kernel for each key, leaving out keys that several kernels share."""
     found: dict[Hashable, KernelFacts | None] = {}
     for kernel in kernels.values():
         of = key(kernel)

@@ -55,5 +55,5 @@ PROGRAM_METRICS = (
 
 
 def names() -> list[str]:
-    """All names except those of counters."""
+    """The names of all metrics except hardware counters."""
     return [one.name for one in (*KERNEL_METRICS, *PROGRAM_METRICS)]

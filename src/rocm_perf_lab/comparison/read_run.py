@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CAPTURE = "dispatch.json"
 _WHAT = "a run directory, a rocpd .db file, a capture"
 _NO_DATABASE = "the run directory no longer has a database"
-_ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side share
+_ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side must have in common
 
 
 def read_side(path: Path) -> Side:
@@ -46,7 +46,7 @@ def read_side(path: Path) -> Side:
 
 
 def _sides(path: Path) -> Iterator[Side]:
-    """The sides in a path; none for a folder that contains no run of this tool, no capture and no database."""
+    """The sides found at a path; none if it is a folder without runs of this tool, captures or databases."""
     if not path.is_dir():
         with Imports(lambda _: None) as imports:
             yield _of_databases(imports.databases(path))
@@ -64,7 +64,7 @@ def _sides(path: Path) -> Iterator[Side]:
 
 
 def _together(sides: Sequence[Side]) -> Side:
-    """Several runs of one build as one side. Figures that do not vary from run to run are taken from the first."""
+    """Combine runs of one build into one side. Figures that do not vary from run to run are taken from the first run."""
     first = sides[0]
     for other in sides[1:]:
         for name in _ALIKE:
@@ -111,8 +111,8 @@ def _of_reports(
     durations: Mapping[str, Sequence[Integers]] | None = None,
     why_no_durations: str | None = None,
 ) -> Side:
-    """durations: those of each kernel by its demangled name, if there is no trace. If they are missing, the kernel's total
-    replaces them.
+    """durations: if there is no trace, how long each kernel's dispatches took, by its demangled name. If these are missing,
+    the kernel's total time takes their place.
     """
     profile = reports.profile
     by_symbol = _durations(runs)
@@ -172,7 +172,7 @@ def _span(run: Trace) -> float:
 
 
 def _recorded_span(reports: Reports) -> list[float]:
-    length = reports.dag.critical_path_ns  # which lasts from the first start to the last end
+    length = reports.dag.critical_path_ns  # the path runs from the first start to the last end
     return [] if length is None else [float(length)]
 
 

@@ -17,7 +17,7 @@ _TABLE = "dispatches.parquet"
 
 
 def durations_in(run: Path) -> tuple[dict[str, list[Integers]], str | None]:
-    """(durations in ns by the kernel's demangled name, None), or ({}, why). Raises TraceError for a damaged table."""
+    """(durations in ns for each demangled kernel name, None), or ({}, why). Raises TraceError if the table is damaged."""
     if not (run / _TABLE).exists():
         return {}, f"the run directory has no {_TABLE}"
     if absent_modules("parquet"):

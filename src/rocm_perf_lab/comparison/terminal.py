@@ -22,7 +22,7 @@ from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text.names import Names
 
 _MOST_KERNELS, _MOST_COUNTERS = 10, 4
-_NOTICED = 0.01  # smaller changes of counters are counted, but not shown
+_NOTICED = 0.01  # smaller changes in counters are counted but not shown
 _STATES = {"more": "slower", "less": "faster", "same": "as before", "undecided": "undecided"}
 
 
@@ -106,7 +106,7 @@ def _changed(kernel: KernelSection, everything: bool) -> Iterator[str]:
 
 
 def _telling(changed: Sequence[ChangeSection]) -> list[ChangeSection]:
-    """The counters that explain times, those that changed most first."""
+    """The counters that help to explain times, starting with the largest change."""
     telling = [one for one in changed if one.metric in TELLING and (one.change is None or abs(one.change) >= _NOTICED)]
     return sorted(telling, key=lambda one: -abs(one.change if one.change is not None else float("inf")))
 

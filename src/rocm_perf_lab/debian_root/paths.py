@@ -18,12 +18,12 @@ def cache() -> Path:
 
 
 def script() -> Path:
-    """The copy of packaged.sh that setup starts: the installed one may be at a path where the root has its own folders."""
+    """The copy of packaged.sh that setup runs, since the root's own folders may hide the path of the installed one."""
     return cache() / "package" / "env" / "packaged.sh"
 
 
 def is_inside() -> bool:
-    """Whether this process runs in such a root."""
+    """Whether this process is running inside such a root."""
     return _INSIDE.is_file()
 
 

@@ -14,7 +14,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def repack(folder: Path) -> Path:
-    """Write the wheel to the folder, replacing earlier ones, and return its path. The same package gives the same bytes."""
+    """Write the wheel to the folder, replacing earlier ones, and return its path. The same package yields the same bytes."""
     distribution = importlib.metadata.distribution(_NAME)
     info = f"{_NAME.replace('-', '_')}-{distribution.version}"
     tag = next(line[5:] for line in (distribution.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: "))

@@ -73,4 +73,4 @@ def _arrow(
         pid, tid = place[node]
         when = int(time - dag.origin) / 1e3
         event = {"ph": ph, "id": number, "pid": pid, "tid": tid, "ts": when, "name": kind, "cat": "flow"}
-        yield event | ({"bp": "e"} if ph == "f" else {})  # the arrow ends at the slice around this time, not at the next one
+        yield event | ({"bp": "e"} if ph == "f" else {})  # the arrow ends at the slice that spans this time, not the next

@@ -25,7 +25,7 @@ def write_perfetto(timeline: Timeline, file: IO[bytes]) -> None:
     proto = _definitions()
     for packet in _Packets(proto, timeline).all():
         content = packet.SerializeToString()
-        file.write(_PACKET + _varint(len(content)) + content)  # a Trace of one packet; several in a row are one Trace
+        file.write(_PACKET + _varint(len(content)) + content)  # a Trace of one packet; several in a row form one Trace
 
 
 def _varint(number: int) -> bytes:

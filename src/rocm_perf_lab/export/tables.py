@@ -47,7 +47,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[KernelAnalysis], Any]]] = {
 
 
 def kernels_table(reports: Reports) -> pa.Table:
-    """One row per kernel, longest time first. Unknown values are null. Units are in the names; fractions are 0 to 1.
+    """One row per kernel, longest time first. Unknown values are null. Column names include units; fractions are from 0 to 1.
 
     Raises UnavailableError without pyarrow.
     """

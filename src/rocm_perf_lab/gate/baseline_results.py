@@ -44,8 +44,8 @@ class Reference:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
     tried: the cases, starting with the captured inputs. unfit: for each case on which a candidate differed, why the baseline's
-    own result is not the only correct one there; None if it is. seconds: the wall time per case, as an average over the cases
-    that ran together; the largest of these averages.
+    own result is not the only correct one; None if it is. seconds: the average wall time per case in the slowest of the batches
+    that have run.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Reference:
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
     def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
-        """Why a candidate's wrong outcome on a case is not held against the candidate; None if it is.
+        """Why a wrong outcome on a case is not held against the candidate; None if it is.
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several of its
         workgroups may write to the same place; then there is no single correct result. This is checked only if a candidate's
@@ -129,7 +129,7 @@ class Reference:
         return same_memory_unproven(self.tried, found)
 
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
-        """These races, without those with the host if the baseline does not communicate with the host while it runs."""
+        """These races, except races with the host if the baseline does not communicate with the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
 
     def inputs_on(self, one: TriedCase) -> Inputs:
@@ -168,7 +168,7 @@ class Reference:
         ]
 
     def _other_orders(self) -> list[tuple[str, ...]]:
-        """Options of the software device for each run. A GPU needs none: its order of workgroups varies from run to run."""
+        """Software device options for each run. A GPU needs none: its order of workgroups varies from run to run anyway."""
         if not is_modelled(self.capture):
             return [()] * _AGAIN
         return [options for _, options in self.in_orders(len(self._options.orders))]
@@ -183,7 +183,7 @@ class Reference:
         return cases
 
     def _tried(self, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[TriedCase]:
-        """The cases with the baseline's results."""
+        """Run the baseline on these cases; return them with its results."""
         if not cases:
             return []
         folder = Path(tempfile.mkdtemp(dir=self.folder))
@@ -266,7 +266,7 @@ def succeeded(outcome: CaseOutcome) -> CaseOutcome:
 
 def _case(other: Perturbation, number: int) -> Case:
     """The case for a perturbation. `number` selects the initial contents of the outputs: the captured ones, or one of the
-    poisons. Not all cases are poisoned, because a buffer that is both input and output keeps other values only without poison.
-    Outputs that hold results are never poisoned.
+    poisons. Not all cases are poisoned, because poison overwrites the perturbed values of a buffer that is both input and
+    output. Outputs that hold results are never poisoned.
     """
     return Case(other.overlays, None if other.on_results else (None, *POISONS)[number % (1 + len(POISONS))])

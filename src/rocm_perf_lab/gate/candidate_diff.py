@@ -1,7 +1,7 @@
 """The part of step 1 that examines a candidate's text: it finds the kernel that changes and checks that nothing else differs.
 
 It runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
-body, promises in its head, new device functions and the shapes of launches must equal the baseline, token by token.
+body, promises in its head, new device functions and the shapes of launches must match the baseline token for token.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rocm_perf_lab.hip_source.written_launches import apart
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
-# The language calls functions with these names implicitly, for range-for loops and structured bindings.
+# C++ implicitly calls functions with these names in range-for loops and structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
 
 
@@ -121,7 +121,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
 
 
 def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel) -> bool:
-    """Whether the head or the body differs in its tokens, that is, in more than comments and white space."""
+    """Whether the head or the body has different tokens; comments and white space do not count."""
     (a, b), (c, d) = ((kernel.span.start, kernel.span.end) for kernel in (before, after))
     if baseline.text[a:b] == candidate.text[c:d]:
         return False
@@ -170,7 +170,9 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
 def _launches_of_rest(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> list[LaunchText]:
-    """The launches whose shapes are written differently. Nothing else outside the kernel and the new functions may differ."""
+    """The launches whose shapes the candidate writes differently. Nothing else outside the kernel and the new functions may
+    differ.
+    """
     old = _without(baseline.device, [(before.span.start, before.body.end)])
     new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
     (old, shapes), (new, other_shapes) = apart(old), apart(new)
@@ -201,8 +203,8 @@ def _line(text: bytes, number: int) -> str:
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
     """Refuse variables that outlive a launch, assembler names, and functions declared in the body. An assembler name or a
-    declaration could refer to any function that the program links. LDS is allowed, because it does not outlive a launch, and so
-    are constants without mutable members, because they carry nothing over.
+    declaration could refer to any function that the program links. LDS is allowed because it does not outlive a launch;
+    constants without mutable members are allowed because they cannot carry data from one launch to the next.
     """
     kinds = unit.bindings.CursorKind
     stack = [function]

@@ -2,9 +2,9 @@
 
 Parts are matched by identity, not by address: an allocation by its kind, its size and its rank by address among the allocations
 of the same kind and size; a variable of the kernel's code object by its symbol. Pointers are equal if they point to the same
-offset in the same part. Except for its variables, a candidate's code object is not compared with the baseline's, from which it
-differs; it must match its own file. Other code objects may also contain the kernel, so their sizes may differ; only their
-writable segments are compared, or the whole code object if its ELF headers were not loaded.
+offset in the same part. A candidate's code object necessarily differs from the baseline's, so only its variables are compared;
+the rest must match its own file. Other code objects may contain the kernel too and may therefore differ in size, so only their
+writable segments are compared; a code object whose ELF headers were not loaded is compared as a whole.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class MemoryPart:
 class ProgramMemory:
     """The memory of one run of a program.
 
-    parts: the memory that is compared. places: possible targets of pointers: the parts, functions, constants and other code
-    objects.
+    parts: the memory that is compared. places: everything that a pointer may point to, namely the parts, functions, constants
+    and other code objects.
     """
 
     capture: Capture
@@ -129,7 +129,7 @@ def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[in
 
 
 def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
-    """The name of a part that exists in only one of two runs; None if both have the same parts."""
+    """The name of a part that exists in only one of the two runs; None if both have the same parts."""
     only = [*(key for key in one.parts if key not in other.parts), *(key for key in other.parts if key not in one.parts)]
     return None if not only else (one.parts.get(only[0]) or other.parts[only[0]]).name
 
@@ -192,7 +192,7 @@ def _other_code(capture: Capture) -> Iterator[MemoryPart]:
 
 
 def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[Key, MemoryPart]]:
-    """The parts of another code object that can change, according to its ELF headers; without them, the whole code object."""
+    """The parts of another code object that can change, according to its ELF headers; if they are not loaded, all of it."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
         yield (_CODE, turn, code.size), code
@@ -212,7 +212,7 @@ def _entries(table: bytes) -> Iterator[bytes]:
 
 
 def _symbols(capture: Capture) -> Iterator[tuple[Key, MemoryPart, bool]]:
-    """The symbols of the kernel's code object, and whether the data that they name can change."""
+    """Each symbol of the kernel's code object, the data that it names, and whether the data can change."""
     elf, base = _elf(capture), int(capture.dispatch["code_object"]["load_delta"])
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
     turns: Counter[str] = Counter()
@@ -234,7 +234,7 @@ def writable_variables(capture: Capture) -> dict[str, int]:
 
 
 def _relocate(elf: Any, content: bytearray, start: int, base: int) -> Mask:
-    """Relocate a segment of the file as the loader would. The result is True for bytes whose values are not known."""
+    """Relocate a segment of the file as the loader would. Returns a mask: True for bytes whose values are not known."""
     unknown = np.zeros(len(content), bool)
     section = elf.get_section_by_name(".rela.dyn")
     symbols = elf.get_section_by_name(".dynsym")
@@ -258,5 +258,5 @@ def _elf(capture: Capture) -> Any:
 
     try:
         return ELFFile(io.BytesIO(capture.code_object.read_bytes()))
-    except Exception as error:  # the ELF reader raises exceptions of every kind on damaged files
+    except Exception as error:  # the ELF reader raises all kinds of exceptions on damaged files
         raise SourceError(f"{capture.code_object} cannot be read ({error})", "capture it again") from error

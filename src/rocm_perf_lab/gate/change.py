@@ -2,7 +2,7 @@
 
 Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
 the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is not copied: the gate
-writes out its meaning itself; see launch_change.py.
+parses it and writes its own equivalent; see launch_change.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
 @dataclass(frozen=True)
 class LaunchText:
     """A changed launch. start, end: the byte range of its shape in the baseline. tokens: the candidate's tokens for the shape.
-    file: the real path of the file with the launch; None for the kernel's own file.
+    file: the real path of the file that contains the launch; None for the kernel's own file.
     """
 
     start: int
@@ -34,9 +34,9 @@ class LaunchText:
 class KernelChange:
     """The parts of a candidate that the gate uses.
 
-    kernel: the target's identity. head: its declaration up to the body. body: its body with the braces. functions: the new
-    device functions in source order, with their names in `names`. promises: what the head promises. launches: the launches
-    whose shapes are written differently.
+    kernel: the target's identity. head: its declaration up to the body. body: its body, including the braces. functions: the
+    new device functions in source order, with their names in `names`. promises: what the head promises. launches: the launches
+    whose shapes the candidate writes differently.
     """
 
     kernel: str
@@ -101,8 +101,8 @@ def _made(
 
 
 def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
-    """The directive that gives the text after `made` the line number of `offset` in the baseline; empty if the text has that
-    number anyway.
+    """The directive that gives the text after `made` the line number of `offset` in the baseline; empty if the text already has
+    that number.
     """
     line = compiled_line_of(baseline, offset)
     if compiled_line_of(made, len(made)) == line:

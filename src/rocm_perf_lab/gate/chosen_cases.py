@@ -1,4 +1,4 @@
-"""Selects the tried cases that are used for timing and for the race check."""
+"""Selects which of the tried cases are used for timing and for the race check."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _MOST_RACED = 24  # cases that change a number passed by value; each costs a rep
 
 
 def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
-    """Other inputs for the time measurement. As far as _MOST_TIMED cases suffice, they change every input for which there is a
-    suitable case; otherwise a kernel that recognises some inputs could be fast on these alone.
+    """Other inputs for the time measurement. Within the limit of _MOST_TIMED cases, they change every input for which there is
+    a suitable case; otherwise, a kernel that recognises certain inputs could be fast on those alone.
 
-    usable: the captured inputs, then cases on which the baseline works. The result starts with the captured values in other
-    places, as these suit any kernel. Nearby values follow: for all inputs at once or, failing that, for one input at a time.
+    usable: the captured inputs, then cases on which the baseline works. The result starts with a case that moves the captured
+    values to other places, which suits any kernel. Cases with nearby values follow: for all inputs at once or, failing that,
+    for one input at a time.
     """
     chosen = [one for one in _most_like_captured(usable) if one.fields][:1]
     seen: frozenset[str] = frozenset()
@@ -36,9 +37,9 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
-    """Cases for the race check. Some change most numbers in memory at once. The others change one number passed by value each:
-    one case per number, drawn with the seed, then further cases up to a limit. If fewer inputs were checked, a kernel could
-    confine its races to the unchecked ones.
+    """Cases for the race check. Some change most numbers in memory at once. Each of the others changes a single number passed
+    by value: first one case per number, chosen at random from the seed, then further cases up to a limit. If fewer inputs were
+    checked, a kernel could confine its races to the unchecked ones.
 
     usable: as in timed_inputs().
     """
@@ -56,8 +57,8 @@ def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
 
 
 def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
-    """For each number passed by value, the cases that change it alone. Sizes with which a kernel may access memory outside its
-    buffers are left out: with these, it may also read LDS that nothing has written.
+    """For each number passed by value, the cases that change it alone. Sizes that may make a kernel access memory outside its
+    buffers are left out, because they may also make it read LDS that nothing has written.
     """
     found: dict[str, list[TriedCase]] = {}
     for tried in usable:

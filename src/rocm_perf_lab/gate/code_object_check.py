@@ -21,7 +21,7 @@ STEP = CODE_OBJECT
 
 @dataclass(frozen=True)
 class Image:
-    """The build of one source. device: the code object, linked with --emit-relocs; code: its metadata."""
+    """The result of building one source. device: the code object, linked with --emit-relocs; code: its metadata."""
 
     code: CodeObject
     device: bytes
@@ -29,7 +29,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """The largest growth over the baseline, as fractions, that a gain in time need not outweigh. See concern_of()."""
+    """The largest increases over the baseline, as fractions, that no gain in time has to outweigh. See concern_of()."""
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -53,9 +53,9 @@ def check_code_object(
 
     kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the candidate's
     launch. waves: resident waves per CU, before and after. promised_threads: the bound on the workgroup size that the candidate
-    declares and that all known launches keep, so that it need not support larger workgroups. may_be_the_same: whether machine
-    code identical to the baseline's is accepted. own_launch: whether the candidate changes the shape of its launches; then it
-    need not support larger workgroups.
+    declares and that all known launches respect, so that it need not support larger workgroups. may_be_the_same: whether
+    machine code identical to the baseline's is accepted. own_launch: whether the candidate changes the shape of its launches;
+    if so, it need not support larger workgroups.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
@@ -107,7 +107,7 @@ def contract_breach(
     before: KernelMetadata, after: KernelMetadata, largest_workgroup: int, own_launch: bool = False
 ) -> str | None:
     """Why a launch prepared for `before` does not fit `after`; None if it fits. own_launch: whether the launch is prepared for
-    `after`, so that it may have other hidden arguments that follow from its shape.
+    `after`, so that hidden arguments that follow from its shape may differ.
     """
     if own_launch:
         if _but_the_launch(before) != _but_the_launch(after):
@@ -192,7 +192,8 @@ def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
-    """How the candidate can tell runs apart and the baseline cannot: it could be right, or fast, only in the judged runs."""
+    """How the candidate, unlike the baseline, can tell runs apart, so that it could be right, or fast, in the judged runs only.
+    """
     found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
     if not found:
         return None
@@ -206,7 +207,7 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
-    """Why the loader, a reader of the metadata or a wave could interpret the code object differently from the gate."""
+    """Why the loader, a reader of the metadata or a wave could interpret the code object differently than the gate does."""
     if complaint := laid_out_otherwise(baseline.device, candidate.device):
         return complaint
     before, after = pieces_of(baseline.device), pieces_of(candidate.device)

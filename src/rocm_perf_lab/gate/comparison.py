@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.replayable_code import Code
 from rocm_perf_lab.gate.untested_inputs import DIFFERS_IN_SAME_MEMORY, TriedCase
 from rocm_perf_lab.replaying import CaseOutcome
 
-# A candidate may take this multiple of the baseline's wall time, and in any case this many seconds.
+# A candidate may take this multiple of the baseline's wall time, or this many seconds if that is longer.
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0
 
 

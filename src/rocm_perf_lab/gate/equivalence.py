@@ -1,4 +1,4 @@
-"""Step 4: checks that on captured and other inputs, the candidate leaves the same memory contents as the baseline."""
+"""Step 4: checks that, on captured and other inputs, the candidate leaves the same memory contents as the baseline."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Equivalence:
         return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
 
     def outputs_of(self, index: int, rule: LaunchRule | None = None) -> Outputs:
-        """What the baseline writes on the captured inputs of capture `index`."""
+        """What the baseline writes when it runs on the captured inputs of capture `index`."""
         return Outputs(self._known_of(index, rule).reference.tried[0].outcome.dump)
 
     def other_inputs(self, rule: LaunchRule | None = None) -> list[OtherInputs]:
@@ -185,9 +185,9 @@ class Equivalence:
         return found or self._at_its_own_address(known.reference, made, rules), unlike
 
     def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
-        """Try the other inputs on the dispatch as captured in the candidate's program. There the candidate's code is at the
+        """Try the other inputs on the dispatch as captured in the candidate's program. There, the candidate's code is at the
         address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
-        address or from the contents of some other address.
+        address or from what is stored at some other address.
         """
         arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:

@@ -15,10 +15,11 @@ class EquivalenceOptions:
 
     level: full (all captures, all perturbations, race check), sampled (one capture per argument list, one perturbation for each
     kind of number, and one for all inputs) or program (nothing is replayed: only the whole program's output decides). ulps:
-    tolerance for floating-point numbers; 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and
-    waves to try on the software device; None derives them from the seed. arguments: the arguments that the program was captured
-    with; only verdicts mention them. timeout: seconds per dispatch; instruction_limit: instructions per wave on the software
-    device; this limit stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
+    tolerance for floating-point numbers; 0 for none. seed: determines the other inputs. race_seeds: one seed for each order of
+    workgroups and waves to try on the software device; None derives them from `seed`. arguments: the arguments that the program
+    was captured with; they appear only in verdicts. timeout: seconds per dispatch; instruction_limit: instructions per wave on
+    the software device; this limit stops an endless kernel at the same point on every machine. view: what the cage lets all
+    replays see.
     """
 
     level: str = "full"

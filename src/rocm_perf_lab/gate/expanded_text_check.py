@@ -1,5 +1,5 @@
-"""Judges the text taken from a candidate as the compiler parses it after preprocessing, so that the same rules apply to
-expanded macros.
+"""Judges the text taken from a candidate in the form that the compiler parses, that is, after preprocessing, so that the same
+rules apply to what macros expand to.
 """
 
 from __future__ import annotations

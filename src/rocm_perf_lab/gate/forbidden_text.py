@@ -21,9 +21,9 @@ _PLACE = re.compile(
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
 # These return addresses that differ from launch to launch. Such addresses are passed to every kernel, so the machine code does
-# not reveal that a kernel uses them. (It does reveal the use of the addresses of packets and queues.)
+# not reveal that a kernel uses them. (It does reveal whether a kernel uses the addresses of packets and queues.)
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
-# The device library beneath HIP: parts of it can make the host's runtime call any function of the program or allocate memory.
+# The device library beneath HIP: parts of it can make the runtime call any function in the program or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is correct only by luck. They
 # include all such names in Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,
@@ -32,9 +32,9 @@ _ASSUMPTION = re.compile(r"_*(builtin_+)?(assume(_+(aligned|dereferenceable|sepa
 _BIDIRECTIONAL = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 RESTRICT = ("__restrict__", "__restrict", "restrict")
 # For its own instructions, the compiler ensures that a wave waits for loaded data and that dependent instructions are far
-# enough apart. Nothing ensures that for inline assembly, so new assembly may only make a wave wait or set its priority.
+# enough apart. Nothing ensures this for inline assembly, so new assembly may only make a wave wait or set its priority.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")
-# A string that Python and C++ read alike. They differ on prefixes (R"//(x)//") and on some escape sequences ("\o{12}").
+# A string that means the same in Python and in C++, which differ in prefixes (R"//(x)//") and some escapes ("\o{12}").
 _STRING = re.compile(r'"(?:[^"\\\0]|\\[abfnrtv"\\]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F]))*"')
 
 

@@ -25,7 +25,7 @@ the testbed's stencil, softmax and reduction).
 class Claim:
     """The gain that a replay shows.
 
-    symbol: the measured instantiation. saved: the fraction of the kernel's time that is saved, at the slow end of the
+    symbol: the measured instantiation. saved: the fraction of the kernel's time that is saved, at the pessimistic end of the
     confidence interval.
     """
 

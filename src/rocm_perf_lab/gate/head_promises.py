@@ -17,8 +17,8 @@ _GROUP_SIZE = "amdgpu_flat_work_group_size"
 def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceKernel, after: SourceKernel) -> Promises | str:
     """The promises that the candidate's head adds.
 
-    before, after: the target in the baseline and in the candidate, with the same type. If a string is returned, it names what
-    is not allowed.
+    before, after: the target in the baseline and in the candidate; both have the same type. A string, if returned, says what is
+    not allowed.
 
     `const` on a parameter itself affects only the body and promises nothing.
     """

@@ -75,7 +75,7 @@ def other_kernels(
 
 
 def _referred(pieces: Mapping[str, SymbolContent], kernels: Collection[str]) -> set[tuple[str, str]]:
-    """Pairs of (referring piece, kernel), without the references from a kernel's own code and descriptor."""
+    """Pairs of (referring piece, kernel), excluding the references from a kernel's own code and descriptor."""
     found = set()
     for piece in pieces.values():
         for _, reference in piece.references:

@@ -1,4 +1,4 @@
-"""Promises that a candidate makes implicitly: the end of a function that must not be reached, and calls to functions that make
+"""Promises that a candidate makes implicitly: functions whose end must never be reached, and calls to functions that make
 promises themselves.
 
 The compiler assumes that undefined behaviour does not occur, and nothing checks that.
@@ -47,7 +47,7 @@ def unstated_promise(
 
 
 def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
-    """Whether the cursor is a function or lambda that has a result, but whose body does not visibly end with a return."""
+    """Whether the cursor is a function or lambda that returns a value but whose body does not visibly end with a return."""
     body = body_of(cursor) if cursor.kind.name in (*_FUNCTIONS, _LAMBDA) else None
     if body is None or _ends(unit, body):
         return False
@@ -58,7 +58,7 @@ def falls_off(unit: TranslationUnit, cursor: Cursor) -> bool:
 
 
 def _lambda_has_result(unit: TranslationUnit, cursor: Cursor, body: Cursor) -> bool:
-    """libclang does not report a lambda's result type, so it is taken from the arrow, or else from its return statements."""
+    """libclang does not report a lambda's return type, so look at the type after its arrow or, failing that, at its returns."""
     head = _text(unit, cursor, body.extent.start.offset)
     if found := _ARROW.search(head):
         return found[1].strip() != b"void"
@@ -114,7 +114,7 @@ def _is_left_out(unit: TranslationUnit, branch: Cursor) -> bool:
 
 
 def _called(functions: Sequence[Cursor]) -> list[Cursor]:
-    """The functions in the user's files that the given ones refer to, directly or indirectly, except the given ones."""
+    """The functions in the user's files that the given functions refer to, directly or indirectly, without the given ones."""
     found: dict[str, Cursor] = {}
     seen, left = {one.get_usr() for one in functions}, list(functions)
     while left:

@@ -1,6 +1,6 @@
 """Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes uses this module.
 
-A step runs only if no previous step rejected the candidate. In particular, code that does not keep the baseline's contract
+A step runs only if no previous step rejected the candidate. In particular, code that does not honour the baseline's contract
 never runs.
 """
 
@@ -105,9 +105,10 @@ class Judge:
     kernel. builder: makes code objects; supplied by the caller, with flags and limits. reader: reads candidates for this
     baseline; also supplied by the caller. whole_program: the last step; None skips it. also: dispatches captured with other
     program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be shown with the
-    program's own arguments. recapture: for the last step; None skips its comparison of a dispatch. Use as a context manager.
+    program's own arguments. recapture: used by the last step to compare a dispatch; None skips that comparison. Use as a
+    context manager.
 
-    Raises SourceError if source and captures do not belong together.
+    Raises SourceError if the captures do not match the source.
     """
 
     def __init__(
@@ -174,10 +175,11 @@ class Judge:
         return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """A lower bound on the ratio that a verdict can report: the kernel's modelled time on the captured inputs, candidate /
-        baseline. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from here.
+        """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
+        the baseline's. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from
+        here.
 
-        Raises any error of judge().
+        Raises the same errors as judge().
         """
         begun = self._begin(candidate, promises)
         self._begun[candidate, promises] = begun
@@ -202,7 +204,7 @@ class Judge:
         return _Begun([taken.verdict], judged)
 
     def _continued(self, done: Sequence[StepVerdict], judged: _Judged, until: Sequence[str]) -> list[StepVerdict]:
-        """The verdicts of the steps in `until`. done: the verdicts of the first of these steps, which are not run again."""
+        """The verdicts of the steps in `until`. done: verdicts on the first few steps, which are not run again."""
         verdicts = list(done)
         for name, step in list(zip(STEPS[1:], self._steps(judged), strict=True))[len(done) - 1 : len(until) - 1]:
             refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
@@ -224,7 +226,7 @@ class Judge:
         taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
         if taken.spliced is None:
             return taken
-        # If launches change, a bound on the workgroup size concerns the new ones, which the source step has checked.
+        # If launches change, a bound on the workgroup size applies to the new launches, which the source step has checked.
         of_captures = replace(taken.promises, threads=None) if taken.launch else taken.promises
         for capture in self._shown_for if of_captures != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
@@ -238,8 +240,9 @@ class Judge:
         return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
 
     def _launched_otherwise(self, rules: LaunchRules) -> str | None:
-        """Why the launches cannot be changed: the source gives a captured dispatch a different shape; the candidate gives it
-        no valid shape; or the candidate's launches may be too small for larger sizes. None if they can be changed.
+        """Why the launches cannot be changed: the shape of a captured dispatch is not what the source implies; the candidate
+        gives the dispatch no valid shape; or the candidate's launches may be too small for larger sizes. None if they can be
+        changed.
         """
         for capture in self._shown_for:
             index = capture.dispatch["origin"]["dispatch_index"]
@@ -331,25 +334,25 @@ class Judge:
         return program if host is _SAME_HOST else host
 
     def _to_keep(self, judged: _Judged) -> HipSource:
-        """The source to keep, which compiles to the judged code: the plain text if possible. Where lines were added or removed,
-        a use of __LINE__ in other code depends on the line directives.
+        """The source to keep, which must compile to the judged code: the plain text if it does so. It may not if lines were
+        added or removed and other code uses __LINE__; then the line directives are needed.
         """
         plain = self._with(judged.plain, judged.launch)
         plain_will_do = other_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
-        """The baseline with this text, in which launches are already changed, and with changes to the launches in other
-        files.
+        """The baseline with this text, in which the launches are already changed, and with the launches in other files changed
+        too.
         """
         return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
 
     def _host_of(self, judged: _Judged) -> HipSource:
-        """The source whose host code the candidate's must equal: the baseline, with its launches changed by the gate."""
+        """The source that the candidate's host code must match: the baseline, with its launches changed by the gate."""
         return judged.launch.applied(self._baseline) if judged.launch else self._baseline
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
-        """Check the results of other compiler passes: for the host, and with a different name for the file."""
+        """Check what other compiler passes produce: the host pass, and passes with a different file name."""
         complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
@@ -386,7 +389,7 @@ class Judge:
 
 @dataclass
 class _Begun:
-    """A candidate whose first steps have run. judged: None if the first step refused it."""
+    """A candidate that has been through the first steps. judged: None if the first step refused it."""
 
     steps: list[StepVerdict]
     judged: _Judged | None
@@ -396,11 +399,11 @@ class _Begun:
 class _Judged:
     """State of one candidate between steps.
 
-    given: the candidate's own file. plain: see Spliced. image: path of its code object. launch: how launches change, with
-    `rules` for this kernel; None if they do not. concern: a disadvantage that only its time can outweigh. too_slow: the verdict
-    on its time, if the time was checked first and led to rejection. times: its modelled times so far. claim: its gain in
-    replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source to keep; until
-    Judge._to_keep() has chosen it, the judged one.
+    given: the candidate's own file. plain: see Spliced. image: path of its code object. launch, rules: how launches change, and
+    the resulting rules for this kernel; None if they do not change. concern: a disadvantage that only its time can outweigh.
+    too_slow: the verdict on its time if it was timed first and rejected for being too slow. times: its modelled times so far.
+    claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source
+    to keep; until Judge._to_keep() has chosen it, the judged one.
     """
 
     source: HipSource
@@ -440,7 +443,7 @@ def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:
-    """Resident waves per CU for this launch; 1 if the target is not known. `vgprs` already includes AGPRs where both share a
+    """Resident waves per CU for this launch; 1 if the target is not known. `vgprs` already includes AGPRs where the two share a
     register file.
     """
     family = family_of(target)

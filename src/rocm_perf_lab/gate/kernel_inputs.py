@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
-_MOST_DEEP = 3  # length of a chain of pointers
+_MOST_DEEP = 3  # length of the longest chain of pointers
 _MOST_POINTERS = 64  # pointers followed from one buffer
 _MOST_BUFFERS = 512
 _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
@@ -186,7 +186,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
 
 
 def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
-    """The source's device variables that the captured code object contains with the size that the source implies."""
+    """The source's device variables that the captured code object contains too, with a matching size."""
     for loaded in capture.dispatch["code_object"]["variables"]:
         name, layout = types.variables.get(loaded["name"], ("", None))
         if layout is not None and 0 < layout.size == loaded["bytes"]:
@@ -194,7 +194,7 @@ def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
 
 
 def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
-    """Variables whose types the source does not tell, such as variables of templates and of system headers."""
+    """Variables whose types the source does not reveal, such as variables of templates and of system headers."""
     for symbol, size in writable_variables(capture).items():
         _, layout = types.variables.get(symbol, ("", None))
         if layout is None or layout.size != size:
@@ -361,7 +361,7 @@ def _apart(buffers: list[Buffer]) -> list[Buffer]:
 
 
 def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
-    """The buffers in the same order; the first one in each allocation is extended to the allocation's start."""
+    """The buffers in the same order; the first one in each allocation is extended back to the allocation's start."""
     starts = {buffer.address: _start_of(capture, buffer) for buffer in buffers}
     first: dict[int, int] = {}
     for address, start in sorted(starts.items()):

@@ -1,7 +1,7 @@
 """A new shape for a kernel's launches, as part of a change: which launches it affects, and how they are rewritten.
 
-A new shape changes what the host does, so it is accepted only if every launch of the kernel is found and understood, in all
-files of the program, and if all launches follow one rule before the change and one rule after it.
+A new shape changes what the host does, so it is accepted only if every launch of the kernel, in all files of the program, is
+found and understood, and if all launches follow a single rule before the change and a single rule after it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _lines(sites: Sequence[ShapedLaunch], own: Path) -> str:
 
 
 def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Shape:
-    """The launch's new shape; its present shape if the candidate does not change it."""
+    """The launch's new shape, or its current shape if the candidate does not change it."""
     if tokens is None:
         return site.shape
     where = f"its launch in line {site.line}" + (f" of {site.file.name}" if site.file != own else "")

@@ -2,7 +2,7 @@
 
 No replay can show that, as the buffers were allocated for the captured sizes: a grid that is right for these sizes alone passes
 every replay. So both launch rules are evaluated for larger numbers. With these, the ratio of the baseline's work-items to the
-candidate's must not exceed the largest ratio in a dispatch that was judged.
+candidate's must not exceed the largest ratio among the judged dispatches.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
 
 
 def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
-    """(factor, values): the captured values with one number, or all, multiplied by the factor, with and without 1 added."""
+    """(factor, values): the captured values with one number, or all of them, multiplied by the factor; once more with 1 added.
+    """
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):
@@ -69,8 +70,8 @@ def _items(launch: LaunchConfiguration) -> int:
 
 
 def _full(launch: LaunchConfiguration) -> int:
-    """The work-items without the last workgroup in each dimension, which may have had next to nothing to do. If there are few
-    workgroups, all of them count: each is too large a share to be ignored.
+    """The number of work-items, not counting the last workgroup in each dimension, which may have had next to nothing to do. If
+    there are only a few workgroups, all of them count: each is too large a share of the total to be ignored.
     """
     last = 1 if math.prod(launch.groups) >= _MANY else 0
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))

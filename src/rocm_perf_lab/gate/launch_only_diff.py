@@ -37,7 +37,7 @@ def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
 
 
 def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[LaunchText]:
-    """The launches of a file whose shapes are written differently. Raises NotAllowed if anything else differs."""
+    """The launches in a file whose shapes the candidate writes differently. Raises NotAllowed if anything else differs."""
     expect_no_new_directive(before, after)
     bindings = libclang.cindex(compiler)
     units = [TranslationUnit(bindings, file, _TOKENS_ALONE, text, file) for text in (before, after)]

@@ -1,6 +1,6 @@
 """Reads the shape that a candidate writes for a launch: arithmetic over the launch's own arguments and constants of the file.
 
-Only the meaning is taken, and the gate writes it out itself, so no text from the candidate gets into host code.
+Only the meaning of the text is used; the gate writes its own equivalent, so no text from the candidate gets into host code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_DEEP = 20
 
 
 class NotRead(Exception):
-    """Why the text is refused, in words that follow `its launch`."""
+    """Why the text is refused, phrased so that it can follow `its launch`."""
 
 
 def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: Sequence[str]) -> Shape:

@@ -27,7 +27,7 @@ _REQUEST_BYTES = 32  # smallest request to memory beyond the L2
 
 @dataclass(frozen=True)
 class Work:
-    """The part of a dispatch's work that counts for the bound.
+    """The part of a dispatch's work that counts towards the bound.
 
     waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions: executed by all
     waves. requests: reads and writes beyond the L2. A GPU counts neither instructions nor requests; both are then 0.
@@ -53,8 +53,8 @@ def least_milliseconds(target: str, work: Work) -> float:
 
     Trips: one to memory, and a second one if memory is written. Issue: every wave executes at least one instruction. Stores:
     every CU stores in every clock cycle. Bandwidth: every request beyond the L2 has the smallest size and is answered by the
-    fastest Infinity Cache; only the software device counts these. The bound assumes that no part waits for another, so not even
-    a kernel that overlaps them perfectly can be faster.
+    fastest Infinity Cache; only the software device counts such requests. The bound assumes that no part waits for another, so
+    not even a kernel that overlaps them perfectly can be faster.
     """
     known = [product for product in products() if product.gfx_target == target]
     times = [time for product in known if (time := _least_on(product, work)) is not None]

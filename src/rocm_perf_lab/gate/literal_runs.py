@@ -1,4 +1,4 @@
-"""Judges candidates on inputs made of the numbers that they name. Unlike other inputs, these depend on the candidate."""
+"""Judges candidates on inputs made from the numbers that they name. Unlike other inputs, these depend on the candidate."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Whether code depends on the location of its text: on the file name that the compiler is given, or on line numbers.
 
-The program may be built with a different file name than the judged code, and from the file as the user keeps it. `__FILE__`,
-`__LINE__` and the names of lambdas' types carry the file name and line numbers into the code, and there may be other ways; so
-the code is compiled again with different names and lines, and compared.
+When the user builds the program, the file name and the line numbers may differ from those in the judged build. `__FILE__`,
+`__LINE__` and the names of lambdas' types put file names and line numbers into the code, and other constructs may do so too.
+The code is therefore compiled again with different names and line numbers, and the results are compared.
 """
 
 from __future__ import annotations

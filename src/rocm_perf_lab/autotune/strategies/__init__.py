@@ -14,16 +14,16 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 from rocm_perf_lab.extras import absent_modules, missing
 
-_CHOICE = 4  # this many configurations are drawn for each that is wanted; those with the highest occupancy are kept
+_CHOICE = 4  # this many configurations are drawn for each one wanted; those with the highest occupancy are kept
 
 
 @dataclass(frozen=True)
 class Options:
     """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
-    occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs. features:
-    maps values to a tuple of fixed length that describes the compiled code, if all configurations have already been compiled.
-    first: configurations that were good in similar searches; they are proposed first.
+    occupancy: maps a configuration's values to its theoretical occupancy (0..1), if that is known before anything runs.
+    features: maps values to a tuple of fixed length that describes the compiled code, if all configurations have already been
+    compiled. first: configurations that were good in similar searches; they are proposed first.
     """
 
     budget: int

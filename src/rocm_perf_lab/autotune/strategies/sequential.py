@@ -1,13 +1,13 @@
-"""Sequential search guided by a model: a Gaussian process on a logarithmic scale of time, refitted as results arrive.
+"""Sequential search guided by a model: a Gaussian process on a logarithmic time scale, refitted as results arrive.
 
-The next configurations are those with the highest expected improvement in a shortlist from the whole space and in the
-neighbourhoods of the best. Some are drawn from the model instead (Thompson sampling), and some at random: with expected
-improvement alone, a search stays in a local optimum that the model is certain about. There are two kinds of batches:
+The next configurations are those with the highest expected improvement, both in a shortlist from the whole space and near the
+best configurations. Some are drawn from the model instead (Thompson sampling), and some at random: with expected improvement
+alone, a search gets stuck in a local optimum once the model is certain about it. There are two kinds of batches:
 
-- Two in three look for details: most of such a batch consists of neighbours of the best, as long as there are any. Without this
-  rule, a search whose model expects nothing better there would move away before it has found the minimum.
-- One in three looks elsewhere, with a smooth model and without preferring neighbours: a model fitted to the results sees
-  details near them, and may miss a trend that leads away from them.
+- Two in three explore details: most of such a batch consists of neighbours of the best configuration, if any are left.
+  Without this rule, a search whose model expects nothing better there would move away before finding the minimum.
+- One in three looks elsewhere, with a smooth model and no preference for neighbours: a model fitted closely to the results
+  picks up details near them, and may miss a trend that leads away from them.
 
 Batches grow with the number of results: early results change the model most, and a fit costs more the more results there are.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; how many are at ends of value lists; draws to choose these from
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
-_BESIDE = 0.7  # share of any other batch that consists of neighbours of the best: those with the lowest predicted times
+_BESIDE = 0.7  # share of any other batch taken from the neighbours of the best: those with the lowest predicted times
 _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
 _MOST_FITTED, _MOST_SMOOTH = 150, 250  # at most this many results are fitted: half are the best, half drawn from the rest
@@ -118,9 +118,9 @@ class SequentialSearch(Strategy):
     def _values(self) -> Floats:
         """The quantity to model: logarithms of the excess over the best. A failed configuration counts as the slowest.
 
-        The excess is taken of the logarithm of time, because a program's times span orders of magnitude. Its logarithm is taken
-        again, because what matters is the order among the best. A floor, added before, determines how much that order counts;
-        it is drawn at random each time, since no single floor suits all spaces.
+        The excess is a difference of logarithms of time, because a program's times span orders of magnitude. The logarithm of
+        the excess is taken in turn, because what matters is the order among the best. A floor added beforehand determines how
+        much that order counts; it is drawn at random each time, since no single floor suits all spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
@@ -130,7 +130,7 @@ class SequentialSearch(Strategy):
         return found
 
     def _candidates(self, pool: Pool, near: list[tuple[Integers, Integers]], shortlist: Integers, rest: Integers) -> Integers:
-        """The positions of the candidates in the pool, ascending."""
+        """The candidates' positions in the pool, in ascending order."""
         far = pool.unasked(np.concatenate([two for _, two in near]))
         drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
         return pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
@@ -156,7 +156,7 @@ class SequentialSearch(Strategy):
         self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
     ) -> Integers:
         """The positions of the next batch. predicted: mean and spread of each candidate. beside: neighbours of the best; if
-        there are any, the share _BESIDE of the batch is taken from them.
+        there are any, they make up the share _BESIDE of the batch.
         """
         mean, spread = predicted
         count = min(len(candidates), count)
@@ -181,7 +181,7 @@ def _batch_size(results: int) -> int:
 
 
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
-    """The shortlist from all candidates.
+    """The shortlist, chosen from all candidates.
 
     Uncertainty is the costliest part of a prediction, so a preselection ignores it. This does little harm: far from all
     results, uncertainty hardly varies.

@@ -1,4 +1,4 @@
-"""Seed, predict, prune and confirm: a quadratic model of a space-filling sample decides which configurations to run."""
+"""Seed, predict, prune and confirm: a quadratic model fitted to a space-filling sample decides what to run."""
 
 from __future__ import annotations
 

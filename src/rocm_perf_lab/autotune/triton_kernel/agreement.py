@@ -17,7 +17,7 @@ def disagreement(
 ) -> str | None:
     """How the arrays that a configuration changed differ from those that the reference changed; None if they agree.
 
-    reference, found: array -> name of the file in `folder` with its contents. types: array -> name of its dtype. tolerance:
+    reference, found: array -> name of the file in `folder` that holds it. types: array -> name of its dtype. tolerance:
     largest difference allowed, relative to the array's largest number; None for 32 machine epsilons of the type. Integers, and
     numbers of types that NumPy does not know, must be equal.
     """
@@ -39,7 +39,7 @@ def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> s
     dtype = float_type(kind)
     if dtype is None:
         return "is not the same"
-    # Bytes beyond the last complete number belong to none of the numbers that the kernel was given.
+    # Bytes after the last complete number are not part of any number that the kernel was given.
     size = min(len(before), len(after)) // dtype.itemsize * dtype.itemsize
     x, y = (np.frombuffer(contents[:size], dtype).astype(np.float64) for contents in (before, after))
     if (np.isfinite(x) != np.isfinite(y)).any():

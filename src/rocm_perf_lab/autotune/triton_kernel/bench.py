@@ -1,4 +1,4 @@
-"""The device and the warm worker processes that a Triton function is tuned with."""
+"""The device and the warm worker processes used to tune a Triton function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THREADS_VARIABLE = "ROCM_PERF_DEVICE_THREADS"
 
 @dataclass(frozen=True)
 class Bench:
-    """folder: for the arrays that configurations change. stopped: set to make all threads end soon."""
+    """folder: receives the arrays that configurations change. stopped: set this to make all threads end soon."""
 
     device: Device
     workers: Workers
@@ -35,7 +35,10 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(plan: TritonPlan) -> Iterator[Bench]:
-    """The bench for a plan. Raises what selecting a device raises; UnavailableError if Triton cannot use a software device."""
+    """The bench for a plan.
+
+    Raises whatever selecting a device raises, and UnavailableError if Triton cannot use a software device.
+    """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         device = devices.select(plan.device, scratch)
@@ -54,7 +57,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
 
 
 def _share_of(worker: int, count: int, device: Device) -> dict[str, str]:
-    """Variables that give a worker a GPU of its own or, on the software device, as many threads as its share of the cores.
+    """Variables that give a worker its own GPU or, on the software device, one thread for each core of its share.
 
     A single worker needs none.
     """

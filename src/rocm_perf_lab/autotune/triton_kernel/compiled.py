@@ -1,4 +1,4 @@
-"""Configurations that are compiled before any of them runs, on all workers at once."""
+"""Compiles configurations before any of them runs, using all workers at once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 
 class Compiled:
-    """failures: the reason, for each configuration that does not compile or does not fit on the target; keyed by its values, as
-    canonical() writes them.
+    """failures: maps each configuration that does not compile or does not fit on the target (its values, as written by
+    canonical()) to the reason.
     """
 
     def __init__(self, workers: Workers, stopped: threading.Event, target: str | None):
@@ -28,11 +28,11 @@ class Compiled:
         return len(self._features)
 
     def features(self, values: Values) -> StaticFeatures | None:
-        """The features of a compiled configuration; None if it was not compiled, or does not compile."""
+        """The features of a compiled configuration; None if it was not or could not be compiled."""
         return self._features.get(canonical(values))
 
     def compile(self, every: Iterable[Values]) -> None:
-        """Compile these configurations, so that their code is in Triton's cache; `failures` receives those that cannot run."""
+        """Compile these configurations into Triton's cache; those that cannot run are added to `failures`."""
         queue: SimpleQueue[Values] = SimpleQueue()
         for values in every:
             queue.put(values)

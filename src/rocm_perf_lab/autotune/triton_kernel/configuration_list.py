@@ -1,4 +1,4 @@
-"""The best configurations as Python source, as `@triton.autotune` accepts them."""
+"""The best configurations as Python source, in the form that `@triton.autotune` accepts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_CONFIG = ("num_warps", "num_stages", "maxnreg")  # named parameters of trito
 
 
 def best_configurations(tuned: TunedFunction) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Pairs (configuration, keys of all sizes for which it is the best), in the order of the sizes."""
+    """Pairs of a configuration and the keys of all sizes for which it is best, in the order of the sizes."""
     found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     for size in tuned.sizes:
         best = best_of(size.result.evaluated)
@@ -26,7 +26,7 @@ def best_configurations(tuned: TunedFunction) -> list[tuple[dict[str, Any], list
 
 
 def configuration_list(tuned: TunedFunction) -> str:
-    """Source text that defines CONFIGS and KEY."""
+    """Source code that defines CONFIGS and KEY."""
     lines = [f'"""The best configurations of {tuned.kernel}: @triton.autotune(configs=CONFIGS, key=KEY)."""', ""]
     lines += ["import triton", "", f"KEY = {list(tuned.sizes[0].key)!r}", "CONFIGS = ["]
     for values, keys in best_configurations(tuned):

@@ -1,4 +1,4 @@
-"""What is to be tuned, and how it is run."""
+"""What to tune and how to run it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 @dataclass(frozen=True)
 class TritonPlan:
     """space: None for the function's own configurations. key: arguments that distinguish problem sizes; empty for the
-    function's own key. workers: None for one on a GPU, and one per core (at most 4) on the software device. timeout: for each
-    compilation and each evaluation, in seconds. tolerance: see agreement.disagreement().
+    function's own key. workers: None means one on a GPU, or one per core (at most 4) on the software device. timeout:
+    seconds allowed for each compilation and each evaluation. tolerance: see agreement.disagreement().
     """
 
     kernel: ScriptKernel

@@ -1,4 +1,4 @@
-"""The search for one problem size, while all workers wait at a launch of that size."""
+"""The search for one problem size, during which all workers wait at a launch of that size."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from rocm_perf_lab.errors import NothingRanError, SpaceError
 from rocm_perf_lab.process.child import stoppable
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
-_AHEAD = 4  # a space is compiled ahead unless it has more than this many configurations per evaluation of the budget
-_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds of that limit; if the budget is not a number of evaluations, the upper one
+_AHEAD = 4  # a space is compiled ahead of time if it has at most this many configurations per evaluation in the budget
+_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds on that limit; the upper one applies if the budget is not a count
 _LISTED = 1_000_000
 
 
@@ -53,8 +53,8 @@ class TunedSize:
 
 
 class SizeSearch:
-    """launch: the workers' description of the launch at which they wait. earlier: the best configurations of sizes tuned
-    before.
+    """launch: the launch at which the workers wait, as they describe it. earlier: the best configurations for the sizes
+    tuned so far.
     """
 
     def __init__(
@@ -126,13 +126,13 @@ class SizeSearch:
         return {**self._whole.fixed, **values}
 
     def _experiment(self) -> str:
-        """A key that changes with the function, its callees, its arguments except the contents of arrays, and the device."""
+        """A key that changes with the function, its callees, its arguments (but not the contents of arrays) and the device."""
         inputs = {name: self._launch[name] for name in ("kernel", "source", "key", "arguments")}
         inputs |= {"triton": self._plan.kernel.version(), "fixed": self._whole.fixed, "tolerance": self._plan.tolerance}
         return experiment_key(inputs, self._bench.device.description, ())
 
     def _run_reference(self) -> tuple[str, dict[str, str]]:
-        """Run the script's own values or, if the function has configurations, the first of these that can run.
+        """Run the kernel with the script's own values or, if the function has configurations, with the first one that can run.
 
         Returns (description of the values, arrays that they change). Raises NothingRanError.
         """
@@ -172,7 +172,7 @@ class SizeSearch:
 
 
 def _most_ahead(budget: str | None) -> int:
-    """The most configurations that are compiled before any of them runs. budget: as in AutotuneRequest."""
+    """The maximum number of configurations to compile before any of them runs. budget: as in AutotuneRequest."""
     if budget is None or not budget.isdigit():
         return _MOST_AHEAD
     return min(_MOST_AHEAD, max(_ALWAYS_AHEAD, _AHEAD * int(budget)))

@@ -1,4 +1,4 @@
-"""The human-readable result: a line per problem size, and the configurations to write into the script."""
+"""The human-readable result: one line per problem size, then the configurations to copy into the script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def size_table(tuned: TunedFunction) -> list[str]:
 
 def _row(size: TunedSize) -> str:
     result = size.result
-    ms, best = min(those_that_ran(result.evaluated), key=lambda ran: ran[0])  # SizeSearch.run() ensures that one ran
+    ms, best = min(those_that_ran(result.evaluated), key=lambda ran: ran[0])  # SizeSearch.run() ensures that at least one ran
     count, of = len(result.evaluated), "?" if result.total is None else str(result.total)
     failed = sum(one.outcome.status != OK for one in result.evaluated)
     seconds = (size.compile_seconds + size.search_seconds) / count

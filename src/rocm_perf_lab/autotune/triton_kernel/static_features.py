@@ -17,11 +17,11 @@ from rocm_perf_lab.errors import SourceError
 
 @dataclass(frozen=True)
 class StaticFeatures:
-    """vgprs: per lane, including AGPRs. spills: VGPRs per lane that are kept in memory. programs: number of programs in the
-    grid. most_lds_bytes: the most that a workgroup can use on the target.
+    """vgprs: per lane, including AGPRs. spills: VGPRs per lane that are spilled to memory. programs: number of programs in
+    the grid. most_lds_bytes: the most LDS that a workgroup can use on the target.
 
-    matrix_instructions: their number in the code, however often they run. occupancy: resident waves of a compute unit relative
-    to the maximum, 0..1; None if the target's family is not known.
+    matrix_instructions: how many the code contains, no matter how often they run. occupancy: resident waves of a compute unit
+    relative to the maximum, 0..1; None if the target's family is not known.
     """
 
     vgprs: int
@@ -38,13 +38,13 @@ class StaticFeatures:
         return {name: getattr(self, name) for name in names}
 
     def coordinates(self) -> tuple[float, ...]:
-        """Coordinates for models: logarithms of the counts, since their ratios matter, and the occupancy (0 if not known)."""
+        """Coordinates for models: logarithms of the counts, because their ratios matter, and the occupancy (0 if unknown)."""
         counts = (self.vgprs, self.spills, self.lds_bytes, self.matrix_instructions, self.programs)
         return (*(math.log2(1 + count) for count in counts), self.occupancy or 0.0)
 
 
 def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFeatures:
-    """compiled: the answer of a served script to "compile". Raises SourceError for code without readable metadata."""
+    """compiled: a served script's answer to "compile". Raises SourceError for code without readable metadata."""
     kernels = code_object.parse(Path(compiled["binary"]).read_bytes()).kernels
     kernel = next(iter(kernels.values()), None)
     if kernel is None:

@@ -17,7 +17,7 @@ from rocm_perf_lab.triton_launches import ScriptExited
 
 @dataclass(frozen=True)
 class TunedFunction:
-    """exit_status: the exit status of the script, whose launches used the best configurations in the end."""
+    """exit_status: the exit status of the script, whose launches ended up using the best configurations."""
 
     kernel: str
     device: str

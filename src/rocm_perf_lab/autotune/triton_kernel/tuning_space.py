@@ -1,4 +1,4 @@
-"""The space of a Triton function: its own configurations, or a space file."""
+"""The search space of a Triton function: its own configurations, or those in a space file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class TuningSpace:
     fixed: Values
 
     def only(self, valid: Collection[str]) -> TuningSpace:
-        """The part of the space whose configurations, as canonical() writes their values, are in `valid`."""
+        """The space reduced to the configurations in `valid` (their values, as written by canonical())."""
         members = [row for row in self.space if canonical(self.space.named(row)) in valid]
         values = dict(zip(self.space.names, self.space.values, strict=True))
         return TuningSpace(Space(values, members=members), self.fixed)
 
     def those_of(self, values: Iterable[Mapping[str, object]]) -> list[Configuration]:
-        """The configurations with these values, each once; values that are not in the space are left out."""
+        """The configurations with these values, each listed once; values outside the space are left out."""
         found = []
         for one in values:
             with contextlib.suppress(KeyError, ValueError):
@@ -43,7 +43,7 @@ class TuningSpace:
 
 
 def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
-    """The space in a file. Raises what read_space() raises, and SpaceError for a parameter that the function does not have."""
+    """The space in a file. Raises whatever read_space() raises, and SpaceError for a parameter that the function lacks."""
     found = read_space(path)
     known = {*launch["constants"], *_DEFAULTS}
     for name in (*found.space.names, *found.fixed):
@@ -54,7 +54,7 @@ def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
 
 
 def from_configurations(configurations: Sequence[Mapping[str, Any]]) -> TuningSpace:
-    """The configurations of `@triton.autotune`. Raises SpaceError if they cannot be distinguished by plain values."""
+    """The configurations of `@triton.autotune`. Raises SpaceError if the value of a parameter is missing or not plain."""
     names = list(dict.fromkeys(name for one in configurations for name in one))
     complete = [{name: _value(one, name) for name in names} for one in configurations]
     values: dict[str, list[Any]] = {name: _sorted(one[name] for one in complete) for name in names}

@@ -20,14 +20,14 @@ class EndedEarly(Exception):
 class _Worker:
     number: int
     script: ServedScript | None = None
-    passed: int = 0  # launches that it has already passed
+    passed: int = 0  # number of launches that it has already passed
     launch: Message = field(default_factory=dict)
 
 
 class Workers:
     """start(worker) starts the script in a process of its own; each worker is used by one thread at a time.
 
-    A worker that is started late, or again, first passes the earlier launches with the values that were chosen for them, as the
+    A worker that is started late or restarted first goes through the earlier launches with the values chosen for them, as the
     other workers did.
     """
 
@@ -48,11 +48,11 @@ class Workers:
             return None, int(end.args[0])
 
     def choose(self, values: Values) -> None:
-        """Let each worker's script launch with these values and continue to the next launch with a different key."""
+        """Let each worker's script launch the kernel with these values and continue to the next launch with a different key."""
         self._chosen.append(values)
 
     def ask(self, worker: int, **request: Any) -> Message:
-        """The answer of one worker. If the kernel failed, the worker's process is ended; the next request starts another.
+        """One worker's answer. If the kernel failed, the worker's process is stopped; the next request starts another.
 
         Raises ScriptExited, ScriptTimeout.
         """

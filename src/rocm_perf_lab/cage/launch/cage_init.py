@@ -1,9 +1,9 @@
-"""The first process in the cage: starts the command, reaps orphans, reports the exit status, and ends the cage when it exits.
+"""The first process in the cage: starts the command, reaps orphans, reports the exit status, and then ends the cage.
 
     cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...
 
-CHANNEL and ENVIRONMENT are descriptors: a socket to the launcher, and a file. When this process ends, every process in the cage
-ends. The command can neither signal nor trace this process.
+CHANNEL and ENVIRONMENT are file descriptors: a socket connected to the launcher, and a file with the environment variables.
+When this process ends, every process in the cage ends. The command can neither signal nor trace this process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from settings import Settings
 
-_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ: handled or ignored in this program or its parent
+_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ: handled or ignored by this program or its parent
 _WRITERS_SECONDS = 120.0
 
 
@@ -51,8 +51,8 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """Send the launcher the descriptors with which it watches the cage: of this process, of /proc, and of the file systems in
-    memory.
+    """Send the launcher the descriptors that it uses to watch the cage: for this process, for /proc, and for the in-memory file
+    systems.
     """
     import _socket
     import struct
@@ -82,7 +82,7 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    # This limit holds only inside the cage, and not for root, so the launcher checks the number of processes as well.
+    # This limit applies only inside the cage, and not to root, so the launcher checks the number of processes as well.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
@@ -104,7 +104,7 @@ def _end_all_others() -> None:
 
 
 def _write_databases(options: Settings) -> None:
-    """Convert the spool files of the tracer into databases with our own program, once no process of the command is left.
+    """Convert the tracer's spool files into databases with our own program, after all processes of the command have ended.
 
     Files that are not converted within _WRITERS_SECONDS are left as they are.
     """

@@ -35,7 +35,7 @@ _INSIDE = {"HOME": "/tmp", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp"}
 
 
 def is_kept(name: str, more: Collection[str] = ()) -> bool:
-    """Whether a variable of this name is passed on; more: names that are always passed on."""
+    """Whether a variable with this name is passed on. more: names that are always passed on."""
     if name in more:
         return True
     known = name in _NAMES or name.startswith(_PREFIXES)
@@ -46,5 +46,5 @@ def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str
     """The environment that a command sees. HOME, TMPDIR, TMP and TEMP are /tmp in the cage, unless `more` names them."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
     found |= {name: value for name, value in _INSIDE.items() if name not in more}
-    # Disables HIP's cache of code compiled at run time: in a temporary home folder, it would cost more than it saves.
+    # Unless it has its own folder, HIP's cache of code compiled at run time is off: in a temporary home, it would not pay.
     return found if "AMD_COMGR_CACHE_DIR" in found else found | {"AMD_COMGR_CACHE": "0"}

@@ -1,4 +1,4 @@
-"""Folders with untrusted contents: traversed by descriptors, so that no link can lead elsewhere."""
+"""Folders with untrusted contents, traversed by file descriptor so that no link can lead elsewhere."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 
 
 class Opened:
-    """A context with the descriptor of a folder; None if `name` is not, or is no longer, a folder that can be opened. A folder
-    whose owner lacks a permission gets the permissions 0700.
+    """A context manager for the descriptor of a folder; None if `name` is not, or is no longer, a folder that can be opened. If
+    the folder's owner lacks any permission, its mode is changed to 0700.
     """
 
     def __init__(self, name: str, parent: int | None = None):

@@ -1,10 +1,10 @@
 """Runs a command in a cage: launcher.py NAME=VALUE... -- MOUNTS... -- COMMAND...
 
-MOUNTS are bubblewrap options. This process stays outside: it watches what the cage uses, and ends the cage at a limit, on a
-terminating signal, and when the process `owner` ends. It then ends as the command did, with the same status or by the same
-signal; at a limit, it writes a line that names the limit, and ends by SIGKILL. Settings:
+MOUNTS are bubblewrap options. This process stays outside: it watches what the cage uses, and ends the cage if a limit is
+exceeded, a terminating signal arrives, or the process `owner` ends. It then ends the way the command did, with the same status
+or by the same signal; if a limit was exceeded, it writes a line that names the limit and ends by SIGKILL. Settings:
 
-  mechanism   bubblewrap, namespaces, or trusted, which is no cage, only the limits that a single process can have
+  mechanism   bubblewrap, namespaces, or trusted (no cage, only limits that can be set for a single process)
   program     bubblewrap's path; option: further options for it
   owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
   writable    folders whose contents persist; memory_folder: folders in memory

@@ -24,7 +24,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
                 _remove_deep(name, folder, top)
                 continue
             with folders.Opened(name, folder) as below:
-                if below is not None:  # else another user's folder, into which the cage could not write either
+                if below is not None:  # otherwise it is another user's, and the cage could not write to it either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
             os.unlink(name, dir_fd=folder)
@@ -56,7 +56,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 def _moved(name: str, folder: int, top: int) -> str:
     with folders.Opened(name, folder):
-        pass  # opening a folder makes it writable, as it must be to be moved
+        pass  # a folder must be writable to be moved; opening it makes it so
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
     return new

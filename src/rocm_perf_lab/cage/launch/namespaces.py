@@ -62,7 +62,7 @@ def start(
 
 
 def _leave(user: int, group: int) -> None:
-    """Enter new namespaces, without a user namespace if this process is root and allowed to create the others directly."""
+    """Enter new namespaces, including a user namespace unless this process is root and may create the others directly."""
     if user == 0:
         try:
             system.unshare(_ALL_BUT_USER)
@@ -122,7 +122,7 @@ def _raise_loopback() -> None:
 
 
 def _perform(all_words: list[str]) -> None:
-    """Perform the mounts given as bubblewrap options; only the options that mounts.py uses are supported."""
+    """Make the mounts that these bubblewrap options describe; only the options that mounts.py uses are supported."""
     words = iter(all_words)
     given: dict[str, str] = {}
     uppers = 0
@@ -182,7 +182,7 @@ def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
     system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
-    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which separate options
+    system.mount(source, f"{layer}/lower", flags=_BIND)  # its name has no commas or colons, which separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
     os.makedirs(place, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"

@@ -28,7 +28,7 @@ _REFUSED = {
     "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305, "sethostname": 170, "setdomainname": 171,
     "modify_ldt": 154, "vhangup": 153, "lookup_dcookie": 212, "nfsservctl": 180, "uselib": 134, "ustat": 136, "sysfs": 139,
 }  # fmt: skip
-# Refused with the error of a file system without extended attributes: attributes take kernel memory that nothing limits.
+# Refused as if the file system had no extended attributes, because attributes use kernel memory that nothing limits.
 _UNSUPPORTED = {"setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "setxattrat": 463}
 _FCNTL, _F_SETLEASE = 72, 1024  # a lease on a file visible in the cage blocks other processes that open it
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR, _IOCTL = 56, 435, 41, 53, 16
@@ -44,12 +44,12 @@ def _refuse(number: int = errno.EPERM) -> _Step:
 
 
 def _only_if(call: int, body: list[_Step]) -> list[_Step]:
-    """Steps that run `body` for one system call only. A body ends in a return, or falls through to what follows."""
+    """Steps that run `body` for one system call only. `body` ends in a return, or falls through to the next steps."""
     return [(_EQUAL, 0, len(body), call), *body]
 
 
 def _among(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
-    """Allow the call if the argument at `offset`, masked, is among `values`, else refuse it with EACCES."""
+    """Allow the call if the argument at `offset`, masked, is one of `values`; otherwise refuse it with EACCES."""
     masked = [(_LOAD, 0, 0, offset)] + ([(_AND, 0, 0, mask)] if mask else [])
     tests = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     return [*masked, *tests, _refuse(errno.EACCES), (_RETURN, 0, 0, _ALLOW)]
@@ -65,10 +65,10 @@ def program() -> list[_Step]:
     for call in sorted(_UNSUPPORTED.values()):
         steps += [(_EQUAL, 0, 1, call), _refuse(errno.EOPNOTSUPP)]
     steps += _only_if(_FCNTL, [(_LOAD, 0, 0, _SECOND), (_EQUAL, 0, 1, _F_SETLEASE), _refuse(), allow])
-    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # no filter can read clone3's flags; C libraries use clone then
+    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # filters cannot read its flags; C libraries fall back to clone
     steps += _only_if(_CLONE, [(_LOAD, 0, 0, _FIRST), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(), allow])
     steps += _only_if(_SOCKET, _among(_FIRST, 0, (_INET, _INET6, _NETLINK)))
-    # A pair of datagram sockets could send to any address.
+    # Datagram sockets made as a pair could still send to any address.
     steps += _only_if(_SOCKETPAIR, _among(_SECOND, 0xF, (_STREAM, _SEQPACKET)))
     ioctl = [(_LOAD, 0, 0, _SECOND), (_EQUAL, 1, 0, _TIOCSTI), (_EQUAL, 0, 1, _TIOCLINUX), _refuse(), allow]
     return [*steps, *_only_if(_IOCTL, ioctl), allow]

@@ -32,7 +32,7 @@ class Storage:
 
 
 def _below(folder: int, depth: int = 0) -> tuple[int, int]:
-    """Bytes and entries below a folder's descriptor, including the cost of each entry itself. Links are not followed."""
+    """Bytes and entries below the folder with this descriptor, including the overhead of each entry. Links are not followed."""
     if depth > DEEPEST:
         return ENDLESS, 0
     total = files = 0

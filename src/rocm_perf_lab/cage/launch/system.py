@@ -61,7 +61,7 @@ def set_host_name(name: bytes) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop all capabilities of this process, also for the programs that it executes and the processes that it forks."""
+    """Drop all capabilities of this process, of the programs that it will execute and of the processes that it will fork."""
     with open("/proc/sys/kernel/cap_last_cap") as file:
         last = int(file.read())
     prctl(PR_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)

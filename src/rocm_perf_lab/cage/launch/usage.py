@@ -11,7 +11,7 @@ _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 class Usage:
     """Observes the resources that a cage uses.
 
-    processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory. writable: the folders
+    processes: descriptor of the cage's /proc. memory_folders: descriptors of its in-memory file systems. writable: the folders
     whose contents persist.
     """
 
@@ -77,7 +77,7 @@ class Usage:
         return threads, used
 
     def _note_open_files(self, name: str) -> None:
-        """Record the files without a directory entry that the process has open: in memory (memfd), or deleted."""
+        """Record the process's open files that have no directory entry: memfd files and deleted files."""
         for number in self._names(f"{name}/fd"):
             try:
                 found = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)
@@ -99,7 +99,7 @@ class Usage:
         return sum(size for (device, _), size in self._open.items() if device in self._devices)
 
     def _proportional(self, name: str, counted: set[int]) -> int:
-        """A process's share of memory. counted: inodes in memory that are already counted as files."""
+        """A process's share of memory. counted: inodes of in-memory files that have already been counted."""
         text = self._read(f"{name}/smaps")
         if not text:
             return self._status(name)[1]
@@ -125,7 +125,7 @@ class Usage:
 
 
 def _device_of_kernel_memory() -> int:
-    """The device of files in memory without a directory entry: memfd, shared anonymous memory."""
+    """The device of in-memory files that have no directory entry (memfd, shared anonymous memory)."""
     descriptor = os.memfd_create("probe", os.MFD_CLOEXEC)
     try:
         return os.fstat(descriptor).st_dev

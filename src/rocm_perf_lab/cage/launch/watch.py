@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from settings import Settings
 
-_TICK_SECONDS, _LOOKING = 0.03, 3  # even with a cage full of processes, checks take at most a third of the time
+_TICK_SECONDS, _LOOKING = 0.03, 3  # even if the cage is full of processes, checks take at most a third of the time
 _MOST_DESCRIPTORS = 16
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -126,7 +126,7 @@ class Watch:
                 return end
 
     def _wait(self, seconds: float) -> End | None:
-        """How the command ended or, if a signal arrived or the owner ended, is to end; None if the command continues."""
+        """How the command ended, or is to end because a signal arrived or the owner ended; None if it is still running."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
             return End(number=os.read(self._signals, 1)[0])
@@ -135,7 +135,7 @@ class Watch:
         return self._hear() if self._channel.fileno() in ready else None
 
     def _hear(self) -> End | None:
-        """Handle a message from the first process in the cage. Returns how the command ended; None if it still runs."""
+        """Handle a message from the first process in the cage. Returns how the command ended; None if it is still running."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
             self._first, processes, *folders = struct.unpack(f"{len(more[0][2]) // 4}i", more[0][2])
@@ -148,7 +148,7 @@ class Watch:
         return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
 
     def _broken(self, used: usage.Usage) -> str:
-        """The limit that the cage exceeds, in words; empty for none."""
+        """The limit that the cage exceeds, in words; empty if there is none."""
         tasks, memory, deleted = used.look()
         if tasks > self._tasks:
             return f"had more than {self._tasks} processes and threads"
@@ -157,7 +157,7 @@ class Watch:
         return self._too_much_stored(deleted)
 
     def _too_much_stored(self, deleted: int = 0) -> str:
-        """The limit on stored data that is exceeded, in words; empty for none.
+        """The limit on stored data that the cage exceeds, in words; empty if there is none.
 
         deleted: bytes of files without a directory entry.
         """
@@ -191,7 +191,7 @@ def _descriptor_of(process: int) -> int:
 
 
 def _be_ended_first() -> None:
-    """If the system runs out of memory, make it kill this process and its children first."""
+    """Make the kernel kill this process and its children first if memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")

@@ -1,4 +1,4 @@
-"""Building blocks for the JSON of commands and journals: models with a fixed set of fields, and text with arbitrary bytes.
+"""Building blocks for the JSON in journals and command output: models with a fixed set of fields, and text of arbitrary bytes.
 
 The documents of a run directory follow rules of their own; see report.section.
 """
@@ -28,7 +28,7 @@ _CHANGE = "change"
 
 
 class _AnyText:
-    """Text that may contain surrogates, which stand for bytes that are not UTF-8. Pydantic's own str would refuse them."""
+    """Text that may contain surrogates, which stand for bytes that are not UTF-8. Pydantic's own str would reject them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -91,7 +91,7 @@ class JsonModel(BaseModel):
 
 
 class SparseModel(JsonModel):
-    """An object that leaves out fields that were not given; their descriptions say when that happens."""
+    """An object that omits fields that were not set; the description of each such field says when that happens."""
 
     model_config = TOLERANT
 

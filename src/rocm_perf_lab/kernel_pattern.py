@@ -1,4 +1,4 @@
-"""How --kernel, and every other pattern that selects kernels, is matched.
+"""How --kernel and all other patterns that select kernels are matched.
 
 A pattern is a Python regular expression, searched for anywhere in a kernel's demangled or mangled name.
 """
@@ -11,9 +11,9 @@ from rocm_perf_lab.errors import UsageError
 
 
 def fits(pattern: str | None, *names: str | None) -> bool:
-    """Whether the pattern is found in one of the kernel's names, demangled or mangled; pass None for a name that is not known.
+    """Whether the pattern is found in one of the kernel's names (demangled or mangled); pass None for an unknown name.
 
-    Without a pattern, every kernel fits.
+    Without a pattern, every kernel matches.
     """
     return pattern is None or any(re.search(pattern, name) for name in names if name)
 
@@ -29,5 +29,5 @@ def checked(pattern: str) -> str:
 
 
 def exactly(name: str) -> str:
-    """The pattern that matches the kernel of this name and no other."""
+    """A pattern that matches the kernel with this name and no other."""
     return f"^{re.escape(name)}$"

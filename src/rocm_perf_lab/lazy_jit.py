@@ -1,4 +1,4 @@
-"""Loops that run compiled over millions of nodes, and as plain Python over a few.
+"""Loops that run as compiled code over millions of nodes and as plain Python over a few.
 
 A loop is written once, on integer arrays, in the subset of Python that numba compiles, so both ways give the same result.
 numba is loaded, and compiles (or reads its cache), only when a loop is called with many elements, so small traces never wait
@@ -15,11 +15,11 @@ import numpy as np
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-MANY = 30_000  # number of elements from which compiling is faster: plain Python needs about 1 us per step
+MANY = 30_000  # compiling pays off from this many elements on: plain Python needs about 1 us per step
 
 
 class LazyJit(Generic[_Arguments, _Result]):
-    """A function on NumPy integer arrays that runs compiled or plain, depending on the length of its longest argument."""
+    """A function on NumPy integer arrays that runs compiled or as plain Python, depending on its longest argument's length."""
 
     def __init__(self, function: Callable[_Arguments, _Result]):
         self.plain = function

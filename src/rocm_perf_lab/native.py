@@ -1,7 +1,7 @@
 """Locates the native parts, such as the software device, the tracer and the writer of trace databases.
 
 If $ROCM_PERF_LAB_NATIVE_DIR is set, only that folder is searched, because a wrong setting should not be papered over.
-Otherwise, `_native/` of the installed package is searched, and then `build/` of the repository (an editable install).
+Otherwise, `_native/` in the installed package is searched, and then `build/` in the repository (for an editable install).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
 _PACKAGE = Path(__file__).resolve().parent
 _PACKAGED = _PACKAGE / "_native"
 _SUBFOLDERS = ("", "lib", "bin")
-# The features that x86-64-v3, for which hatch_build.py compiles, adds to v2, as they are named in /proc/cpuinfo.
+# The features that x86-64-v3 adds to v2, as named in /proc/cpuinfo; hatch_build.py compiles for x86-64-v3.
 _PROCESSOR_FLAGS = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
 
 
@@ -57,7 +57,7 @@ def isolate_library() -> Path:
 
 
 def capture_library() -> Path:
-    """The library through which Python reads the capture format. Raises UnavailableError."""
+    """The library through which Python reads captures. Raises UnavailableError."""
     return _find(CAPTURE)
 
 
@@ -67,12 +67,12 @@ def replay_program() -> Path:
 
 
 def is_tools_library(path: Path) -> bool:
-    """Whether this is one of the HSA tools libraries of this package, wherever it was found."""
+    """Whether this is one of this package's HSA tools libraries, wherever the file is."""
     return path.name in (DEVICE, TRACER, ISOLATE)
 
 
 def search_folders() -> list[Path]:
-    """The folders to search, whether they exist or not, in order of preference."""
+    """The folders to search, in order of preference, whether or not they exist."""
     chosen = os.environ.get(NATIVE_DIR_VARIABLE)
     if chosen:
         return [Path(chosen).absolute()]

@@ -170,7 +170,7 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
 def _launches_of_rest(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> list[LaunchText]:
-    """The launches whose shapes the candidate writes differently. Nothing else outside the kernel and the new functions may
+    """The launches whose shapes the candidate writes differently. Nothing outside them, the kernel and the new functions may
     differ.
     """
     old = _without(baseline.device, [(before.span.start, before.body.end)])

@@ -3,8 +3,8 @@
 Parts are matched by identity, not by address: an allocation by its kind, its size and its rank by address among the allocations
 of the same kind and size; a variable of the kernel's code object by its symbol. Pointers are equal if they point to the same
 offset in the same part. A candidate's code object necessarily differs from the baseline's, so only its variables are compared;
-the rest must match its own file. Other code objects may contain the kernel too and may therefore differ in size, so only their
-writable segments are compared; a code object whose ELF headers were not loaded is compared as a whole.
+the rest of it must match its own file. Other code objects may contain the kernel too and may therefore differ in size, so only
+their writable segments are compared; a code object whose ELF headers were not loaded is compared as a whole.
 """
 
 from __future__ import annotations

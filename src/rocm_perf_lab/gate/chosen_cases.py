@@ -38,8 +38,8 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
 
 def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
     """Cases for the race check. Some change most numbers in memory at once. Each of the others changes a single number passed
-    by value: first one case per number, chosen at random from the seed, then further cases up to a limit. If fewer inputs were
-    checked, a kernel could confine its races to the unchecked ones.
+    by value: first one case per number, chosen by the seed, then further cases up to a limit. If fewer inputs were checked, a
+    kernel could confine its races to the unchecked ones.
 
     usable: as in timed_inputs().
     """

@@ -29,7 +29,8 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """The largest increases over the baseline, as fractions, that no gain in time has to outweigh. See concern_of()."""
+    """The largest increases over the baseline, as fractions, that need not be outweighed by a gain in time. See concern_of().
+    """
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -192,8 +193,7 @@ def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
-    """How the candidate, unlike the baseline, can tell runs apart, so that it could be right, or fast, in the judged runs only.
-    """
+    """How the candidate, unlike the baseline, can tell runs apart: it could be right, or fast, only in the judged runs."""
     found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
     if not found:
         return None

@@ -23,7 +23,7 @@ _PLACE = re.compile(
 # These return addresses that differ from launch to launch. Such addresses are passed to every kernel, so the machine code does
 # not reveal that a kernel uses them. (It does reveal whether a kernel uses the addresses of packets and queues.)
 _LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
-# The device library beneath HIP: parts of it can make the runtime call any function in the program or allocate memory.
+# The device library beneath HIP: parts of it can make the host runtime call any function in the program or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is correct only by luck. They
 # include all such names in Clang (__builtin_assume, __builtin_assume_aligned, __builtin_assume_dereferenceable,

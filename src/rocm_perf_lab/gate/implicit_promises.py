@@ -114,7 +114,7 @@ def _is_left_out(unit: TranslationUnit, branch: Cursor) -> bool:
 
 
 def _called(functions: Sequence[Cursor]) -> list[Cursor]:
-    """The functions in the user's files that the given functions refer to, directly or indirectly, without the given ones."""
+    """The functions in the user's files that the given functions refer to, directly or indirectly; not the given ones."""
     found: dict[str, Cursor] = {}
     seen, left = {one.get_usr() for one in functions}, list(functions)
     while left:

@@ -55,8 +55,7 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
 
 
 def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
-    """(factor, values): the captured values with one number, or all of them, multiplied by the factor; once more with 1 added.
-    """
+    """(factor, values): the captured values with one number, or all of them, multiplied by the factor, plus 0 or 1."""
     for chosen in [*([one] for one in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):

@@ -1,5 +1,5 @@
-"""Other inputs, made from the numbers that a candidate names, that is, of numeric literals that occur in it more often than in
-the baseline. Code that is wrong for a single number has to name that number, and random inputs would never contain it.
+"""Other inputs, made from the numbers that a candidate names: the numeric literals that occur in it more often than in the
+baseline. Code that is wrong for a single number has to name that number, and random inputs would never contain it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ def _literals(text: bytes) -> Iterator[str]:
 
 
 def _value(literal: str) -> float | None:
-    """The literal's value, exact for integers up to 2**53; None if it is not a plain number (it may have a user-defined
-    suffix).
-    """
+    """The literal's value, exact for integers up to 2**53; None if it is not a plain number (as with a user-defined suffix)."""
     if re.fullmatch(r"0x[0-9a-f]+[ul]*", literal):
         return float(int(literal.rstrip("ul"), 16))
     if re.fullmatch(r"0b[01]+[ul]*", literal):

@@ -25,11 +25,11 @@ _HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
 
 
 def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
-    """How the candidate's code, unlike the baseline's, depends on the name of its file or on its lines, or why it does not
-    compile under another name. None if it compiles under all names without such a dependence.
+    """How the candidate's code, unlike the baseline's, depends on its file's name or on line numbers, or why it does not
+    compile under another file name. None if it compiles under every name and has no such dependence.
 
-    given: the candidate's file. plain: the text that would be kept, without line directives. Raises any error of building the
-    baseline.
+    given: the contents of the candidate's file. plain: the text that would be kept, without line directives. Raises any error
+    from building the baseline.
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):
         code = pieces_of(builder.device(after))

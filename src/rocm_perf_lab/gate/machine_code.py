@@ -1,4 +1,4 @@
-"""Checks that a candidate changes only one kernel: all other machine code, for device and host, must be the baseline's."""
+"""Checks that a candidate changes only one kernel: all other machine code, for device and host, must match the baseline's."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class DeviceCode:
 
 
 def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
-    """Compare the machine code of two code objects outside the targets.
+    """Compare the machine code outside the targets in two code objects.
 
     baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
 
-    Anything that only one of them contains must be a function or a constant: nothing that both contain refers to it, so only
-    the target uses it. Raises SourceError.
+    Anything found in only one of them must be a function or a constant: nothing that occurs in both refers to it, so only the
+    target uses it. Raises SourceError.
     """
     before, after = pieces_of(baseline), pieces_of(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}

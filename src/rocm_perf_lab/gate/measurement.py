@@ -1,8 +1,8 @@
-"""Step 5: checks that the candidate is faster over all captures together, even at the slow end of the confidence interval, but
+"""Step 5: checks that the candidate is faster over all captures combined, even at the slow end of the confidence interval, but
 not impossibly fast.
 
-It must also be faster on inputs other than the captured ones; otherwise it could recognise the captured inputs and know their
-results.
+It must also be faster on inputs other than the captured ones; otherwise it could recognise the captured inputs and return
+results that it already knows.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ OUTWEIGHS = 0.10
 class MeasurementOptions:
     """Settings of the measurement.
 
-    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: how often
-    baseline and candidate alternate on a GPU, each time for `iterations` runs with fresh memory and cold caches. view: what
-    the cage shows to all replays.
+    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: how many
+    times baseline and candidate take turns on a GPU, each turn consisting of `iterations` runs with fresh memory and cold
+    caches. view: what the cage shows to all replays.
     """
 
     min_improvement: float = 0.02
@@ -58,7 +58,7 @@ def check_measurement(
 
     changed_bytes: number of bytes that the kernel changes in each capture, for the lower bound on its time. concern: a
     disadvantage that its gain has to outweigh, or None; see code_object_check.concern_of(). others: further inputs for the
-    first capture, on which the baseline works; the smallest of all gains counts.
+    first capture, all of which the baseline can handle; the smallest of all gains decides.
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
@@ -108,10 +108,10 @@ def check_measurement(
 
 
 def first_time(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> MeasurementEvidence | None:
-    """The modelled times on the captured inputs alone.
+    """The modelled times for the captured inputs only.
 
     None on a GPU, where a few runs would be inconclusive, and many would be no cheaper than the whole step; also None for a
-    candidate that fails, as the comparison then reports why.
+    candidate that fails, since the full comparison will report why.
     """
     if not all(map(is_modelled, captures)):
         return None
@@ -133,7 +133,7 @@ def first_time(captures: Sequence[Capture], codes: Compared, options: Measuremen
 
 
 def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
-    """The rejection of a candidate that saves too little on the captured inputs alone; None for any other candidate."""
+    """The verdict that rejects a candidate for saving too little time on the captured inputs alone; None otherwise."""
     first = first_time(captures, codes, options)
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:
         return None
@@ -156,9 +156,9 @@ def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInput
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
-    """Device options for the timed runs, for the first compute unit and for a random one. The timing model times one unit of
-    each XCD and adds the work of the others. A unit with few waves shows less of the gain, but the candidate must not be slower
-    there.
+    """Device options for the timed runs: one set for the first compute unit and one for a random one. The timing model times
+    one unit of each XCD and adds the work of the others. A unit with few waves shows less of the gain, but the candidate must
+    not be slower there.
     """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
 

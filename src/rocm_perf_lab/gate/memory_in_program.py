@@ -33,20 +33,20 @@ InProgram = tuple[Capture, Arguments]
 Again = Callable[[int], InProgram]
 """Returns the dispatch captured in another run of the baseline's program; 0 stands for the first such run."""
 
-_RUNS = 3  # baseline runs that must agree with the first: random values may be equal in two runs
+_RUNS = 3  # baseline runs that must agree with the first: random values may happen to be equal in two runs
 
 
 def difference_in_program(
     before: InProgram, after: InProgram, baseline_again: Again, ulps: int
 ) -> tuple[Difference | None, list[str]]:
-    """Compare a dispatch in two programs.
+    """Compare the same dispatch in two programs.
 
     before, after: the dispatch in the baseline's program and in the candidate's. Buffers are matched by name. baseline_again:
-    called only if there is a difference; contents that also differ between runs of the baseline are not counted.
+    called only if there is a difference; differences that also occur between runs of the baseline are ignored.
 
     All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
 
-    Returns the difference, and the names of the memory that could not be compared. Raises SourceError.
+    Returns the difference, and the names of the pieces of memory that could not be compared. Raises SourceError.
     """
     found, unlike = _in_buffers(before, after, baseline_again, ulps)
     return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)
@@ -55,7 +55,7 @@ def difference_in_program(
 def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps: int) -> tuple[Difference | None, list[str]]:
     """Compare the numbers in the kernel's buffers according to their types."""
     unlike: list[str] = []
-    for at_end in (False, True):  # memory before the dispatch holds the results of earlier dispatches
+    for at_end in (False, True):  # before the dispatch, memory holds the results of earlier dispatches
         for name, one, other in _pairs(before, after):
             found = _difference(before[0], one, after[0], other, at_end, ulps)
             if found is None or name in unlike:
@@ -104,8 +104,8 @@ def _elsewhere(
 
 
 def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
-    """How one part differs: (first address, number of bytes); None if it does not. With a tolerance, results of other kernels
-    may also be slightly off, and a pool holds arbitrary bytes: in these two cases, only what the dispatch writes is compared.
+    """Where one part differs: (first address, number of bytes); None if it does not. If there is a tolerance, other kernels'
+    results may be slightly off too, and a pool holds arbitrary bytes; in both cases, only what the dispatch writes is compared.
     """
     if not ulps and not one.parts[key].is_pool:
         return differing(one, other, key, at_end)
@@ -137,7 +137,7 @@ def _difference(
 
 
 def _numbers(capture: Capture, buffer: Buffer, after: bool) -> Bytes:
-    """The buffer's bytes with its pointers set to zero, since these vary between processes."""
+    """The buffer's bytes with its pointers zeroed, since their values vary between processes."""
     content: Bytes = np.frombuffer(capture.memory(buffer.address, buffer.size, after=after), np.uint8).copy()
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:

@@ -1,8 +1,8 @@
 """Which NaNs count as the same result.
 
-IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it carries (6.2.3); so
-do LLVM and GPUs, and two correct compilations of an expression can differ in both. But copies must keep every bit, and no
-operation may invent a payload. Programs that keep integers in floating-point numbers rely on this.
+IEEE 754-2019 leaves open the sign of a NaN that an operation produces (6.3), and which operand's payload it carries (6.2.3);
+LLVM and GPUs leave them open too, so two correct compilations of an expression can differ in both. But copies must keep every
+bit, and no operation may invent a payload. Programs that keep integers in floating-point numbers rely on this.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-_WIDEST = 51  # bits of a payload in double precision; a narrower type's payload corresponds to the leading bits
+_WIDEST = 51  # payload bits in double precision; a narrower type's payload corresponds to the leading bits
 _COMPUTING = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # instructions and atomics with a floating-point result
 
 
 class Nans:
     """The NaNs that operations on these inputs may produce.
 
-    inputs: returns all floating-point input numbers, as arrays of any types and shapes; it is called only if needed.
+    inputs: returns all floating-point input numbers, as arrays of any type and shape; it is called only if needed.
     """
 
     def __init__(self, inputs: Callable[[], Iterable[Numbers]]):
         self._inputs = inputs
 
     def same(self, x: Numbers, y: Numbers) -> NDArray[np.bool_]:
-        """Where both are NaNs of the same kind, quiet or signalling, each with the payload of some input or with none, whatever
-        their signs. x, y: arrays of the same floating-point type and shape.
+        """A mask of the places where both are NaNs of the same kind (quiet or signalling) and each has the payload of some
+        input or none; signs are ignored. x, y: arrays of the same floating-point type and shape.
         """
         found: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
         if found.any():
@@ -57,7 +57,7 @@ class Nans:
 
 
 def _payload_bits(dtype: np.dtype[np.generic]) -> int:
-    """The number of payload bits; 0 for types of one byte, whose NaNs carry no information."""
+    """The number of payload bits; 0 for one-byte types, whose NaNs carry no information."""
     return int(limits_of(dtype).nmant) - 1 if dtype.itemsize > 1 else 0
 
 

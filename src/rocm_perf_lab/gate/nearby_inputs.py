@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.kernel_inputs import NumberArgument
     from rocm_perf_lab.gate.numbers import Numbers
 
-_LARGEST_FLAG = 2  # an integer up to this value is more often a choice than an amount
+_LARGEST_FLAG = 2  # an integer up to this value is more likely to be a choice than an amount
 _LEAST_STEP = 4  # the number of floats in a vector
 
 
 def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Move each finite number towards zero, by the same amount wherever it occurs: at most half the distance to the nearest
-    other number of its sign, or to zero.
+    """Move each finite number towards zero: equal numbers by the same amount, and each by at most half the distance to the
+    nearest other number of its sign or to zero.
 
     Order, signs, zeros and the number of equal values are preserved. A kernel that looks up the answers for the captured values
-    finds none for the new ones. Integers without gaps between them stay unchanged, because their whole range was seen.
+    finds none for the new ones. Integers that leave no gaps in their range stay unchanged, because the whole range was seen.
     """
     result = values.copy()
     wide = values if values.dtype.kind in "iu" else values.astype(np.float64)
@@ -56,7 +56,7 @@ def _closer_to_zero(magnitudes: Numbers, random: np.random.Generator) -> NDArray
 def nearby_number(number: NumberArgument, random: np.random.Generator) -> int | float | None:
     """A number to pass instead; None for flags, enums, zeros and non-finite numbers, as other values may select other code.
 
-    Sizes become smaller, by at most a quarter, since larger ones may lead to accesses out of bounds. They remain divisible by
+    Sizes become smaller, by at most a quarter, since larger ones may lead to out-of-bounds accesses. They remain divisible by
     the powers of two that vectors and tiles depend on, as long as there are several such sizes to draw from.
     """
     if isinstance(number.value, float):

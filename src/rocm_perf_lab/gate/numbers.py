@@ -17,9 +17,9 @@ _SIGN = np.uint64(1) << np.uint64(63)  # where zero is on the scale of distances
 
 
 def dtype_of(scalar: str) -> np.dtype[Any]:
-    """The NumPy type of a kind of number.
+    """The NumPy type for a kind of number.
 
-    scalar: a key of hip_source.layout.BYTES. A bool is treated as its byte, which need not be 0 or 1 in memory.
+    scalar: a key of hip_source.layout.BYTES. A bool is treated as the byte that stores it, which need not be 0 or 1.
     """
     if scalar == "bool":
         return np.dtype(np.uint8)
@@ -42,7 +42,7 @@ def bits_of(values: Numbers) -> Numbers:
 
 
 def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.random.Generator) -> NDArray[Any] | None:
-    """A NaN with a random payload, of this kind if the type has such NaNs, in an array of shape (1,); None if it has no NaN."""
+    """A NaN with a random payload, of this kind if the type has it, in an array of shape (1,); None if the type has no NaN."""
     unsigned, bits = np.dtype(f"u{dtype.itemsize}"), 8 * dtype.itemsize
     if dtype.itemsize == 1:
         every = np.arange(256, dtype=np.uint8)
@@ -74,7 +74,7 @@ def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
 
 
 def _ordered(values: Numbers) -> NDArray[np.uint64]:
-    """Integers in the same order as the values: floats of one sign are ordered like their bits."""
+    """Integers that sort in the same order as the values: floats of the same sign are ordered like their bit patterns."""
     bits: NDArray[np.uint64] = bits_of(values).astype(np.uint64)
     sign = np.uint64(8 * values.dtype.itemsize - 1)
     magnitude = bits & ((np.uint64(1) << sign) - np.uint64(1))
@@ -83,7 +83,7 @@ def _ordered(values: Numbers) -> NDArray[np.uint64]:
 
 
 def in_words(value: np.generic) -> str:
-    """The shortest decimal that identifies this number among those of its type."""
+    """The shortest decimal that identifies this number among all numbers of its type."""
     return str(value.item() if value.dtype.kind in "iu" else value)
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def device_differs(
     baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
 ) -> str | None:
-    """What changes in another unit's code object: anything outside the kernel, or the kernel itself if it changes differently
-    than in the judged unit. Also why another program no longer compiles. None if there is no such change.
+    """What changes in another unit's code object: anything outside the kernel, or the kernel itself if it does not change in
+    the same way as in the judged unit. Or else, why another program no longer compiles. None if there is no such change.
 
-    Raises any error of building and reading.
+    Raises any error from building and reading.
     """
     judged = [builder.device(one) for one in (baseline, candidate)]
     for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
@@ -44,7 +44,7 @@ def device_differs(
 
 
 def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
-    """Why a unit that only other programs contain no longer compiles; None if all such units do."""
+    """Why a unit found only in other programs no longer compiles; None if all such units compile."""
     for unit in candidate.units_of_other_programs:
         try:
             builder.device(unit)
@@ -54,7 +54,7 @@ def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
 
 
 def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
-    """Which unit without the kernel has different device code because launches in it were changed; None if there is none."""
+    """How changed launches affect the device code of a unit that does not contain the kernel; None if they do not."""
     changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
         if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
@@ -67,7 +67,7 @@ def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Build
 
 
 def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
-    """How the host code of a unit that includes the file differs; None if it does not. Raises any error of building."""
+    """How the host code of a unit that includes the file differs; None if it does not. Raises any error from building."""
     for before, after in zip((baseline, *baseline.units_of_program), (candidate, *candidate.units_of_program), strict=True):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
@@ -75,12 +75,12 @@ def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) ->
 
 
 def program_differs(program: Path, judged: HipSource, builder: Builder) -> str | None:
-    """Why the code in the whole program is not the code that was judged; None if it is. Raises any error of building and
+    """Why the code in the whole program is not the code that was judged; None if it is. Raises any error from building and
     reading.
     """
     made = {text_section(image) for _, image in code_objects_in(program)}
     for unit in (judged, *judged.units_of_program):
-        # The length of strings such as an assertion's __FILE__, and so the layout, depends on the name in the command.
+        # The name in the command determines the length of strings such as an assertion's __FILE__, and hence the layout.
         named = (builder.device_named(unit, name) for name in usual_names(unit))
         if not any(text_section(image) in made for image in itertools.chain([builder.device(unit)], named)):
             return f"the program's own code of {unit.main.name} is not the code that was judged"
@@ -88,8 +88,8 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
 
 
 def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
-    """Whether a text compiles to the judged device code and the baseline's host code, in each unit that includes it, apart from
-    debug information. Raises any error of building the other two sources, and of reading.
+    """Whether, in each unit that includes it, a text compiles to the judged device code and the baseline's host code, ignoring
+    debug information. Raises any error from building the other two sources and from reading.
     """
     texts, codes, expected = ((one, *one.units_of_program) for one in (text, judged, baseline))
     return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))
@@ -108,9 +108,7 @@ def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Bui
 
 
 def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
-    """Whether two code objects hold the same code for a kernel, its descriptor and the functions that it calls. Raises
-    SourceError.
-    """
+    """Whether a kernel, its descriptor and the functions that it calls are the same in two code objects. Raises SourceError."""
     first, second = (machine_code(image, symbol) for image in (one, other))
     return first == second
 

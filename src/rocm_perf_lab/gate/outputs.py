@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ChangedRegion(TypedDict):
-    """A region's entry in outputs.json. base: its hexadecimal address. file: the name of the file with its bytes."""
+    """A region's entry in outputs.json. base: its hexadecimal address. file: the name of the file that holds its bytes."""
 
     base: str
     bytes: int
@@ -40,7 +40,7 @@ class Outputs:
 
     @property
     def regions(self) -> dict[str, ChangedRegion]:
-        """The regions by base address."""
+        """The regions, keyed by base address."""
         return {r["base"]: r for r in json.loads((self.folder / "outputs.json").read_bytes())["regions"]}
 
     @property
@@ -142,8 +142,8 @@ def difference(
 ) -> Difference | None:
     """How `found` (the candidate's outputs) differs from `expected` (the baseline's); None if it does not.
 
-    ulps: how many units in the last place floating-point numbers may be off. nans: which NaNs count as equal; None if only NaNs
-    with the same bits do. inputs: needed with `ulps` or `nans`, since one kernel may then leave memory unchanged where the
+    ulps: by how many units in the last place floating-point numbers may differ. nans: which NaNs count as equal; None if only
+    NaNs with the same bits do. inputs: needed with `ulps` or `nans`, since one kernel may then leave memory unchanged where the
     other writes numbers that count as equal.
     """
     before, after = expected.regions, found.regions
@@ -243,7 +243,7 @@ def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
 
 
 def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int, nans: Nans | None) -> Iterator[_Leaves]:
-    """Compare the numbers of one buffer. explained: set to 1 for the bytes of all the buffer's numbers."""
+    """Compare the numbers of one buffer. explained: set to 1 for every byte that belongs to one of the numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue
@@ -272,7 +272,7 @@ def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
 
 
 def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
-    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and for the JSON."""
+    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as a section of the JSON document."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
     section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")

@@ -1,10 +1,10 @@
 """Other inputs, derived from the captured ones: numbers of every type in memory, and numbers passed by value.
 
 Integers may be indices, counts or sizes: they are permuted, or drawn from the observed range, so that a correct kernel stays
-within its buffers. Pointers are not changed. Sizes passed by value become smaller (small numbers also larger), or one grows
-while another shrinks. In one case, all inputs change together, but only slightly. Where inputs change in only a few places,
+within its buffers. Pointers are not changed. Sizes passed by value are made smaller (small numbers also larger), or one grows
+while another shrinks. In one case, all inputs change together, but only slightly. For inputs that change in only a few places,
 there are also cases in which the outputs initially hold the results for the captured inputs. A case on which the baseline
-itself fails is dropped, and its changes are tried one part at a time.
+itself fails is dropped, and its parts are tried one at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
-_LARGEST_CHOICE = 8  # a larger number passed by value is a size, or data
+_LARGEST_CHOICE = 8  # a number passed by value that is larger than this is a size, or data
 _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
 _MOST_PAIRS = 12  # pairs of parameters with floats
@@ -59,13 +59,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One set of other inputs.
+    """One alternative set of inputs.
 
     name: used in the verdict and the journal. overlays: (address, bytes) pairs. kind: a key of FLOATS or INTEGERS, or NEARBY;
     None for other changes, such as a number passed by value. fields: the fields whose bits it changes. numbers: names of the
-    numbers passed by value that it changes. beyond: whether the kernel may reach past a buffer. on_results: whether the memory
-    that the kernel changed holds the results for the captured inputs and so must not be poisoned. same_memory: whether two
-    arguments point to the same memory.
+    by-value numbers that it changes. beyond: whether the kernel may access memory past the end of a buffer. on_results: whether
+    the memory that the kernel changed holds the results for the captured inputs and so must not be poisoned. same_memory:
+    whether two arguments point to the same memory.
     """
 
     name: str
@@ -150,8 +150,8 @@ def _huge_negative(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Values from the observed range, a few of them scaled up or down by up to 2**14: large enough to decide a comparison with
-    ordinary values, and small enough not to swallow an error in a sum.
+    """Values from the observed range, a few of them scaled up or down by a factor of up to 2**14: large enough to decide a
+    comparison with ordinary values, and small enough not to swallow an error in a sum.
     """
     result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
     places = _few(values.size, random)
@@ -162,7 +162,7 @@ def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _just_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Values from the observed range, a few of them replaced by the integer just above or below it."""
+    """Values from the observed range, a few of them replaced by the integer just above or below that range."""
     low, high, limits = int(values.min()), int(values.max()), np.iinfo(values.dtype)
     result = random.integers(low, high, values.size, values.dtype, endpoint=True)
     places = _few(values.size, random)
@@ -216,14 +216,14 @@ _PLACES = {"one": _one, "a few": _one_in(lambda size: size**0.5), "an eighth": _
 @dataclass(frozen=True)
 class _Nans:
     """Values from the captured range, with NaNs of one sign and kind at random places, all with the same bits: if two operands
-    are different NaNs, the compiler may swap them and so decide which of the two propagates.
+    were different NaNs, the compiler could swap them and thereby decide which of the two propagates.
     """
 
     negative: bool
     signalling: bool
 
     def __call__(self, values: Numbers, random: np.random.Generator, of_case: np.random.Generator | None = None) -> Numbers:
-        """Draw the values. of_case: shared by all numbers of a type in a case; it decides the bits of the NaN."""
+        """Draw the values. of_case: shared by all numbers of a type in a case; it determines the bits of the NaN."""
         result = _in_range(values, random).astype(values.dtype)
         nan = nan_of(values.dtype, self.negative, self.signalling, of_case or random)
         if nan is not None:
@@ -247,7 +247,7 @@ FLOATS: dict[str, Values] = {
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
-    # Whole rows of extremes: only these reveal a reduction's wrong initial value.
+    # Only whole rows of extremes reveal that a reduction starts from a wrong initial value.
     "one number everywhere": _one_of_those_seen,
     "huge negative numbers everywhere": _huge_negative,
     "infinity everywhere": _infinities(1.0),
@@ -299,8 +299,8 @@ class Perturber:
         return self.floats + self.integers
 
     def all(self) -> Iterator[Perturbation]:
-        """All perturbations in a fixed order: the kinds of values, for all buffers together; zeros beside non-finite numbers;
-        each number passed by value; pairs of sizes; the bytes after the buffers; all inputs together.
+        """All perturbations in a fixed order: each kind of values, for all buffers together; zeros combined with non-finite
+        numbers; each number passed by value; pairs of sizes; the bytes after the buffers; all inputs together.
         """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
@@ -333,7 +333,7 @@ class Perturber:
 
     def _zeros_beside_not_finite(self) -> Iterator[Perturbation]:
         """Zeros among one parameter's numbers, NaNs and infinities among another's, everything else as captured. A kernel that
-        skips terms multiplied by zero gives other results only if the two meet and no other NaN hides the difference.
+        skips terms multiplied by zero gives different results only if the two meet and no other NaN hides the difference.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in self.floats if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -365,8 +365,8 @@ class Perturber:
         return {number: value for number, value in others.items() if value is not None}
 
     def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
-        """Inputs that differ in a few places, in all parameters at once or in one alone, while the outputs hold the results for
-        the captured inputs: a kernel that finds some of these results correct may assume that all are.
+        """Inputs that differ from the captured ones in a few places, in all parameters at once or in only one, while outputs
+        hold the results for the captured inputs: a kernel that finds some of these results correct may assume that all are.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
@@ -418,7 +418,7 @@ class Perturber:
         return replace(one, name=name, overlays=overlays, numbers=_names(dict(numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
-        """One size grows as another shrinks: such a pair, rows and columns for example, often stays within the buffers."""
+        """One size grows as another shrinks: with such a pair (rows and columns, say), a kernel often stays in bounds."""
         sizes = [
             one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
         ][:_MOST_TRADED]
@@ -428,8 +428,8 @@ class Perturber:
             yield self._passed(values, beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, for one parameter, member or number passed by value at a time. Empty if there are fewer than two
-        such parts or too many, if `whole` has no kind, or if it sets `on_results`, because its parts are then tried anyway.
+        """The same kind of values for one parameter, struct member or by-value number at a time. Empty if there are fewer than
+        two such parts or too many, if `whole` has no kind, or if it sets `on_results`, as its parts are then tried anyway.
         """
         groups = _in_groups(whole.fields)
         numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
@@ -448,7 +448,7 @@ class Perturber:
     def _contents(
         self, values: Sequence[tuple[str, Sequence[Field]]]
     ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Field, ...]]:
-        """The overlays that give each group of fields values of its kind, and the fields in which any bit changes."""
+        """The overlays that fill each group of fields with values of its kind, and the fields in which any bit changes."""
         contents: dict[Buffer, Bytes] = {}
         changed = []
         for kind, fields in values:

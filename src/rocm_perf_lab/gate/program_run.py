@@ -1,4 +1,4 @@
-"""Times and counters of one run of the whole program."""
+"""Times and counters from one run of the whole program."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rocm_perf_lab.errors import NoKernelsError
 class ProgramRun:
     """One run of the whole program.
 
-    runtime_ms: time in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums. mean_ms:
-    symbol -> mean time of its dispatches. device: product name of the first GPU.
+    runtime_ms: time spent in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums.
+    mean_ms: symbol -> mean time of its dispatches. device: product name of the first GPU.
     """
 
     stdout: bytes
@@ -37,7 +37,7 @@ class ProgramRun:
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
     """Read a program run from its trace.
 
-    Raises NoKernelsError if the program dispatched no kernel or its dispatches have no times; TraceError.
+    Raises NoKernelsError if the program dispatched no kernels or if the trace has no times for them; TraceError.
     """
     run = read_base_run(database)
     run.expect_kernels()

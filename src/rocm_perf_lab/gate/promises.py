@@ -1,9 +1,10 @@
 """Promises that a change makes to the compiler about the kernel's callers, and whether the known launches keep them.
 
 A changed body is judged by the memory contents that it produces. That is not enough for `__restrict__`, for launch bounds, or
-for loads that are moved because nothing writes to their memory: these are correct only if the callers keep a promise. If a
-caller breaks it, the code is correct only by luck. So a promise is read from the candidate's head, or declared along with the
-candidate, and must hold for every captured dispatch and for the launches in the source.
+for loads that are moved on the assumption that nothing writes to the memory they read: these are correct only if the callers
+keep a promise. If a caller breaks it, the code is correct only by luck. A promise is therefore either read from the head of the
+candidate's kernel or declared along with the candidate, and it must hold for every captured dispatch and for the launches in
+the source.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Promises:
 
     restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other
     pointer. unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__`
-    sets; None for none.
+    sets; None if there is none.
     """
 
     restrict: tuple[str, ...] = ()
@@ -55,7 +56,7 @@ NONE = Promises()
 
 
 def bound(source: HipSource, threads: int) -> str:
-    """The text that declares the bound: HIP's macro if HIP's header defines it, else the attribute that it expands to."""
+    """The text that declares the bound: HIP's macro if HIP's header defines it, otherwise the attribute that it expands to."""
     if source.device.has_system_macro("__launch_bounds__"):
         return f"__launch_bounds__({threads})"
     return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
@@ -96,7 +97,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
 
 
 def _names(file: Path, kernel: SourceKernel) -> bool:
-    """Whether the file may launch the kernel: without HIP's syntax, it must pass the kernel's name or symbol to the runtime."""
+    """Whether a file that is not compiled as HIP may launch the kernel: it must pass its name or symbol to the runtime."""
     name = re.escape(kernel.last_name.encode())
     try:
         return re.search(rb"\b%s\b|\d%s" % (name, name), file.read_bytes()) is not None
@@ -119,7 +120,7 @@ def _shared_in_source(
 
 
 def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]]:
-    """Positions of pairs of parameters: one with a promise, and another that must not point to the same memory."""
+    """Pairs of parameter positions: the first parameter has a promise, and the second must not point to the same memory."""
     for (i, one), (j, other) in permutations(enumerate(target.parameters), 2):
         matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
         if matters and other.pointee is not None:

@@ -1,7 +1,7 @@
-"""The findings of the race check, by kind and place: a candidate may have a race of some kind in some place only if the
-baseline has a race of the same kind in the same place.
+"""The race check's findings, compared by kind and place: a candidate may have a race only if the baseline has a race of the
+same kind in the same place.
 
-The lines that the race check reports name instructions, which differ between any two builds, so neither the lines nor their
+Each line of the race check's report names instructions, and these differ between any two builds, so neither the lines nor their
 number can be compared.
 """
 
@@ -38,9 +38,7 @@ may see the previous value.
 
 
 def new_race(before: Sequence[str], after: Sequence[str], capture: Capture, buffers: Sequence[Buffer]) -> str | None:
-    """The candidate's first race (`after`) of a kind that none of the baseline's races (`before`) has; None if there is no such
-    race.
-    """
+    """The candidate's first race (`after`) whose kind does not occur among the baseline's (`before`); None if there is none."""
     known = {_kind(line, capture, buffers) for line in before}
     return next((line for line in after if _kind(line, capture, buffers) not in known), None)
 
@@ -63,8 +61,8 @@ def without_host(races: Sequence[str]) -> list[str]:
 
 
 def without_unwritten_reads(races: Sequence[str]) -> list[str]:
-    """The races, without reads of unwritten LDS. With sizes that do not fill its tiles, a kernel may perform such reads
-    without using the results.
+    """The races, without reads of unwritten LDS. If the sizes do not fill its tiles, a kernel may perform such reads without
+    using the results.
     """
     return [line for line in races if _UNWRITTEN not in line]
 

@@ -1,4 +1,4 @@
-"""The judge's side of the process that reads candidates: it turns whatever happens there into a change or a refusal."""
+"""The judge's link to the process that reads candidates: it turns whatever happens there into a change or a refusal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, fi
 
 
 class Reader:
-    """Reads candidates for one baseline. view: what the cage shows to the reading process. seconds: processor time per
+    """Reads candidates for one baseline. view: what the cage shows to the reading process. seconds: processor time allowed per
     candidate.
 
     Use as a context manager. Several threads may call change(); they are served one at a time.
@@ -84,7 +84,7 @@ class Reader:
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._process, self._ready = process, False
         source = self._baseline
-        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # the process works in the build's folder
+        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # the process runs in the build's folder
         flags = parse_flags(source.command, source.main, source.folder)  # resolved outside the cage, which may hide links
         first = {"path": path, "main": main, "command": [source.command[0], *flags], "folder": str(source.folder)}
         _tell(process, first | {"text": source.state.decode("latin-1")})

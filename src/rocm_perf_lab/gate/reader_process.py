@@ -51,8 +51,8 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        # Both signals end the process even inside Clang. The main limit is on processor time, since a busy machine is not the
-        # candidate's fault; wall time is limited too, since the wait must end.
+        # Both signals end the process even while it is inside Clang. The main limit is on processor time, since a busy machine
+        # is not the candidate's fault; wall time is limited too, since the wait has to end at some point.
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])
         signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:
@@ -88,7 +88,7 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, other
 
 
 def _by_line(complaint: str, candidate: HipSource) -> str:
-    """The complaint without the path under which the candidate is read, which is the baseline's."""
+    """The complaint without the file's path: the candidate is read under the baseline's path."""
     own = f"{candidate.path}:"
     return f"line {complaint.removeprefix(own)}" if complaint.startswith(own) else complaint
 

@@ -1,4 +1,4 @@
-"""Limits on how much worse a candidate may be in anything but its kernel's time."""
+"""Limits on how much worse a candidate may be in any respect other than its kernel's time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocm_perf_lab.gate.whole_program import ApplicationOptions
 class RegressionLimits:
     """Largest allowed regressions, as fractions of the baseline's value.
 
-    runtime: growth of the whole program's time in kernels. vgpr, lds: growth, if occupancy falls. occupancy: loss of waves per
-    CU. dram: growth of bytes beyond L2, if the program is no faster.
+    runtime: growth of the time that the whole program spends in kernels. vgpr, lds: growth, counted only if occupancy falls.
+    occupancy: loss of waves per CU. dram: growth of the bytes moved beyond L2, counted only if the program is no faster.
     """
 
     runtime: float = ApplicationOptions.runtime

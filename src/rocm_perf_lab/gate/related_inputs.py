@@ -1,6 +1,6 @@
-"""Other inputs whose numbers are related to each other: for example, a sequence that is searched for occurs, keys are equal in
-all buffers or to a number passed by value, one number of a small buffer differs, or two pointers point to the same memory.
-Random numbers almost never produce such cases.
+"""Other inputs whose numbers are related to each other: for example, the sequence that a kernel searches for is present, keys
+are equal in all buffers or equal to a number passed by value, one number of a small buffer differs, or two pointers point to
+the same memory. Random numbers almost never produce such cases.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Numbers
 
 Pair = TypeVar("Pair")
-_SMALL = 16  # numbers; in a buffer with at most this many, each is changed alone
+_SMALL = 16  # in a buffer of at most this many numbers, each is changed on its own
 _MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS, _MOST_PASSED = 48, 48, 6, 8
 _SHARE = 1 / 8
 _LOOKED_AT = 1 << 12  # numbers considered in each buffer
@@ -46,7 +46,7 @@ class RelatedInputs:
         yield from itertools.islice(self._in_same_memory(), _MOST_PAIRS)
 
     def _single(self) -> Iterator[Perturbation]:
-        """Change each number of a small buffer alone: each letter of a pattern, for example, or each weight of a filter."""
+        """Change the numbers of a small buffer one at a time: each letter of a pattern, say, or each weight of a filter."""
         for field in self._related():
             if _size(field) > _SMALL:
                 continue
@@ -84,7 +84,7 @@ class RelatedInputs:
                 yield self._holding(whole, part, between, unlike)
 
     def _holding(self, whole: Field, part: Field, at: int, unlike: int | None = None) -> Perturbation:
-        """Copy `part` into `whole` at index `at`. unlike: index of the number that is changed in the copy; None for none."""
+        """Copy `part` into `whole` at index `at`. unlike: index of the number that is changed in the copy, or None."""
         contents = Contents(self.capture)
         values = contents.captured(part)
         name = f"{whole.name} holds {part.name} from its number {at} on"
@@ -148,13 +148,13 @@ class RelatedInputs:
         return False
 
     def _seen(self, scalar: str | None) -> Numbers:
-        """The distinct numbers of a type in the captured inputs, as found in the first part of each buffer."""
+        """The distinct numbers of a type in the captured inputs, considering only the first part of each buffer."""
         same = [field for field in self._related() if field.leaf.scalar == scalar]
         return np.unique(np.concatenate([Contents(self.capture).captured(one).reshape(-1)[:_LOOKED_AT] for one in same]))
 
     def _related(self) -> list[Field]:
-        """Of the fields that are neither enums nor bools, those whose memory the kernel does not change; if it changes the
-        memory of each, all of them.
+        """The fields, other than enums and bools, whose memory the kernel does not change; if it changes the memory of every
+        such field, all of them.
         """
         fields = [field for field in self.fields if not field.leaf.enumerated and field.leaf.scalar != "bool"]
         return [field for field in fields if not self._changes(field.buffer.address)] or fields

@@ -25,13 +25,13 @@ from rocm_perf_lab.gate.untested_inputs import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
-_MORE = 1.02  # if the baseline's instruction count varies, the candidate's may vary more by this factor
+_MORE = 1.02  # if the baseline's instruction count varies, the candidate's may vary more, by up to this factor
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run on the software device. like: the usual run with the same inputs."""
+    """A run on the software device. like: the usual run on the same inputs, with which it is compared."""
 
     like: TriedCase
     case: Case
@@ -46,8 +46,8 @@ class OtherRuns:
 
     def __init__(self, reference: Reference, options: EquivalenceOptions):
         self._reference, self._options = reference, options
-        self._runs: dict[str, _Run] = {}  # by name
-        self._baseline: dict[str, CaseOutcome] = {}  # by the same names
+        self._runs: dict[str, _Run] = {}  # keyed by name
+        self._baseline: dict[str, CaseOutcome] = {}  # keyed by the same names
         self._making = threading.Lock()
 
     def judge(self, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
@@ -66,8 +66,8 @@ class OtherRuns:
         return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
 
     def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
-        """Reject a kernel whose waves wait for each other in loops: how many instructions it executes depends on the order of
-        waves, and the timing model counts only those that each wave executed in the usual order.
+        """Reject a kernel whose waves wait for each other in loops: the number of instructions it executes depends on the order
+        of waves, and the timing model counts only the instructions executed in the usual order.
         """
         for like in {id(run.like): run.like for run in self._runs.values()}.values():
             names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
@@ -97,7 +97,7 @@ class OtherRuns:
                 yield f"{order}, {one.name}", _observed(one, (*options, other_values))
 
     def _outcomes(self, code: Code, ulps: int) -> dict[str, CaseOutcome]:
-        """The outcomes by name; `equal`: whether memory is the same as after the baseline's usual run with the same inputs."""
+        """The outcomes, keyed by name; `equal`: whether memory is as after the baseline's usual run with the same inputs."""
         runs = self._runs
         with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
             outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)

@@ -37,8 +37,8 @@ class Code:
     def replayed(
         self, capture: Capture, cases: Sequence[Case], run: Callable[[Sequence[Case]], list[CaseOutcome]], folder: Path
     ) -> list[CaseOutcome]:
-        """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: named as
-        the result folder in the outcomes of the other cases, which have no results.
+        """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: the result
+        folder to name in the outcomes of the other cases, which have no results.
         """
         shaped = [self._shaped(capture, case) for case in cases]
         runnable = [one for one in shaped if isinstance(one, Case)]

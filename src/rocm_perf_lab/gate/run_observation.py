@@ -36,22 +36,22 @@ _MNEMONICS = (
     ),
     (re.compile(r"$"), "bytes that are not an instruction"),
 )
-# Fences of agent scope (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): the instruction, an instruction that serves
-# equally well, and the purpose. The race check finds out whether they are in the right places.
+# Agent-scope fences (AMDGPUUsage.rst, "Memory Model GFX90A" and "GFX942"): the instruction, an instruction that serves equally
+# well, and the purpose. The race check verifies that they are in the right places.
 _FENCES = (
     (r"buffer_wbl2 sc1$", r"buffer_wbl2", "makes its stores visible to other workgroups"),
     (r"buffer_(inv sc1|wbinvl1(_vol)?)$", r"buffer_inv sc0 sc1", "looks for what other workgroups have stored"),
 )
-# Communication with the host and other devices while the kernel runs: fences, accesses (including volatile ones) and
-# atomics of system scope.
+# Communication with the host and other devices while the kernel runs: system-scope fences, accesses (including volatile ones)
+# and atomics.
 _OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
 def new_observations(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str
 ) -> dict[str, str]:
-    """Ways of observing the run that the candidate's kernel uses and the baseline's does not, each with the instruction or
-    field that reveals it.
+    """Ways in which the candidate's kernel observes the run but the baseline's does not, each with the instruction or field
+    that reveals it.
 
     before, after: pieces of the code objects. target: the GPU's name in the code objects' metadata.
     """
@@ -62,9 +62,9 @@ def new_observations(
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
-    """How the candidate changes the baseline's instructions of system scope, or omits a kind of its fences of agent scope; None
-    if it does neither. A replay may not show such a change: in a program, the host may read or write while the kernel runs, and
-    a device may reorder accesses that a replay leaves in order.
+    """How the candidate changes the baseline's system-scope instructions, or omits one kind of the baseline's agent-scope
+    fences; None if it does neither. A replay may not show such a change: in a program, the host may read or write while the
+    kernel runs, and a device may reorder accesses that a replay leaves in order.
     """
     old, new = (_instructions(pieces, kernel, target) for pieces in (before, after))
     if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):
@@ -82,7 +82,7 @@ def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolCo
 
 
 def speaks_to_the_host(image: bytes, kernel: str, target: str) -> bool:
-    """Whether a code object's kernel has fences, volatile accesses or atomics of system scope. Raises SourceError."""
+    """Whether a code object's kernel has system-scope fences, volatile accesses or atomics. Raises SourceError."""
     return bool(_for_the_system(instructions_of(image, kernel, target)))
 
 
@@ -92,7 +92,7 @@ def instructions_of(image: bytes, kernel: str, target: str) -> list[str]:
 
 
 def _for_the_system(texts: Sequence[str]) -> list[str]:
-    """Instructions of system scope in code order, without registers; repetitions, such as those from unrolling, count once."""
+    """System-scope instructions in code order, without registers; repetitions, such as those from unrolling, count once."""
     found = (text for text in texts if _OF_THE_SYSTEM.match(text))
     names = (" ".join([text.split()[0], *re.findall(r"\b(?:sc0|sc1|nt)\b", text)]) for text in found)
     return [name for name, _ in itertools.groupby(names)]
@@ -103,7 +103,7 @@ def _instructions(pieces: Mapping[str, SymbolContent], kernel: str, target: str)
 
 
 def reached(pieces: Mapping[str, SymbolContent], kernel: str) -> list[SymbolContent]:
-    """The kernel and the functions that it calls directly, through tables of addresses or through other functions."""
+    """The kernel and the functions that it calls, whether directly, through tables of addresses or through other functions."""
     by_name: dict[str, list[SymbolContent]] = {}
     for name, piece in pieces.items():
         by_name.setdefault(name.partition(" #")[0], []).append(piece)

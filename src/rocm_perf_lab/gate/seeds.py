@@ -38,7 +38,7 @@ def other_values(seed: int) -> int:
 
 
 def resampling(seed: int) -> int:
-    """Seed of the measurement's bootstrap."""
+    """Seed for the measurement's bootstrap."""
     return _drawn(seed, 0)
 
 

@@ -1,5 +1,5 @@
-"""Step 1: from the candidate, takes only the target kernel's body, its promises, new device functions and the meaning of
-changed launch shapes. See change.py.
+"""Step 1: takes from the candidate only the target kernel's body, its promises, new device functions and the meaning of changed
+launch shapes. See change.py.
 """
 
 from __future__ import annotations

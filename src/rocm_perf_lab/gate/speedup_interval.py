@@ -16,7 +16,7 @@ RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class Ratio:
-    """candidate / baseline; below 1 the candidate is faster. low, high: ends of the interval with this `confidence`."""
+    """candidate / baseline; below 1, the candidate is faster. low, high: ends of the interval at this `confidence`."""
 
     value: float
     low: float

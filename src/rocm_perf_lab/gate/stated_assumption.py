@@ -1,4 +1,4 @@
-"""Compares an assumption in a candidate with those in the baseline: its wording and the conditions that lead to it."""
+"""Compares an assumption in a candidate with those in the baseline: its wording, and the conditions for reaching it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The memory that a kernel stores to, whatever values this memory holds in the end: memory whose old value is restored also
-counts as written.
+"""The memory that a kernel stores to, whatever it holds in the end: memory whose old value is restored also counts as written.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
 
 
 def together(some: Ranges, others: Ranges) -> Ranges:
-    """The ranges that at least one of the two covers."""
+    """The ranges covered by at least one of the two."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted([*some, *others]):
         if found and begin <= found[-1][1]:

@@ -1,7 +1,7 @@
-"""Whether a program, or a library of its own, contains a kernel's source text as data, for example through `.incbin`, `#embed`
-or a macro that turns it into a string.
+"""Whether a program, or one of its own libraries, contains a kernel's source text as data, for example through `.incbin`,
+`#embed` or a macro that turns it into a string.
 
-The program may compile that text at run time, and the effect of a change to that text is not judged.
+The program may compile that text at run time, and the effect of a change to that text would not be judged.
 """
 
 from __future__ import annotations

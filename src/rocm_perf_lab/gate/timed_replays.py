@@ -34,7 +34,7 @@ class Setting:
     """How dispatches are timed.
 
     dispatches: how many of the captured dispatches are timed, starting with the first. device_options: options for the software
-    device. others: None for the captured inputs.
+    device. others: the inputs to use instead; None for the captured inputs.
     """
 
     dispatches: int
@@ -50,8 +50,8 @@ class Setting:
 class Replays:
     """How replays are run.
 
-    rounds: how often baseline and candidate alternate on a GPU, each time with `iterations` runs. timeout: seconds for one
-    dispatch. view: what the cage shows.
+    rounds: how many times baseline and candidate take turns on a GPU, each turn consisting of `iterations` runs. timeout:
+    seconds for one dispatch. view: what the cage shows.
     """
 
     rounds: int
@@ -75,8 +75,8 @@ Known = dict[Setting, list[Timed]]
 
 @dataclass(frozen=True)
 class Compared:
-    """The two codes that are timed against each other. known_baseline, known_candidate: their modelled times from earlier
-    calls; new ones are added. The baseline's are kept for all candidates.
+    """The two pieces of code that are timed against each other. known_baseline, known_candidate: their modelled times from
+    earlier calls; new times are added. The baseline's times are reused for all candidates.
     """
 
     baseline: Code
@@ -87,8 +87,8 @@ class Compared:
 
 @dataclass
 class Times:
-    """Milliseconds of each round, summed over all dispatches. counted: for each dispatch, the counts of the candidate's last
-    run.
+    """The time of each round in milliseconds, summed over all dispatches. counted: for each dispatch, the counts of the
+    candidate's last run.
     """
 
     baseline: list[float] = field(default_factory=list)
@@ -99,8 +99,8 @@ class Times:
 def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setting], replays: Replays) -> list[Times]:
     """Time baseline and candidate alternately; one result per setting.
 
-    On the software device every run takes the same time, so one round of one run is enough, and no run is needed where the time
-    is known. Raises ReplayFailedError.
+    On the software device every run takes the same time, so one round of one run is enough, and no run is needed if the time is
+    already known. Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
     found = [Times() for _ in settings]
@@ -122,7 +122,7 @@ def _times_of(code: Code, known: Known, captures: Sequence[Capture], settings: S
 
 
 def _round(captures: Sequence[Capture], code: Code, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:
-    """For each setting, each dispatch's time with this code."""
+    """For each setting, the time that each dispatch takes with this code."""
     taken: list[list[Timed]] = [[] for _ in settings]
     for number, capture in enumerate(captures):
         used = [index for index, setting in enumerate(settings) if number < setting.dispatches]

@@ -39,8 +39,8 @@ def unproven_in(
     fields: all fields that can be changed. tried: all cases, starting with the captured inputs. found: the outcome of each
     case.
 
-    Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on its
-    contents.
+    Memory that the kernel only writes need not be tried with other values: filling it beforehand shows that the kernel does not
+    depend on its contents.
     """
     shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
     groups = {field.group for field in shown}
@@ -57,8 +57,8 @@ def unproven_in(
 
 
 def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -> Iterator[str]:
-    """The pairs of arguments that may point to the same memory with the baseline but not with the candidate, for example
-    because the candidate loads before it stores and the baseline does not.
+    """The pairs of arguments that the baseline, but not the candidate, allows to point to the same memory, for example because
+    the candidate loads before it stores and the baseline does not.
     """
     for one in tried:
         if found.get(one.name) == DIFFERS_IN_SAME_MEMORY:
@@ -66,7 +66,7 @@ def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -
 
 
 def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:
-    """Whether the memory is changed, and with the same result whatever it held before. extent: address, bytes."""
+    """Whether the kernel changes the memory, and with the same result whatever it held before. extent: address, bytes."""
     if capture.memory(*extent) == capture.memory(*extent, after=True):
         return False
     poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
@@ -76,7 +76,7 @@ def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[
 
 
 def _content(outcome: CaseOutcome, address: int, size: int) -> Bytes | None:
-    """The contents that a case left there; None if it left that region unchanged."""
+    """The contents that a case left at `address`; None if it left that region unchanged."""
     outputs = Outputs(outcome.dump)
     for base, region in outputs.regions.items():
         start = address - int(base, 16)

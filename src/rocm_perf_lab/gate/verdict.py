@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=StepEvidence)
 class StepOutcome(str, Enum):
     PASSED = "passed"
     REJECTED = "rejected"
-    SKIPPED = "skipped"  # an earlier step rejected, or the user chose a weaker level
+    SKIPPED = "skipped"  # an earlier step rejected the candidate, or the user chose a weaker level
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the state (hip_source.source_texts) of the source to keep if accepted, which compiles to the judged code; None if
-    no source was produced.
+    adopted: the source to keep if the candidate is accepted, as a state (see hip_source.source_texts); it compiles to the
+    judged code. None if no source was produced.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -157,7 +157,7 @@ class Verdict:
         return cls(tuple(steps), joined(_bytes(document.adopted), also))
 
     def _evidence(self, kind: type[Kind]) -> Kind:
-        """The evidence of the first step with evidence of this kind; empty if there is none."""
+        """The first evidence of this kind among the steps; empty if there is none."""
         return next((step.evidence for step in self.steps if isinstance(step.evidence, kind)), kind())
 
 

@@ -70,12 +70,12 @@ class ApplicationOptions:
 
 @dataclass(frozen=True)
 class SourceText:
-    """Source texts that a program finds at the paths of its sources: it may read and compile them while it runs."""
+    """The source texts that a program finds at the paths of its sources, since it may read and compile them while it runs."""
 
     texts: Mapping[Path, bytes]
 
     def written_to(self, folder: Path) -> list[tuple[Path, Path]]:
-        """Write the texts to files in `folder`. Returns each path with the file that contains its text."""
+        """Write the texts to files in `folder`. Returns pairs of a path and the file that contains its text."""
         found = []
         for number, (path, text) in enumerate(self.texts.items()):
             file = folder / f"source-{number}"
@@ -88,7 +88,7 @@ class Application:
     """The reference for whole-program runs: the baseline program, run twice. folder: holds the files of the runs, and is not
     deleted. also: further argument lists; with these, only the output is compared.
 
-    Raises any error of running the baseline; UsageError if the user's check fails on the baseline itself.
+    Raises any error from running the baseline, and UsageError if the user's check fails on the baseline itself.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class Application:
 
     @contextlib.contextmanager
     def _last_words(self) -> Iterator[None]:
-        """Add the program's last error output to the error with which it fails. Not used for candidates, whose output is not
-        trusted.
+        """If the program fails, add the last line of its error output to the error. Not used for candidates, whose output is
+        not trusted.
         """
         try:
             yield
@@ -134,7 +134,7 @@ class Application:
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
         """Compare later candidates with this accepted program; the expected output is still the first baseline's.
 
-        Raises any error of running the program.
+        Raises any error from running the program.
         """
         self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted, source)])
 
@@ -143,10 +143,10 @@ class Application:
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
     def check(self, candidate: Path, claim: Claim | None = None, source: SourceText | None = None) -> StepVerdict:
-        """Run the program with a candidate and compare it with the baseline.
+        """Run the program built with a candidate and compare the runs with the baseline's.
 
         candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: the
-        candidate's source text; None for the file as it is.
+        candidate's source text; None to leave the source files as they are.
         """
         try:
             runs = self._runs_of(candidate, source)
@@ -225,8 +225,8 @@ class Application:
         options, (before, after) = self._options, runtime_ms
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
-        # The candidate claims a gain. Where the time is the same in each run, a slower program contradicts that claim, unless
-        # the user has set how much slower it may be.
+        # The candidate claims a gain. If every run takes the same time, a slower program contradicts that claim, unless the
+        # user has set how much slower it may be.
         if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
@@ -281,7 +281,7 @@ class Application:
         """Run a program in the cage and trace it.
 
         arguments: None for the program's own. writable: folders that the program may write to in addition to its trace folder.
-        source: None for the file as it is.
+        source: None to leave the source files as they are.
         """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
@@ -329,7 +329,7 @@ class Application:
 
 
 def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
-    """counter -> [before, after], for the counters with a noticeable change."""
+    """The counters that change noticeably, each with its values [before, after]."""
     both = {name: [before[name], value] for name, value in after.items() if name in before}
     return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _NOTICED * max(abs(pair[0]), 1)}
 

@@ -1,7 +1,7 @@
 """HIP sources as parsed by Clang: kernels, loops and their contents, launches, and exact edits.
 
 The source is parsed with the program's own flags, once for the device pass and once for the host pass. Kernels, loops and
-launches are found in libclang's AST; text is searched where the AST does not suffice. `read()` is the entry point.
+launches are found in libclang's AST; the text is searched where the AST is not enough. `read()` is the entry point.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
 
 def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
     """Whether the variable outlives the launch and may change, or refers to memory that may change; HIP's own variables
-    (threadIdx) and LDS do not count. Nothing may change constants while a kernel runs.
+    (threadIdx) and LDS do not count. Constants must not be changed while a kernel runs.
     """
     if variable is None or variable.kind != kinds.VAR_DECL or variable.location.is_in_system_header:
         return False

@@ -1,7 +1,7 @@
 """Finds calls and statements that forbid reordering, in a region and in the functions called from it.
 
-The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are also searched, so that
-wrappers hide nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
+It knows the names of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are searched as well, so that
+wrappers cannot hide anything. A callee without a body is allowed only if it is known to be plain arithmetic.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
 
 
 class _Search:
-    """One walk over the code; it remembers the functions visited, so that recursion ends."""
+    """One walk over the code; it remembers the functions visited, so that it terminates if they are recursive."""
 
     def __init__(self, bindings: Bindings):
         self._bindings = bindings
@@ -86,7 +86,7 @@ class _Search:
                 left.append((body, here, (*via, cursor.referenced.spelling)))
 
     def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """The constructs that the cursor itself represents, without its children."""
+        """The constructs that the cursor itself represents, not counting its children."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):

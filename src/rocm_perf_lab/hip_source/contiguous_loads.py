@@ -1,4 +1,4 @@
-"""Loads of neighbouring elements in one block of statements, all of which are executed if the block runs to its end."""
+"""Loads of neighbouring elements in one block of statements; all of them are executed if the block runs to its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _WIDE_INTEGERS = ("LONG", "ULONG", "LONGLONG", "ULONGLONG")
-_NO_ELEMENTS = ("BOOL", "VECTOR", "EXTVECTOR")  # vectors of bool are bits
+_NO_ELEMENTS = ("BOOL", "VECTOR", "EXTVECTOR")  # the elements of a vector of bool are bits
 _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 
 
@@ -41,7 +41,7 @@ class ContiguousLoads:
 
 @dataclass(frozen=True)
 class _Group:
-    """Loads whose addresses differ only in a constant, as long as nothing changes the variables in these addresses."""
+    """Loads whose addresses differ only by a constant; nothing changes the variables in these addresses between the loads."""
 
     before: Cursor
     parameter: str
@@ -63,7 +63,7 @@ def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[li
 
 
 class _Block:
-    """Groups the loads of one block. escaping: variables that may also be accessed other than by name."""
+    """Groups the loads of one block. escaping: variables that may be accessed in ways other than by name."""
 
     def __init__(self, unit: TranslationUnit, function: Cursor, escaping: frozenset[str]):
         self._unit, self._function, self._escaping = unit, function, escaping
@@ -114,7 +114,7 @@ class _Block:
         return not self._unit.is_cut_by_macro(read.cursor) and not any(v.get_usr() in moving for v in read.variables)
 
     def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
-        """(base, non-constant part of the index, constant part); None if it is not a subscript, or if the sum may wrap."""
+        """(base, non-constant part of the index, constant part); None if this is no subscript, or if the sum may wrap."""
         kinds, bindings = self._unit.bindings.CursorKind, self._unit.bindings
         if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None

@@ -25,14 +25,14 @@ def span_of(cursor: Cursor) -> Span:
 
 
 def walk(cursor: Cursor) -> Iterator[Cursor]:
-    """The cursor and all below it, in source order, without recursion: generated code may nest deeper than Python's stack."""
+    """The cursor and all those below it, in source order, without recursion: generated code may exceed Python's stack."""
     for inside, _ in walk_below(cursor):
         yield inside
 
 
 def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
-    """Like walk(), but each cursor comes with its ancestors, from the outermost down to its parent. The list of ancestors
-    changes with the next step.
+    """Like walk(), but each cursor comes with its ancestors, from the outermost down to its parent. The next step
+    changes the list of ancestors.
     """
     above: list[Cursor] = []
     left = [(cursor, 0)]

@@ -18,7 +18,7 @@ class Edit:
 
 
 def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The source with all edits applied at once. Raises ValueError if edits overlap or exceed the source."""
+    """The source with all edits applied at once. Raises ValueError if edits overlap or lie outside the source."""
     result, position = [], 0
     for edit in sorted(edits):
         if not position <= edit.start <= edit.end <= len(source):
@@ -40,8 +40,8 @@ def indentation(source: bytes, offset: int) -> str:
 
 
 def before_pragmas(source: bytes, start: int) -> int:
-    """The offset for an insertion before the statement that begins at `start`: a pragma must stay directly before the
-    statement.
+    """The offset at which to insert text before the statement that begins at `start`: above its pragmas, which must stay
+    directly before the statement.
     """
     place = line_start(source, start)
     if source[place:start].strip() or not source[line_start(source, place - 1) : place].strip().startswith(b"#"):

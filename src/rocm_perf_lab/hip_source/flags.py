@@ -43,9 +43,9 @@ _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 
 
 def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]:
-    """Arguments with which libclang parses `source` the way `command` (the compiler first) compiles it in `folder`.
+    """Arguments that make libclang parse `source` the way `command` (which starts with the compiler) compiles it in `folder`.
 
-    Options for output and linking, other sources and objects are omitted; relative include folders are made absolute.
+    Output and linker options, other sources, and object files are omitted; relative include folders are made absolute.
     """
     kept: list[str] = []
     words = iter(command[1:])
@@ -76,7 +76,7 @@ def architectures(command: Sequence[str]) -> list[str]:
 
 
 def target_of(command: Sequence[str]) -> str | None:
-    """The first --offload-arch of a command; None if it has none."""
+    """The first target among a command's --offload-arch options; None if it has none."""
     return next(iter(architectures(command)), None)
 
 

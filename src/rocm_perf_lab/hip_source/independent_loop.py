@@ -1,8 +1,8 @@
 """Whether the iterations of a loop can be executed by different threads, in any order.
 
 They can if each iteration stores only to elements selected by its own index, reads nothing that another iteration stores, and
-changes no variable that is declared outside the loop. It must be promised separately that the pointers used for stores do not
-overlap with any others.
+changes no variable that is declared outside the loop. That the pointers used for stores do not overlap with any others must be
+promised separately.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Access:
 def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Independence:
     """The conditions under which the iterations are independent.
 
-    body: the function's body. loop: a `for` statement that declares its variable. Raises Dependent if they are not independent,
-    or if the rest of the body has an effect on memory.
+    body: the function's body. loop: a `for` statement that declares its loop variable. Raises Dependent if the iterations are
+    not independent, or if the rest of the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
     left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
@@ -120,8 +120,8 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
 
 
 def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
-    """The factors by which the loop's variable is multiplied in the element's index, except literals other than 0. The index
-    may use the variable directly or through const variables that the loop declares. Raises Dependent if iterations may collide.
+    """The factors by which the loop's variable is multiplied in the element's index, without nonzero literals. The index may
+    use the variable directly or through const variables that the loop declares. Raises Dependent if iterations may collide.
     """
     found, part = [], unwrapped(store.index)
     while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
@@ -147,7 +147,7 @@ def _moves(part: Cursor, own: set[str]) -> bool:
 
 
 def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:
-    """Check that the loop accesses the array only at this element, which it may also read: no other iteration stores to it."""
+    """Check that the loop accesses only this element of the array (it may read it too: no other iteration stores to it)."""
     text = unit.text_of(store.element)
     for one in accesses:
         if one.base == store.base and unit.text_of(one.element) != text:
@@ -155,7 +155,7 @@ def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Acce
 
 
 def _parameter(base: Cursor) -> str:
-    """The name of the pointer parameter that `base` is, or from which it is derived."""
+    """The name of the pointer parameter that `base` refers to or is derived from."""
     while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
         named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
         pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]

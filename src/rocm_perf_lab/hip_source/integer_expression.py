@@ -1,6 +1,6 @@
-"""C++ integer arithmetic over the arguments of a launch: its value, and its text.
+"""C++ integer arithmetic over the arguments of a launch: its value, and its source text.
 
-Overflow counts as undefined here, even where C++ defines it: a launch that relies on overflow is not understood.
+Overflow is treated as undefined here, even where C++ defines it: a launch that relies on overflow is not understood.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class LaunchArgument:
     """A variable that is passed to the kernel by value.
 
     position: index of the kernel's parameter, from 0. type: the variable's type. stored: the parameter's type, which can hold
-    all values of the variable's type or has as many bits. name: the variable's name at this launch.
+    all values of the variable's type or has the same number of bits. name: the variable's name at this launch.
     """
 
     position: int
@@ -128,7 +128,7 @@ def value_of(expression: Expression, values: Values) -> int:
 
 
 def in_source(expression: Expression, inside: str = "", right: bool = False) -> str:
-    """C++ text with this value and type. inside, right: the operator around it, and whether it is the right operand."""
+    """C++ text with this value and type. inside: the operator around it. right: whether it is that operator's right operand."""
     if isinstance(expression, Constant):
         return f"{expression.value}{expression.type.suffix}"
     if isinstance(expression, LaunchArgument):

@@ -80,6 +80,6 @@ def _kind(loop: Loop) -> str:
 
 
 def _is_invariant(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
-    """Whether no variable in the address is declared in the loop or may change in it."""
+    """Whether none of the variables in the address is declared in the loop or may change in it."""
     start, end = place_of(loop)
     return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

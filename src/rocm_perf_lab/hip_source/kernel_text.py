@@ -1,5 +1,5 @@
-"""Finds the kernels that a text seems to define, without a compiler. This is for choosing among files; the compiler decides
-later.
+"""Finds the kernels that a text seems to define, without a compiler. This is only used to choose among files; the compiler has
+the final say.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def defines_kernels(text: bytes) -> bool:
 
 
 def defined_kernels(text: bytes) -> Iterator[str]:
-    """The names of the kernels with a body, without their scope; a declaration alone does not count."""
+    """The unqualified names of the kernels that have a body; a declaration alone does not count."""
     code = _DIRECTIVE.sub(b"", _COMMENT.sub(b" ", text))
     for mark in _MARK.finditer(code):
         name = _name_of_definition(code, mark.end())

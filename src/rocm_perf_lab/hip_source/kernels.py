@@ -42,14 +42,14 @@ def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterat
 
 
 def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
-    """The cursor of a kernel's definition. kernel: read from the same text."""
+    """The cursor of a kernel's definition. kernel: must have been read from the same text."""
     return next(
         f for f in unit.functions() if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == unit.own
     )
 
 
 def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
-    """The offset of the kernel's name in its head; None if the name comes from a macro."""
+    """The offset of the kernel's name in its declaration; None if the name comes from a macro."""
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
     inside = kernel.span.start <= place.offset < kernel.body.start

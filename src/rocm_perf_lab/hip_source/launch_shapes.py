@@ -35,13 +35,13 @@ _WRAPS = ("UNEXPOSED_EXPR", "PAREN_EXPR", "CSTYLE_CAST_EXPR", "CXX_STATIC_CAST_E
 _LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT")
 _FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD")
 _ACTS = ("CALL_EXPR", "COMPOUND_ASSIGNMENT_OPERATOR", "LAMBDA_EXPR", "CXX_NEW_EXPR", "CXX_DELETE_EXPR", "StmtExpr")
-_MARK = 3  # bytes of `<<<` and `>>>`
+_MARK = 3  # length of `<<<` and of `>>>`, in bytes
 
 Extent = tuple[Expression, Expression, Expression]
 
 
 class NotUnderstood(Exception):
-    """Why the shapes of a kernel's launches are not known. shaped_launches() puts the line of the launch in front."""
+    """Why the shapes of a kernel's launches are not known. shaped_launches() prefixes it with the launch's line."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ShapedLaunch:
     file: the real path of the file with the launch. start, end: byte range of the shape's text. by_macro: whether it is written
     with hipLaunchKernelGGL. stream: tokens of the fourth operand; empty if there is none, or if the range ends before it
     (hipLaunchKernelGGL). arguments: keyed by the names of the variables that are passed to the kernel by value. changing: the
-    names of variables among them that another part of the launch may change during the launch. constants: see constants_of().
+    names of those variables that another part of the launch may change during the launch. constants: see constants_of().
     """
 
     file: Path
@@ -79,7 +79,7 @@ class ShapedLaunch:
     constants: Mapping[str, Constant] = field(compare=False)
 
     def written(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
-        """The text of a different shape, for the same range."""
+        """The text of a different shape, to replace the same range."""
         if self.by_macro:
             return f" {groups}, {group_size}, {dynamic_lds}"
         lds = [dynamic_lds] if dynamic_lds != "0" or self.stream else []
@@ -87,8 +87,8 @@ class ShapedLaunch:
 
 
 def shaped_launches(unit: TranslationUnit, kernel: SourceKernel, own: Path) -> Iterator[ShapedLaunch]:
-    """All launches of the kernel in a host unit, whichever file contains them. own: the file whose lines are reported without
-    its name. Raises NotUnderstood for the first launch that is not understood; SourceError.
+    """All launches of the kernel in a host unit, whichever file contains them. own: the file whose name is omitted when its
+    lines are reported. Raises SourceError, and NotUnderstood for the first launch that is not understood.
     """
     constants = functools.cache(lambda file: constants_of(unit, file))
     for site in launches_of(unit, kernel).seen:
@@ -107,8 +107,8 @@ def _of_file(site: LaunchSite, own: Path) -> str:
 
 
 def constants_of(unit: TranslationUnit, file: str) -> dict[str, Constant]:
-    """The integer constants that a file defines, including macros, by name. Names with several values are left out. file:
-    Clang's name for the file.
+    """The integer constants (including macros) that a file defines, keyed by name. Names with several values are left out.
+    file: Clang's name for the file.
     """
     found = dict[str, set[Constant]]()
     for cursor in unit.user_declarations:

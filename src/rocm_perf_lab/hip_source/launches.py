@@ -118,8 +118,8 @@ class _Search:
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """The dimensions of a dim3 written in the launch itself, or of a local variable that nothing changes.
 
-        Only wrappers around the whole value are removed: a dim3 inside anything else, such as a conditional expression, may not
-        be the block.
+        Only wrappers around the whole value are removed: a dim3 inside anything else, such as a conditional expression, is not
+        necessarily the block.
         """
         kinds = self._kinds
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
@@ -137,8 +137,8 @@ class _Search:
         return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
-        # Default arguments are recognised by having no location in the text. Having no operands would not distinguish them from
-        # type traits.
+        # Default arguments are recognised by their lack of a location in the text. Their lack of operands would not distinguish
+        # them from type traits.
         given = [value for value in values if value.extent.start.file is not None]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
         known = [size for size in sizes if size is not None]
@@ -167,7 +167,7 @@ class _Search:
 
 
 def is_dim3(cursor: Cursor) -> bool:
-    """Whether the type is dim3 itself or a reference to it, since a reference binds to the object that is examined next."""
+    """Whether the type is dim3 or a reference to it; the object that a reference is bound to is examined next."""
     words = str(cursor.type.get_canonical().spelling).removeprefix("const ")
     return words.removesuffix("&").rstrip() == "dim3"
 

@@ -1,4 +1,4 @@
-"""Locates the numbers and pointers in a type: offsets and kinds as Clang lays the type out for the device.
+"""Locates the numbers and pointers in a type: their kinds, and their offsets in Clang's layout of the type for the device.
 
 No Clang objects are kept, so a layout outlives the parsed source.
 """
@@ -80,8 +80,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class TypeLayout:
-    """The layout of a type. size: its size in bytes. unknown: its parts that are neither numbers nor pointers of a known kind,
-    and why.
+    """The layout of a type. size: its size in bytes. unknown: the parts that are neither numbers nor pointers of a known kind,
+    each with the reason.
     """
 
     spelling: str
@@ -94,8 +94,8 @@ class TypeLayout:
 class Types:
     """The layouts of a kernel's parameters and of the source's device variables.
 
-    parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device
-    variables, by symbol: (name in the source, layout).
+    parameters: the type of each parameter. behind: the layout for every spelling that occurs as a Leaf.pointee. variables:
+    (name in the source, layout) for each device variable, keyed by symbol.
     """
 
     parameters: tuple[TypeLayout, ...]
@@ -207,7 +207,7 @@ def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list
 
 def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
     """The leaves of a member that fills the union with numbers of one kind, preferably floating-point; if there is no such
-    member, the union as unknown.
+    member, the union is reported as unknown.
     """
     whole: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():

@@ -1,4 +1,4 @@
-"""The includes with which a source begins."""
+"""The includes at the beginning of a source."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Blanks and comments, and an include with nothing else after it on its line.
+# White space and comments; an include with at most a comment after it on its line.
 _BETWEEN = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")[ \t]*(?://[^\n]*)?\r?(?=\n)")
-# With these options, headers would precede the source's own text in a different order from the one in the source.
+# With these options, headers would be read before the source's own text in an order other than the source's.
 _INCLUDED_FIRST = ("-include", "-imacros", "-fmodules", "-Xarch_")
 
 
@@ -22,7 +22,7 @@ class LeadingIncludes:
 
 
 def leading_includes(text: bytes) -> LeadingIncludes:
-    """The includes at the beginning, as long as only comments precede and separate them."""
+    """The includes at the beginning, with nothing but comments before and between them."""
     found: list[bytes] = []
     place, rest = 0, b""
     while True:

@@ -18,7 +18,7 @@ ClangType = Any
 ClangUnit = Any  # a translation unit
 Token = Any
 
-# From libclang's C interface: the kind of an evaluated integer. Clang's Python bindings lack the functions for evaluation.
+# The result kind of an integer in libclang's C interface; Clang's Python bindings do not cover evaluation.
 INTEGER = 1  # CXEval_Int
 
 
@@ -96,7 +96,7 @@ def integer_value(bindings: Bindings, cursor: Cursor) -> int | None:
 
 
 def operator(bindings: Bindings, cursor: Cursor) -> str:
-    """The operator of a unary, binary or compound expression as spelled in the source; "" for other cursors."""
+    """The operator of a unary, binary or compound-assignment expression, as in the source; "" for other cursors."""
     lib, kinds = bindings.conf.lib, bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
         return str(lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor)))
@@ -106,10 +106,10 @@ def operator(bindings: Bindings, cursor: Cursor) -> str:
 
 
 def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
-    """The name before the parentheses of an expression that looks like a call but that libclang does not treat as one; None for
-    anything else.
+    """For an expression that looks like a call but that libclang does not treat as one, the name before the parentheses; None
+    for anything else.
 
-    Atomic builtins are such expressions: they have operands but neither callee nor spelling.
+    Atomic builtins are an example: they have operands but neither a callee nor a spelling.
     """
     if cursor.kind != bindings.CursorKind.UNEXPOSED_EXPR or len(list(cursor.get_children())) < 2:
         return None
@@ -118,24 +118,24 @@ def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
 
 
 def overloads(cursor: Cursor) -> list[Cursor]:
-    """The declarations that an OVERLOADED_DECL_REF may refer to, for example where a template computes with dependent types."""
+    """The declarations that an OVERLOADED_DECL_REF may refer to, for example if a template's operands have dependent types."""
     from clang.cindex import conf
 
     found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
     for one in found:
-        one._tu = cursor._tu  # a cursor is only valid as long as its unit
+        one._tu = cursor._tu  # a cursor is valid only while its unit exists
     return found
 
 
 def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
-    """Like cursor.get_children(), but much faster: without the tens of thousands of declarations in HIP's headers."""
+    """Like cursor.get_children(), but much faster, since it skips the tens of thousands of declarations in HIP's headers."""
     lib, unit = bindings.conf.lib, cursor._tu
     found: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader
 
     def visit(child: Cursor, _parent: Cursor, _data: object) -> int:
         if not is_system(location_of(child)):
-            child._tu = unit  # a cursor is only valid as long as its unit
+            child._tu = unit  # a cursor is valid only while its unit exists
             found.append(child)
         return 1  # CXChildVisit_Continue
 

@@ -27,7 +27,7 @@ def loops_in(unit: TranslationUnit, cursor: Cursor, depth: int = 0, hinted: bool
         if kind in KINDS:
             yield _loop(unit, child, depth, hinted)
         else:
-            # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which libclang does not name.
+            # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which has no cursor kind of its own.
             left += [(inner, kind == "UNEXPOSED_STMT") for inner in reversed(list(child.get_children()))]
 
 
@@ -60,7 +60,7 @@ def _inside(unit: TranslationUnit, body: Cursor, depth: int) -> tuple[Loop, ...]
 
 
 def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
-    """The subscripts and dereferences that are read, each distinct text once."""
+    """The source text of each subscript or dereference that is read, without duplicates."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
     written = {place_of(target) for target in _written(unit, body)}
@@ -74,7 +74,7 @@ def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
 
 
 def _written(unit: TranslationUnit, body: Cursor) -> Iterator[Cursor]:
-    """The left sides of plain assignments."""
+    """The left-hand sides of plain assignments."""
     for cursor in walk(body):
         if cursor.kind == unit.bindings.CursorKind.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
             yield next(cursor.get_children())

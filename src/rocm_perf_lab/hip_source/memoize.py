@@ -1,4 +1,4 @@
-"""Caches results about a kernel that require a walk over a whole pass, for as long as the pass exists."""
+"""Caches facts about a kernel that are found by walking a whole pass; they are kept as long as the pass exists."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Answer = TypeVar("Answer")
 def once_per_unit(
     question: Callable[[TranslationUnit, SourceKernel], Answer],
 ) -> Callable[[TranslationUnit, SourceKernel], Answer]:
-    """Decorator that remembers a function's results per pass. question: a function whose result for given arguments never
-    changes.
+    """Decorator that caches a function's results for each pass. question: a function that always returns the same result for
+    the same arguments.
     """
     known: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
 

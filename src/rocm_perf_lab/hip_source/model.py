@@ -11,7 +11,7 @@ from rocm_perf_lab.hip_source.demangle import demangled
 
 
 class Construct(str, Enum):
-    """Constructs in a loop that forbid changing the order or number of its iterations' instructions."""
+    """Constructs in a loop that rule out any change to the order or number of the instructions it executes."""
 
     BARRIER = "barrier"
     WAVE_OPERATION = "wave operation"
@@ -51,7 +51,7 @@ class Span:
 @dataclass(frozen=True)
 class Stride:
     """The stride of `for (...; i < bound; i += step)` on 32-bit integers, provided that nothing in the body changes bound or
-    step and the body is left only at its end. bound, step: source text. increment: the location of `i += step`.
+    step and control leaves the body only at its end. bound, step: source text. increment: the location of `i += step`.
     """
 
     bound: str
@@ -63,12 +63,12 @@ class Stride:
 class Loop:
     """One loop of a kernel.
 
-    kind: for | while | do | range-for. body: its statement, including braces. variable: for a counted loop (`for (T i = a; i <
-    b; i += step)`, i unchanged in the body), else None. step: that of a counted loop if it is constant, else None. stride: for
-    a counted loop that increases by a loop-invariant step, else None. trip_count: number of iterations if Clang knows it, else
-    None. hint: whether the author specified an unroll pragma or attribute. in_macro: whether at least part of it comes from a
-    macro. found: the constructs in it, including those in called functions. loads: array and pointer reads in the body, as
-    source text. children: the loops directly inside it.
+    kind: for | while | do | range-for. body: its statement, including braces. variable: the loop variable of a counted loop
+    (`for (T i = a; i < b; i += step)`, i unchanged in the body); None for other loops. step: the step of a counted loop if it
+    is constant, else None. stride: the stride of a counted loop that increases by a loop-invariant step, else None. trip_count:
+    the number of iterations if Clang knows it, else None. hint: whether the author specified an unroll pragma or attribute.
+    in_macro: whether any of it comes from a macro. found: the constructs in it and in the functions that it calls. loads: array
+    and pointer reads in the body, as source text. children: the loops directly inside it.
     """
 
     kind: str
@@ -100,7 +100,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """A kernel parameter: its type as written and in canonical form and, for pointers, the canonical pointee type."""
+    """A kernel parameter: its type as written, its canonical type and, for pointers, the canonical pointee type."""
 
     name: str
     type: str
@@ -116,9 +116,10 @@ class SourceKernel:
     """A `__global__` function with a body.
 
     identity: Clang's USR, which distinguishes overloads, scopes and template heads. name: qualified name. symbol: mangled name;
-    None for templates (each instantiation has its own). declaration: its offset, including `extern "C"`; span begins after
-    that. c_linkage: whether it is inside the braces of an `extern "C"`. in_class: whether it is a static member. template: the
-    parameters in `template <...>`; None if it is no template. attributes: the text of each, such as `__launch_bounds__(256)`.
+    None for templates (each instantiation has its own). declaration: the offset where its declaration begins, including `extern
+    "C"`; span begins after that. c_linkage: whether it is inside an `extern "C" {...}`. in_class: whether it is a static
+    member. template: the parameters in `template <...>`; None if it is not a template. attributes: the text of each attribute,
+    such as `__launch_bounds__(256)`.
     """
 
     identity: str

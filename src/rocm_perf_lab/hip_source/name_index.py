@@ -1,4 +1,4 @@
-"""An index of the names that a program's source uses: where and in which context, and which functions are its own."""
+"""An index of the names that a program's source uses: where and in what context, and which functions the program defines."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NEAREST = 16
 
 @dataclass(frozen=True)
 class NameUse:
-    """A use of a name in the program. above: its nearest ancestors, at most _NEAREST, the nearest one last. scope: the nearest
-    enclosing function or lambda. function: the nearest enclosing function, ignoring lambdas.
+    """A use of a name in the program. above: up to _NEAREST ancestors, the nearest one last. scope: the nearest enclosing
+    function or lambda. function: the nearest enclosing function, ignoring lambdas.
     """
 
     cursor: Cursor
@@ -36,10 +36,10 @@ class NameUse:
 class NameIndex:
     """The names that occur in one unit.
 
-    uses: uses of variables and functions, by USR. named: the same uses and those that a template leaves unresolved, by
-    spelling. variables: declarations, by USR. functions: definitions, by USR. defined: the number of definitions, by spelling.
-    own: names of functions that the program defines, perhaps elsewhere or under a different symbol. launches: by end_of().
-    strings: literals and assembler labels.
+    uses: uses of variables and functions, keyed by USR. named: the same uses plus uses that a template leaves unresolved, keyed
+    by spelling. variables: declarations, keyed by USR. functions: definitions, keyed by USR. defined: the number of definitions
+    for each spelling. own: names of functions that the program defines, perhaps elsewhere or under a different symbol.
+    launches: keyed by end_of(). strings: literals and assembler labels.
     """
 
     def __init__(self, unit: TranslationUnit):
@@ -103,7 +103,9 @@ def name_index(unit: TranslationUnit) -> NameIndex:
 
 
 def end_of(cursor: Cursor) -> tuple[str, int]:
-    """The file and byte offset of a cursor's end. They identify a launch or an allocation: no two of these end at one place."""
+    """The file and byte offset of a cursor's end. They identify a launch or an allocation, since no two of these end at the
+    same place.
+    """
     place = cursor.extent.start
     return (place.file.name if place.file else "", cursor.extent.end.offset)
 
@@ -115,6 +117,6 @@ def is_launch(call: Cursor) -> bool:
 
 
 def is_of_no_scope(function: Cursor) -> bool:
-    """Whether the function is declared in no namespace or class."""
+    """Whether the function is declared outside all namespaces and classes."""
     scope = function.semantic_parent
     return scope is not None and scope.kind.name in ("TRANSLATION_UNIT", "LINKAGE_SPEC", "UNEXPOSED_DECL")

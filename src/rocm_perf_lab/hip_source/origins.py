@@ -1,8 +1,8 @@
 """Finds the memory that a program's host code passes to a kernel: the allocations that a pointer may point into.
 
-A pointer is traced back to its creation: through copies, arithmetic and return values of functions, and from parameters into
-every call of their function. Only a few forms of expressions, and a few uses of variables, are understood; everything else
-(members, elements, references, values passed to unknown code) counts as lost, that is, the pointer may point anywhere.
+A pointer is traced back to where it was created: through copies, arithmetic and function return values, and from a parameter to
+the argument in every call of the function. Only a few forms of expression and a few uses of variables are understood; with
+anything else (members, elements, references, values passed to unknown code), the pointer counts as lost: it may point anywhere.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ALLOCATORS = (
 """Functions that store the address of new memory in the pointer whose address is their first argument."""
 _FREE = FUNCTIONS[:2]
 _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
-_IMPLICIT = ("begin", "end")  # the language calls these implicitly
+_IMPLICIT = ("begin", "end")  # a range-based `for` calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
 _DEEPEST, _MOST_CONTEXTS = 12, 256
-_UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # a template leaves these open: they may be references
+_UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # undetermined in a template: they may be references
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _STATEMENTS = (
     "COMPOUND_STMT", "FOR_STMT", "IF_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT",
@@ -50,8 +50,8 @@ class _OfParameter(Lost):
 
 @dataclass(frozen=True)
 class Site:
-    """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates memory in
-    every call to it.
+    """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates new memory
+    each time it is called.
     """
 
     place: tuple[str, int]
@@ -83,8 +83,8 @@ class Origins:
         self._contexts_left = _MOST_CONTEXTS
 
     def of_launch(self, arguments: Sequence[Cursor], launch: Cursor) -> Iterator[tuple[str, list[frozenset[Site] | Lost]]]:
-        """For each path into the launching function: the wording for messages and, for each argument, its origins, or why they
-        are lost.
+        """For each chain of calls to the launching function: text for messages and, for each argument, its origins or the
+        reason why they are unknown.
         """
         self._contexts_left = _MOST_CONTEXTS
         alone = [self._tried(argument, _Context()) for argument in arguments]
@@ -111,7 +111,7 @@ class Origins:
     def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         """The origins of a pointer expression.
 
-        seen: variables that are already being traced and need not be traced a second time.
+        seen: variables that are already being traced, which need not be traced again.
         """
         if depth > _DEEPEST * 8:
             raise Lost("is computed in too many steps")
@@ -176,9 +176,9 @@ class Origins:
         raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
 
     def _is_fresh(self, made: Cursor) -> bool:
-        """Whether the expression is a plain `new` that only the language's own library handles.
+        """Whether the expression is a plain `new` that calls the standard library's operator new.
 
-        With arguments before the type, as in a placement new, `new` may return existing memory; so may an operator new that the
+        With arguments before the type, as in placement new, `new` may return existing memory; so may an operator new that the
         program or a class defines.
         """
         words = [*islice(made.get_tokens(), 3)]
@@ -211,7 +211,7 @@ class Origins:
         is_array = variable.type.get_canonical().kind.name == "CONSTANTARRAY"
         if is_array and variable.kind.name == "VAR_DECL":
             return {self._object(variable)}
-        if not is_array and not _is_pointer(variable):  # Clang's bindings call a parameter an array, though it is a pointer
+        if not is_array and not _is_pointer(variable):  # libclang reports an array parameter as an array, not a pointer
             raise Lost(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
@@ -232,7 +232,7 @@ class Origins:
         """The memory of a variable: one site, however often the variable is declared. Raises Lost."""
         lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
-            if "va_list" in variable.type.get_canonical().spelling:  # what matters is the arguments that it lists
+            if "va_list" in variable.type.get_canonical().spelling:  # the arguments it lists are what matters
                 raise lost
             return Site(end_of(variable), variable.spelling)
         declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
@@ -314,7 +314,7 @@ class Origins:
         return bool(above) and self._is_read(use, inner, above)
 
     def _is_read(self, use: NameUse, inner: Cursor, above: list[Cursor]) -> bool:
-        """Whether a use of the variable takes only its value. inner: the variable, or the expression that yields it."""
+        """Whether a use of the variable only reads its value. inner: the variable, or the expression that yields it."""
         parent, kind = above[-1], above[-1].kind.name
         operator = libclang.operator(self._bindings, parent)
         children = list(parent.get_children())
@@ -339,7 +339,7 @@ class Origins:
             return operator in ("*", "!", "+", "-")
         if kind == "CXX_UNARY_EXPR":
             return True
-        if kind == "INIT_LIST_EXPR":  # initialises an array, since arrays of references do not exist
+        if kind == "INIT_LIST_EXPR":  # only an array's elements are certain not to be references
             return bool(parent.type.get_canonical().kind.name == "CONSTANTARRAY")
         if kind == "VAR_DECL":  # in a template, where types and conversions are not known
             return _is_pointer(parent) or parent.type.spelling == "auto"
@@ -353,9 +353,9 @@ class Origins:
     def _is_converted(self, use: NameUse, inner: Cursor, above: list[Cursor]) -> bool:
         """Whether an expression that Clang's bindings do not name converts the variable to its value.
 
-        Other such expressions pass the variable itself on: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
-        the outermost expression of an initializer, which ends the life of temporaries. Only a conversion has the same name as
-        its operand. A conversion that adds const yields a reference.
+        Other such expressions yield the variable itself: `x ?: y`, `_Generic`, the parentheses of `T& r(x)` in a template, or
+        the outermost expression of an initializer, where temporaries are destroyed. Only a conversion has the same name as its
+        operand. A conversion that adds const yields a reference.
         """
         parent = above[-1]
         if _inner(parent) == parent or (parent.type.is_const_qualified() and not inner.type.is_const_qualified()):
@@ -386,13 +386,13 @@ class Origins:
         return None
 
     def _is_runtime(self, call: Cursor) -> bool:
-        """Whether the call is to a HIP function; none of these takes a pointer by reference.
+        """Whether the call is to a HIP function; no HIP function takes a pointer by reference.
 
         The name alone is not enough: the program may have a function, a member or a variable with that name.
         """
         first = next(call.get_children(), None)
         callee = _inner(first) if first is not None else None
-        if callee is not None and not callee.spelling:  # in a template, this encloses the names that it leaves open
+        if callee is not None and not callee.spelling:  # in a template, this encloses the unresolved names
             callee = next(callee.get_children(), None)
         if callee is None or not callee.spelling.startswith("hip"):
             return False
@@ -460,8 +460,8 @@ class Origins:
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
-        """One context for each way in which a function is called. The callers of a caller are followed only if the arguments
-        depend on them. Raises Lost if a call may be missed.
+        """One context for each way in which a function is called. Callers of callers are followed only if the arguments depend
+        on them. Raises Lost if a call may be missed.
         """
         if function is None or depth > _DEEPEST:
             raise Lost("comes from a parameter that cannot be followed")
@@ -501,7 +501,7 @@ class Origins:
             yield use, call
 
     def _is_named_in_text(self, name: str) -> bool:
-        """Whether the symbol is written out: in a label, in assembly, or in the attribute that defines an alias."""
+        """Whether the symbol appears as text: in a label, in assembly, or in an attribute that defines an alias."""
         symbol = re.compile(rb"\d%s" % re.escape(name.encode()))
         if any(symbol.search(text.encode()) for index in self._indices for text in index.strings):
             return True
@@ -521,7 +521,7 @@ def _text(cursor: Cursor) -> str:
 
 
 def _callee(call: Cursor) -> str:
-    """The name of the called function, even if a template leaves open which function that is."""
+    """The name of the called function, even if a template does not determine which function of that name it is."""
     first = next(call.get_children(), None)
     if first is None:
         return str(call.spelling)
@@ -568,7 +568,7 @@ def _is_known(operand: Cursor) -> bool:
 
 
 def _outwards(inner: Cursor, above: list[Cursor]) -> tuple[Cursor, list[Cursor]]:
-    """The outermost expression that yields the same variable, through parentheses and conditionals, and its ancestors."""
+    """The outermost expression that yields the same variable, possibly in parentheses or a conditional; also its ancestors."""
     above = list(above)
     while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
         inner = above.pop()
@@ -578,8 +578,8 @@ def _outwards(inner: Cursor, above: list[Cursor]) -> tuple[Cursor, list[Cursor]]
 def _inner(expression: Cursor) -> Cursor:
     """The expression inside parentheses and implicit conversions.
 
-    Clang's bindings have no names for many other expressions either (`x ?: y`, va_arg, atomic functions): these have more
-    operands, or text of their own around the operand.
+    Like implicit conversions, many other expressions (`x ?: y`, va_arg, atomic functions) have no name in Clang's bindings;
+    unlike conversions, they have several operands, or text of their own around the operand.
     """
     while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
         children = list(expression.get_children())

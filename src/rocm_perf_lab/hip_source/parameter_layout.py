@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 _ALIAS = "rocm_perf_parameter_"
 _SIZE = "rocm_perf_size_"
-# Translations of demanglers' spellings to C++; the first is for a vector's size.
+# Make C++ accept the spellings that demanglers use; the first one is for vector types.
 _SPELLINGS = "#define __vector(n) __attribute__((ext_vector_type(n)))\nnamespace std { using bfloat16_t = __bf16; }"
-_UNNAMED = "(anonymous namespace)::"  # its contents can be found without this prefix
+_UNNAMED = "(anonymous namespace)::"  # names in it can be found without this prefix
 
 
 def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
     """The layouts for one instantiation of a kernel.
 
-    kernel: a kernel of the source. demangled: the name of the instantiation, which contains a template's types.
+    kernel: a kernel of the source. demangled: the demangled name of the instantiation; for a template, it supplies the
+    parameter types.
     """
     types = _of_parameters(source, kernel, demangled)
     variables = source.device.device_variables
@@ -53,7 +54,7 @@ def _aliases(names: list[str]) -> str:
 
 
 def _aliased(unit: TranslationUnit, count: int) -> list[ClangType | None]:
-    """The type of each alias; None if Clang reports an error for it, since it then continues with some other type."""
+    """The type of each alias; None if Clang reports an error for it, because Clang then continues with some other type."""
     wrong = {line for file, line in unit.error_lines if file == str(unit.main)}
     found: list[ClangType | None] = [None] * count
     for cursor in unit.user_declarations:

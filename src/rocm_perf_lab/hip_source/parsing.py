@@ -1,5 +1,5 @@
-"""Parses many texts of the same file, as a judge of candidates does, and many files with the same includes, without rereading
-their headers each time.
+"""Parses many versions of the same file, such as candidates of the optimizer, and many files with the same includes, without
+rereading their headers each time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class _Key:
-    """names: the headers' names. folder: the file's folder; None if the headers found do not depend on it."""
+    """names: the headers' names. folder: the file's folder; None if the header search does not depend on it."""
 
     names: tuple[bytes, ...]
     flags: tuple[str, ...]
@@ -55,7 +55,7 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     unit = _parsed(bindings, path, (*flags, "-include-pch", included.path), texts)
     if not has_errors(unit):
         included.proven = True
-    elif not included.proven:  # a header may not be intended to be included twice
+    elif not included.proven:  # some headers are not meant to be included twice
         unit = _parsed(bindings, path, flags, texts)
         included.misleads = not has_errors(unit)
         return Parsed(unit)
@@ -67,7 +67,7 @@ def _parsed(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping
 
 
 def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[bytes, ...]:
-    """The names of the headers to precompile. quoted: whether to include those in quotes."""
+    """The names of the headers to precompile. quoted: whether headers in quotes count too."""
     if not can_be_precompiled(flags):
         return ()
     names = leading_includes(text).names
@@ -78,7 +78,7 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
     folders, other_flags = _split(flags)
     own = _Key(names, tuple(flags), str(path.parent))
-    # Files with different -I options can share the result if none of the -I folders contains such headers, as is usual.
+    # Files with different -I options can share the result if, as is usual, none of the -I folders contains such headers.
     quoted = any(name.startswith(b'"') for name in names)
     shared = own if quoted else _Key(names, tuple(other_flags))
     with _changing:
@@ -113,7 +113,7 @@ def _keep(key: _Key, made: PrecompiledIncludes) -> None:
 
 
 def _split(flags: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The folders of -I options, and the other flags."""
+    """The folders given by -I options, and the other flags."""
     folders, others = [], []
     words = iter(flags)
     for word in words:

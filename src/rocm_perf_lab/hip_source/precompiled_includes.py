@@ -1,6 +1,6 @@
-"""Clang's precompiled form of the includes at the head of a file, to be loaded for other texts.
+"""Clang's precompiled form of the includes at the head of a file, which can be loaded to parse other texts.
 
-It is kept in a file without a name, so that nothing is left on disk, however the process ends.
+It is kept in an unlinked file, so that nothing is left on disk, however the process ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _Stamp = tuple[int, int]  # size, time
 
 class PrecompiledIncludes:
     """stand_in: the name of an imaginary file that consists of these includes alone. headers: every file that was read. proven:
-    whether a text was parsed with them without errors. misleads: whether a text had errors only when parsed with them.
+    whether some text has been parsed with them without errors. misleads: whether some text had errors only when parsed with
+    them.
     """
 
     def __init__(self, stand_in: str, headers: tuple[str, ...], descriptor: int):
@@ -58,7 +59,9 @@ class PrecompiledIncludes:
 
 
 def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
-    """Precompile headers. names: with < or ". None if they have errors, may differ when included again, or cannot be stored."""
+    """Precompile headers. names: including their quotes or angle brackets. Returns None if the headers have errors, may differ
+    when included again, or cannot be stored.
+    """
     text = b"".join(b"#include %s\n" % name for name in names).decode(errors="replace")
     options = DETAILED_RECORD | _INCOMPLETE
     unit = bindings.Index.create().parse(stand_in, [*flags], unsaved_files=[(stand_in, text)], options=options)

@@ -14,8 +14,8 @@ from rocm_perf_lab.hip_source.source import HipSource
 
 
 def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
-    """The launches in all units, by file and position. Raises NotUnderstood if some may be missed or are not understood;
-    SourceError.
+    """The launches in all units, sorted by file and position. Raises SourceError, and NotUnderstood if a launch may have been
+    missed or is not understood.
     """
     found: dict[tuple[Path, int], ShapedLaunch] = {}
     for unit, launches in launches_in_program(source, kernel):

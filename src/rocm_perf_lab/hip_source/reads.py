@@ -25,8 +25,9 @@ _HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @dataclass(frozen=True)
 class Read:
-    """`base[index]` or `*base`, reading a number. parameter: the parameter from which base is derived. always: whether it is
-    evaluated whenever the searched statement is executed. variables: declarations named in base and index.
+    """A read of a number as `base[index]` or `*base`. parameter: the parameter from which base is derived. always: whether it
+    is evaluated whenever the searched statement is executed. variables: the declarations of the variables named in base and
+    index.
     """
 
     cursor: Cursor
@@ -37,11 +38,10 @@ class Read:
 
 
 def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iterator[Read]:
-    """The reads under `statement`, in source order, without those whose address depends on calls, side effects or
-    other reads.
+    """The reads under `statement`, in source order, except reads whose address depends on calls, side effects or other reads.
     """
     search = _Search(unit, function)
-    always: list[bool] = []  # `always` for the ancestors, from the statement down
+    always: list[bool] = []  # the value of `always` for each ancestor, from the statement down
     for cursor, above in walk_below(statement):
         del always[len(above) :]
         always.append(not above or (always[-1] and _goes_on(unit, above[-1], cursor)))

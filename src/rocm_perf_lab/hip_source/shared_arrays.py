@@ -23,10 +23,10 @@ _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
 class SharedArray:
     """`__shared__ T name[..][rows][row]` in a kernel's body.
 
-    span: the span of the declaration. row: the span of the innermost extent; None if it cannot be edited (a macro, a type
-    alias). row_bytes, element_bytes: sizes; None if they depend on a template. obstacle: why the array's layout must not
-    change; None if it may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several
-    rows.
+    span: the span of the declaration. row: the span of the innermost extent; None if it cannot be edited (because of a macro or
+    a type alias). row_bytes, element_bytes: sizes; None if they depend on a template. obstacle: why the array's layout must not
+    change; None if it may. rows_by_lane: whether some access selects the row by lane, so that the lanes of a wave access
+    several rows.
     """
 
     name: str
@@ -80,8 +80,8 @@ def _size(type_: ClangType) -> int | None:
 
 
 def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
-    """The span between the brackets at the end of a declarator (N in `a[M][N]`). None if it does not end with brackets, if
-    these contain a comment or another bracket, or if a macro or another file contains them.
+    """The span between the brackets at the end of a declarator (N in `a[M][N]`). None if there are no such brackets, if they
+    contain a comment or another bracket, or if they come from a macro or another file.
     """
     extent, path = cursor.extent, unit.own
     if extent.end.file is None or extent.end.file.name != path:

@@ -53,7 +53,7 @@ class TranslationUnit:
     ):
         """Parse the source for one pass. appended: text added at the end of the main file. also: texts of other files.
 
-        Raises any error of parsing.parse(), OSError.
+        Raises OSError and whatever parsing.parse() raises.
         """
         self.bindings = bindings
         texts = {path: text, **also}
@@ -72,7 +72,7 @@ class TranslationUnit:
         self._also = also
 
     def text_of(self, cursor: Cursor) -> str:
-        """The source text of a cursor with single blanks; for a macro's expansion, the text that uses the macro."""
+        """The source text of a cursor, with white space reduced to single spaces; for a macro expansion, the invocation."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None:
             return ""
@@ -108,7 +108,7 @@ class TranslationUnit:
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
     def _name_of(self, header: Path) -> str:
-        """The header's name where it is first included, possibly through `..` and links."""
+        """The name by which the header is first included, possibly through `..` or links."""
         real = header.resolve()
         return next((str(one) for one in self.included if one.resolve() == real), str(header))
 
@@ -135,7 +135,7 @@ class TranslationUnit:
                 yield diagnostic.location.file.name, diagnostic.location.line
 
     def has_system_macro(self, name: str) -> bool:
-        """Whether a system header defines the macro, and the user's files do not."""
+        """Whether the macro is defined in system headers and not in the user's files."""
         kind = self.bindings.CursorKind.MACRO_DEFINITION
         defined = [c for c in self.cursor.get_children() if c.kind == kind and c.spelling == name]
         return bool(defined) and all(c.location.file is not None and c.location.is_in_system_header for c in defined)
@@ -161,7 +161,7 @@ class TranslationUnit:
     @staticmethod
     def _inside(spans: list[tuple[int, int]], place: int) -> bool:
         index = bisect.bisect_right(spans, (place, 1 << 62)) - 1
-        # Expansions nest (an argument may be a macro), so one of several before the last may contain the location.
+        # Expansions nest (an argument may be a macro), so an expansion that begins earlier may contain the location.
         return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
 
     def functions(self) -> Iterator[Cursor]:
@@ -187,8 +187,8 @@ class TranslationUnit:
 
 @dataclass(frozen=True)
 class OtherUnit:
-    """Another compiled file of the program. includes: whether it also includes the source. files: the user's files from which
-    it is built, if it is not compiled as HIP; empty if it is. linked: whether it is part of the program, rather than only of
+    """Another compiled file of the program. includes: whether it also includes the source. files: if it is not compiled as HIP,
+    the user's files from which it is built; otherwise empty. linked: whether it is part of the program itself, not just of
     another program that is also built from the source.
     """
 
@@ -204,10 +204,10 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the other
-    units of the program, and of other programs built from the source. also: the contents of other files of the program that
-    differ from those on disk, by real path. device, host: the two passes, parsed on first use.
+    units of the program, and of other programs built from the source. also: new contents of other files of the program, where
+    they differ from what is on disk, keyed by real path. device, host: the two passes, parsed on first use.
 
-    Raises SourceError if it does not compile, UnavailableError without libclang.
+    Raises SourceError if it does not compile, and UnavailableError if libclang is missing.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class HipSource:
         self.main, self.units, self.also = main or path, tuple(units), also
 
     def with_text(self, text: bytes, also: Mapping[Path, bytes] | None = None) -> HipSource:
-        """The same source with different content for the file. also: new contents of other files; None to keep the present
+        """The same source with different content for the file. also: new contents of other files; None to keep the current
         ones.
         """
         others = self.also if also is None else also
@@ -240,7 +240,7 @@ class HipSource:
         return self.with_text(*parted(state))
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
-        """The source with these edits. elsewhere: edits to other files of the program, by real path. Raises OSError."""
+        """The source with these edits. elsewhere: (real path, edit) pairs for other files of the program. Raises OSError."""
         files: dict[Path, list[Edit]] = {}
         for file, edit in elsewhere:
             files.setdefault(file, []).append(edit)
@@ -293,7 +293,7 @@ class HipSource:
 
     @property
     def foreign(self) -> Iterator[Path]:
-        """The user's files of units that are not compiled as HIP."""
+        """The user's files in units that are not compiled as HIP."""
         return (file for unit in self.units for file in unit.files)
 
     @functools.cached_property
@@ -306,8 +306,8 @@ class HipSource:
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that either pass includes: its real path and, if a link leads there, also the path by which it is
-        included. Raises SourceError.
+        """Every file that either pass includes: its real path and, if it is included through a link, that path as well. Raises
+        SourceError.
         """
         named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
         return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
@@ -320,7 +320,7 @@ class HipSource:
     def kernel(self, name: str) -> SourceKernel:
         """The kernel with this identity, mangled or demangled name, qualified name, or last part of that name.
 
-        The first of these that matches exactly one kernel decides. Raises SourceError.
+        The first of these that matches exactly one kernel is used. Raises SourceError.
         """
         names = [(k.identity, k.symbol, k.demangled, k.name, k.last_name) for k in self.kernels]
         groups = [[k for k, own in zip(self.kernels, names, strict=True) if own[way] == name] for way in range(5)]
@@ -375,7 +375,7 @@ def read(
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a source file. Raises SourceError if it is too large or a named pipe, OSError."""
+    """The content of a source file. Raises OSError, and SourceError if the file is too large or a named pipe."""
     if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, possibly forever
         raise SourceError(f"{path} is a named pipe", "name a source file")
     with path.open("rb") as file:

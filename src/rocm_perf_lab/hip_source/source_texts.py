@@ -1,5 +1,5 @@
-"""The state of a program's sources during a run: the text of the file with the kernel, and the texts of other files affected by
-a change to its launches, as one sequence of bytes.
+"""The state of a program's sources during a run, as one sequence of bytes: the text of the file with the kernel, and the texts
+of other files affected by a change to the kernel's launches.
 
 Most changes affect only the file with the kernel; the state is then the text of that file.
 """
@@ -15,7 +15,7 @@ _END = b"\0"
 
 
 def joined(own: bytes, also: Mapping[Path, bytes]) -> bytes:
-    """Join texts into a state. own: the text of the file with the kernel. also: the texts of the other files, by real path."""
+    """Join texts into a state. own: the text of the file with the kernel. also: texts of other files, keyed by real path."""
     return own + b"".join(_FILE + os.fsencode(path) + _END + also[path] for path in sorted(also))
 
 

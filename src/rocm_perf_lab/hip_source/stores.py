@@ -36,7 +36,8 @@ class Store:
 class Stores:
     """The stores through one parameter.
 
-    parameter: its name. stores: all of them. obstacle: a use that rules the parameter out, in words; None if there is none.
+    parameter: its name. stores: all of them. obstacle: a description of a use that rules the parameter out; None if there is no
+    such use.
     """
 
     parameter: str

@@ -18,7 +18,7 @@ _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
 def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
-    """The stride of a counted `for` statement with all its parts; None if the stride does not have the required form."""
+    """The stride of a counted `for` statement that has all its parts; None if the loop does not have the required form."""
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
     variable = next(c for c in walk(start) if c.kind == kinds.VAR_DECL)
@@ -54,13 +54,13 @@ def _is_invariant(unit: TranslationUnit, expression: Cursor, body: Cursor, varia
 
 
 def _invariant_operands(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> list[Cursor] | None:
-    """The operands that must be unchanged for the expression to be unchanged; None if it may change in any case."""
+    """The operands that must be unchanged for the expression to be unchanged; None if it may change anyway."""
     kinds = unit.bindings.CursorKind
     if expression.kind == kinds.INTEGER_LITERAL:
         return []
     if expression.kind == kinds.DECL_REF_EXPR:
         return [] if _is_steady(unit, expression.referenced, body, variable) else None
-    if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and the like: properties of constants
+    if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and the like, which are constant
         operand = next(expression.get_children(), None)
         constant = operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")
         return [] if constant else None

@@ -17,7 +17,7 @@ _LINE_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*line[ \t]+(\d+)[^\n]*\n", re.MULTI
 
 @dataclass(frozen=True)
 class Token:
-    """A token: its text as written, the byte range [start, end) in the file, and the line, from 1. directive: whether it is
+    """A token: its text as written, the byte range [start, end) in the file, and the line (from 1). directive: whether it is
     part of a directive.
     """
 
@@ -43,7 +43,7 @@ def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None, of:
             starts_line = True
             directive = _close(tokens, last) if directive else False
         last = token.end
-        if token.kind == "COMMENT":  # line ends inside it do not count for the preprocessor
+        if token.kind == "COMMENT":  # the preprocessor ignores line ends inside it
             continue
         directive = directive or (starts_line and token.text in ("#", "%:"))
         starts_line = False
@@ -67,13 +67,13 @@ def _raw(unit: TranslationUnit, start: int, end: int, of: str | None) -> list[To
     for token in unit.raw_tokens(start, end, of):
         extent = token.extent
         first, last = extent.start.offset, extent.end.offset
-        if start <= first and last <= end:  # libclang returns one token more than requested
+        if start <= first and last <= end:  # libclang returns one more token than requested
             found.append(Token(token.spelling, token.kind.name, first, last, token.location.line))
     return found
 
 
 def _leaves_line(gap: bytes) -> bool:
-    """Whether a gap without comments contains a line end that no backslash splices."""
+    """Whether a gap without comments contains a line end that is not preceded by a backslash."""
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
 
 
@@ -93,7 +93,7 @@ def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> in
 
 
 def line_of(text: bytes, offset: int) -> int:
-    """The line, from 1, that contains the byte."""
+    """The number (from 1) of the line that contains the byte."""
     return text.count(b"\n", 0, offset) + 1
 
 

@@ -33,7 +33,7 @@ class DeclarationText:
 
 
 def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
-    """The kernel's own declaration first, then all declarations that it uses, by file and offset. Raises SourceError."""
+    """The kernel's own declaration first, then all declarations it uses, sorted by file and offset. Raises SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
@@ -67,8 +67,8 @@ class _Index:
         """The declaration at this location; None outside the user's files or between declarations."""
         places = self._starts.get(file, [])
         found: tuple[int, int, int] | None = None
-        # Macros are listed among declarations without covering what follows them, so the nearest start may be the wrong one. In
-        # `int a, b;`, both declarations begin at the type: the one that ends first is meant.
+        # Macros are listed among the declarations but do not cover the code after them, so the nearest start may be the wrong
+        # one. In `int a, b;`, both declarations begin at the type; the right one is the one that ends first.
         for start, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
             if found is not None and start < found[0]:
                 break

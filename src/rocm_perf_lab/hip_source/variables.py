@@ -75,7 +75,7 @@ def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     if cursor.kind == kinds.UNARY_OPERATOR:
         if libclang.operator(bindings, cursor) == "&":
             yield from _may_be(next(cursor.get_children()), bindings)
-    elif cursor.kind == kinds.CALL_EXPR:  # _may_be() skips an argument passed by value: a conversion wraps it
+    elif cursor.kind == kinds.CALL_EXPR:  # _may_be() skips arguments passed by value, since a conversion wraps them
         for argument in cursor.get_children():
             yield from _may_be(argument, bindings)
     elif cursor.kind == kinds.LAMBDA_EXPR:
@@ -87,8 +87,8 @@ def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
 
 
 def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
-    """The variables that an lvalue may refer to: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A variable's value does not
-    count.
+    """The variables that an lvalue may refer to: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. An expression that yields only a
+    variable's value does not count.
     """
     kinds, left = bindings.CursorKind, [place]
     while left:
@@ -103,7 +103,7 @@ def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
 
 
 def _is_behind_pointer(expression: Cursor) -> bool:
-    """Whether the expression is the target of a pointer: a reference to it does not refer to any variable named in the
+    """Whether the expression is the target of a pointer, so that a reference to it does not refer to any variable named in the
     expression.
     """
     expression = unwrapped(expression)

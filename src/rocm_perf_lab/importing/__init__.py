@@ -1,4 +1,4 @@
 """Converts the output of other profilers into rocpd databases, which the analysis reads.
 
-Each format has a file of its own; formats.py recognises them.
+Each format has its own module; formats.py recognises the formats.
 """

@@ -30,14 +30,14 @@ class Row:
         raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
 
     def integer(self, *names: str) -> int:
-        """An integer, also as spreadsheets write it: 8.1E+14. Raises TraceError if there is none."""
+        """An integer, possibly as a spreadsheet writes it, such as 8.1E+14. Raises TraceError if there is none."""
         found = self.optional_integer(*names)
         if found is None:
             raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
         return found
 
     def optional_integer(self, *names: str) -> int | None:
-        """None if the file has no such column, or this line has no value in it. Raises TraceError if it is no number."""
+        """None if the file has no such column or this line has no value in it. Raises TraceError if it is not a number."""
         text = self._first(names)
         if text is None or not text.strip():
             return None

@@ -38,7 +38,7 @@ UNNAMED_GPU = ("unknown", "an unnamed GPU")  # target and product, if the files 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A kernel. name: demangled. Registers are counted as allocated; None if the profiler did not record them."""
+    """A kernel. name: demangled. The register counts are as allocated; None if the profiler did not record them."""
 
     symbol: str
     name: str
@@ -52,8 +52,8 @@ class Symbol:
 
 @dataclass(frozen=True)
 class ImportedDispatch:
-    """A dispatch. kernel: from RocpdDatabase.kernel. start, end: ns. workgroup, grid: work-items. call: id of the call that
-    launched it.
+    """A dispatch. kernel: an id from RocpdDatabase.kernel. start, end: in ns. workgroup, grid: in work-items. call: the id of
+    the call that launched it.
     """
 
     kernel: int
@@ -75,7 +75,7 @@ class RocpdDatabase:
     def __init__(self, path: Path, source: str, files: Path):
         self._own = {"collector": source, "imported_from": str(files)}
         self._connection = sqlite3.connect(path)
-        # If writing is interrupted, the file is discarded, so nothing has to be synchronised with the disk.
+        # If writing is interrupted, the file is discarded, so nothing has to be flushed to disk.
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
         self._strings: dict[str, int] = {}
         self._counters: dict[str, int] = {}
@@ -87,8 +87,8 @@ class RocpdDatabase:
         self._insert("info_process", 1, 1, pid, command, json.dumps({"rocm_perf_lab": self._own}))
 
     def agent(self, id: int, type: str, target: str, product: str, properties: Mapping[str, Any], model: str = "") -> None:
-        """Add an agent. type: GPU or CPU. properties: named as in rocprofv3: cu_count, num_xcc, device_id and so on. model: the
-        driver's name for the device.
+        """Add an agent. type: GPU or CPU. properties: named as in rocprofv3 (cu_count, num_xcc, device_id and so on). model:
+        the driver's name for the device.
         """
         self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)), model)
 
@@ -108,7 +108,7 @@ class RocpdDatabase:
         return event
 
     def counter(self, event: int, name: str, value: float) -> None:
-        """Add a counter's value to an event. Readers sum values of the same name: they come from different instances."""
+        """Add a counter's value to an event. Readers sum values with the same name, which come from different instances."""
         if name not in self._counters:
             self._counters[name] = id = len(self._counters) + 1
             self._insert("info_pmc", id, name)
@@ -118,12 +118,12 @@ class RocpdDatabase:
         self, name: str, start: int, end: int, agents: tuple[int | None, int | None], bytes: int | None = None,
         stream: int | None = None, call: int | None = None,
     ) -> None:  # fmt: skip
-        """Add a copy. name: MEMORY_COPY_HOST_TO_DEVICE and so on. agents: source and destination."""
+        """Add a copy. name: for example, MEMORY_COPY_HOST_TO_DEVICE. agents: source and destination."""
         row = (self._string(name), stream, start, end, bytes, *agents, self._event(call))
         self._insert("memory_copy", None, *row)
 
     def call(self, id: int, thread: int, name: str, start: int, end: int, arguments: Sequence[tuple[str, str]] = ()) -> None:
-        """Add a call to a HIP or HSA function. arguments: pairs of name and value."""
+        """Add a call to a HIP or HSA function. arguments: (name, value) pairs."""
         event = self._event(None)
         self._insert("region", id, thread, start, end, self._string(name), event)
         for argument, value in arguments:

@@ -46,7 +46,8 @@ class Imports:
         self._folder.cleanup()
 
     def databases(self, path: Path) -> list[Path]:
-        """The databases that a path stands for: the file itself, those in the folder, or those made from other formats.
+        """The databases that a path stands for: the file itself, the databases in the folder, or databases made from other
+        formats.
 
         Raises MissingInputError if there is nothing to analyse, and TraceError for files that cannot be read.
         """
@@ -69,7 +70,7 @@ class Imports:
         self._note(f"reading {source}")
         for left_out in convert(place):
             self._note(f"{source}: {left_out}")
-        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports take the run's date from it
+        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports take the run's date from the file's time
         return place
 
 

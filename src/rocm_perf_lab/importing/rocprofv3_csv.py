@@ -1,8 +1,9 @@
 """The CSV files of rocprofv3 (`--output-format csv`), from ROCm 6.2 to 7.
 
 rocprofv3 writes one file per kind of record, all with the same prefix: PREFIX_kernel_trace.csv, PREFIX_counter_collection.csv,
-PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. These lack
-sizes of copies, mangled names, command line and host; the counter file has numbers of work-items instead of the grid's shape.
+PREFIX_memory_copy_trace.csv, PREFIX_hip_api_trace.csv, PREFIX_hsa_api_trace.csv, PREFIX_agent_info.csv. These files lack the
+sizes of copies, mangled names, the command line and the host; the counter file gives the grid's number of work-items instead of
+its shape.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _KIND_IN_NAME = re.compile(r"_(kernel_trace|counter_collection|memory_copy_trace
 
 @dataclass
 class Files:
-    """The files of one process, by kind."""
+    """The files of one process, grouped by kind."""
 
     name: str
     kernels: list[Path] = field(default_factory=list)
@@ -47,7 +48,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def processes(paths: Iterable[Path]) -> list[Files]:
-    """The processes that wrote these files, identified by the prefix of the names, except processes without dispatches."""
+    """The processes that wrote these files, identified by the prefix of the file names, except processes without dispatches."""
     found: dict[tuple[Path, str], Files] = {}
     for path in paths:
         if kind := kind_of(path):
@@ -106,7 +107,7 @@ _NAMES = {"Name", "Product_Name", "Agent_Type", "Vendor_Name", "Model_Name", "No
 
 
 def _agents(files: Files, into: RocpdDatabase) -> dict[int, str]:
-    """Add the agents, and return the type of each: node -> type. Without any, add an unnamed GPU, and return {}."""
+    """Add the agents and return a mapping from node to type. If there are none, add an unnamed GPU and return {}."""
     types = {}
     for path in files.agents:
         named = header(path)
@@ -146,7 +147,7 @@ def _gpu(row: Row, agents: dict[int, str]) -> int:
 
 
 def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
-    """Add the dispatches in the kernel trace, those that only the counter file contains, and the counters of all of these."""
+    """Add the dispatches in the kernel trace, the dispatches that only the counter file contains, and the counters of both."""
     events = {}
     for row in _all(files.kernels):
         event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))

@@ -1,7 +1,7 @@
-"""The JSON file of rocprofv3 (`--output-format json`): one object per process under "rocprofiler-sdk-tool".
+"""rocprofv3's JSON output (`--output-format json`): one object per process under "rocprofiler-sdk-tool".
 
-Its records name kinds and operations by numbers, which "strings" resolves, and agents by handles, which "agents" resolves to
-nodes.
+The records refer to kinds and operations by number, which "strings" maps to names, and to agents by handle, which "agents" maps
+to nodes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_one(path: Path) -> bool:
 
 
 def processes(path: Path) -> list[Record]:
-    """The objects of the processes. Raises TraceError."""
+    """One object for each process. Raises TraceError."""
     try:
         with _open(path) as file:
             found = json.load(file)[_ROOT]

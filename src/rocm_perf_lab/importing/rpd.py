@@ -1,8 +1,8 @@
-"""The databases of rocmProfileData (.rpd): SQLite with tables of their own, whose names also begin with rocpd_.
+"""The databases of rocmProfileData (.rpd): SQLite with a different set of tables, whose names also begin with rocpd_.
 
-A row of rocpd_op is an operation of a GPU, a row of rocpd_api a call by a host thread; rocpd_api_ops joins them, and
-rocpd_kernelapi and rocpd_copyapi hold the arguments of calls. The files contain no registers, no counters and no description of
-the GPU.
+Each row of rocpd_op is an operation on a GPU, and each row of rocpd_api is a call by a host thread; rocpd_api_ops joins the
+two, and rocpd_kernelapi and rocpd_copyapi hold the arguments of calls. The files contain no register counts, no counters and no
+description of the GPU.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def is_one(path: Path) -> bool:
 
 
 def processes(path: Path) -> list[int]:
-    """The ids of the processes in the file; [0] if it names none. Raises TraceError."""
+    """The ids of the processes in the file; [0] if there are none. Raises TraceError."""
     with _reading(path) as connection:
         return [pid for (pid,) in connection.execute("SELECT DISTINCT pid FROM rocpd_api ORDER BY pid")] or [0]
 
@@ -113,7 +113,7 @@ def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) 
 
 
 def _stream(handle: object, streams: dict[str, int]) -> int | None:
-    """A number for a stream's handle; 0 for the null stream, as in rocprofv3; None without a handle."""
+    """A number for a stream's handle; 0 for the null stream, as in rocprofv3; None if there is no handle."""
     if not isinstance(handle, str) or not handle:
         return None
     return 0 if handle in ("0", "0x0") else streams.setdefault(handle, len(streams) + 1)

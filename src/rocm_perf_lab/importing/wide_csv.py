@@ -1,8 +1,8 @@
 """CSV files with one line per dispatch and one column per counter: pmc_perf.csv in the workload folders of rocprof-compute, and
-the results files of rocprof, AMD's profiler before rocprofv3.
+the results files of rocprof, the predecessor of rocprofv3.
 
-pmc_perf.csv joins passes side by side: the columns about launches recur, with `_1`, `_2` and so on after their names. Counters
-of individual instances have an index after their names, as in TCC_HIT[5]; if the sum has no column of its own, it is computed.
+pmc_perf.csv joins passes side by side: the launch columns are repeated, with `_1`, `_2` and so on after their names. A counter
+of an individual instance has an index after its name, as in TCC_HIT[5]; if there is no column for the sum, the sum is computed.
 The grid is given as a number of work-items. sysinfo.csv in the same folder describes the machine.
 """
 
@@ -70,8 +70,8 @@ def _gpu(system: Mapping[str, str]) -> tuple[str, str, dict[str, int]]:
 
 
 def _product(target: str, model: str, units: int | None) -> Product | None:
-    """The product of that name ('MI300X_A1' is an MI300X); None if no product has it. A name such as MI200 is ambiguous: None
-    unless the number of compute units leaves one product.
+    """The product of that name ('MI300X_A1' is an MI300X); None if no product has it. For an ambiguous name such as MI200, also
+    None unless only one product has this number of compute units.
     """
     wanted = model.split("_")[0]
     alike = [one for one in products() if one.gfx_target == target and (wanted in one.name.split() or wanted == "MI200")]

@@ -1,4 +1,4 @@
-"""Access to a capture directory from Python. Only the native reader validates it, so all users agree on what is valid."""
+"""Python access to a capture directory. Only the native reader validates captures, so all users agree on what is valid."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Capture:
 
     @property
     def gpu_time_ns(self) -> int:
-        """Time of the captured dispatch itself; whether it is modelled or measured is in dispatch["origin"]["timing"]."""
+        """Duration of the captured dispatch; dispatch["origin"]["timing"] says whether it is modelled or measured."""
         return int(self.dispatch["origin"]["gpu_time_ns"])
 
     @property

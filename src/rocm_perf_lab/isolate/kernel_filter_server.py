@@ -16,15 +16,15 @@ from pathlib import Path
 from rocm_perf_lab.kernel_pattern import fits
 
 _BELL = "bell"
-_MOST_BYTES = 1 << 26  # per question; the names in the largest libraries take several megabytes
+_MOST_BYTES = 1 << 26  # per question; the kernel names of the largest libraries take several megabytes
 
 
 @contextlib.contextmanager
 def answering(pattern: str, folder: Path) -> Iterator[None]:
-    """Creates `folder` and answers questions in it until the context is left."""
+    """Creates `folder` and answers questions in it until the context exits."""
     folder.mkdir()
     os.mkfifo(folder / _BELL)
-    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also for writing, so that reads never see an end
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also for writing, so that reads never reach end of file
     over = threading.Event()
     thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
     thread.start()
@@ -47,7 +47,7 @@ def _serve(pattern: str, folder: Path, bell: int, over: threading.Event) -> None
 def answer(pattern: str, question: bytes) -> bytes:
     """One byte per kernel. question: the mangled and the demangled name of each kernel, with a zero byte after every name."""
     names = [os.fsdecode(name) for name in question.split(b"\0")[:-1]]
-    pairs = zip(names[::2], names[1::2], strict=False)  # a program may write half a question
+    pairs = zip(names[::2], names[1::2], strict=False)  # a program may write an incomplete question
     return b"".join(b"1" if fits(pattern, *pair) else b"0" for pair in pairs)
 
 

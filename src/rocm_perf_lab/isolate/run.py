@@ -33,7 +33,7 @@ _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwrit
 
 @dataclass(frozen=True)
 class Isolation:
-    """What to capture. kernel: a pattern, as in kernel_pattern; dispatch: index, from 0, among the dispatches of matching
+    """What to capture. kernel: a pattern, as in kernel_pattern; dispatch: index (from 0) among the dispatches of matching
     kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
     """
 
@@ -44,7 +44,7 @@ class Isolation:
     zstd_level: int | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
-    view: View | None = None  # the view of the cage in which the program runs; None for no cage
+    view: View | None = None  # what the program can see in its cage; None for no cage
 
 
 def capture(
@@ -59,7 +59,7 @@ def capture(
     output: IO[bytes] | int | None = subprocess.DEVNULL,
     view: View | None = None,
 ) -> Capture:
-    """Run `command` to its end and capture one of its dispatches; its standard output goes to `output`.
+    """Run `command` to completion and capture one of its dispatches. The command's standard output goes to `output`.
 
     view: what the cage shows; None for no cage. Raises the errors of execute() (even if the capture itself succeeded),
     NoCaptureError, OutputError, KernelFailedError, UnavailableError, NoCageError, and UsageError for a kernel pattern that is
@@ -79,12 +79,12 @@ def capture(
 def isolate(
     request: Isolation, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
 ) -> tuple[int, Path | None]:
-    """Like capture(), attached to this process's terminal; returns the program's exit status as seen by a shell, and the
-    capture.
+    """Like capture(), but attached to this process's terminal. Returns the program's exit status, as a shell would see it, and
+    the capture.
 
-    output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError
-    or OutputError if the program succeeded without a capture, KernelFailedError if it succeeded although a kernel failed, and
-    WrongTargetError.
+    output: replaces the program's standard output. The capture is None if the program failed before the capture was complete.
+    Raises NoCaptureError or OutputError if the program succeeded without a capture, KernelFailedError if it succeeded although
+    a kernel failed, and WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -120,7 +120,7 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 class _Run:
     """A prepared run of the program.
 
-    report, failures: files written by the isolate library and the device. program: its name as the user wrote it.
+    report, failures: files written by the isolate library and the device. program: the program's name as the user wrote it.
     """
 
     command: Command
@@ -177,7 +177,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
 
 
 def _reported(report: Path, wanted: str) -> list[str]:
-    """The texts of the events of one kind that the library reported, in order, from all processes."""
+    """The texts of all `wanted` events that the library reported, from all processes, in order."""
     if not report.exists():
         return []
     lines = [os.fsdecode(line).partition("\t")[::2] for line in report.read_bytes().splitlines()]

@@ -1,9 +1,9 @@
-"""Extracts from a model's answer its fenced C++ block, if there is exactly one and it is complete and harmless, and the launch
-that the answer specifies for the kernel.
+"""Extracts two things from a model's answer: its fenced C++ block, if there is exactly one and it is complete and harmless, and
+the launch that the answer specifies for the kernel.
 
-A candidate must not be able to read files, which compilation can do: through #include and #embed, in every spelling, and
-through the assembler's .incbin. Preprocessor directives are therefore refused before any compiler or parser sees them, and the
-gate checks inline assembly.
+A candidate must not be able to read files during compilation, whether through #include or #embed, in any spelling, or through
+the assembler's .incbin. Preprocessor directives are therefore rejected before any compiler or parser sees them, and the gate
+checks inline assembly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.llm.fenced import blocks_in
 from rocm_perf_lab.llm.unusable import Unusable
 
-LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
+LONGEST_CODE = 128 * 1024  # bytes; even long kernels have only hundreds of lines
 
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _LAUNCH = "launch"
@@ -26,7 +26,7 @@ _WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include
 
 
 def code_of(answer: str) -> str | Unusable:
-    """The C++ of an answer in Markdown; fenced blocks in other languages do not count."""
+    """The C++ code in a Markdown answer; fenced blocks in other languages are ignored."""
     blocks = blocks_in(answer, _LANGUAGES)
     if len(blocks) != 1:
         return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
@@ -46,9 +46,9 @@ def launch_of(answer: str) -> str | Unusable | None:
 
 
 def forbidden(code: str) -> str | None:
-    """Why this text must not be given to a compiler; None if it may.
+    """The reason why this text must not be passed to a compiler; None if there is none.
 
-    Spliced lines and trigraphs could hide directives from directive_lines(), so they are also refused.
+    Spliced lines and trigraphs could hide directives from directive_lines(), so they are also rejected.
     """
     if not code.strip():
         return "the fenced C++ block is empty"

@@ -1,5 +1,5 @@
-"""One question to the model: shown to the user first, journalled before it is sent, and answered from the journal if that
-already contains the answer.
+"""One question to the model: shown to the user first, journalled before it is sent, and answered from the journal if the
+answer is already there.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Asker:
         return Reply(answer.text, answer.complaint)
 
     def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
-        """Ask the provider, and return the answer in the form in which the journal stores it."""
+        """Ask the provider, and return the answer in the form that is stored in the journal."""
         lost: list[float | None] = []
         try:
             reserved = self._allowed(provider, messages)
@@ -128,9 +128,9 @@ class Asker:
     def _answered(
         self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
     ) -> tuple[Answer | None, str]:
-        """(answer, why it cannot be used as received, empty if it can). The answer is None if it is too long.
+        """The answer, and why it cannot be used as received (empty if it can). The answer is None if it is too long.
 
-        reserved: released if asking fails.
+        reserved: the reserved amount, which is released if asking fails.
         """
         try:
             answer = self._tried(provider, messages, reserved, lost)
@@ -144,7 +144,7 @@ class Asker:
     def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
         """Ask the provider, with retries.
 
-        lost: receives the cost of each interrupted answer: part of the answer was generated and may have to be paid for.
+        lost: receives the cost of each interrupted answer, because the part that was generated may have to be paid for.
         """
         progress = _Progress(self._note)
 

@@ -1,4 +1,4 @@
-"""The backend of runs with a language model: the optimizer's backend, plus the context that the model is given for a
+"""The backend for runs with a language model: the optimizer's backend, plus the context that the model is given for each
 kernel.
 """
 
@@ -20,11 +20,14 @@ class ModelBackend(Backend, Protocol):
         """The first question: what a model should know about the target."""
 
     def complaint(self, source: Any) -> str | None:
-        """The compiler's message if it rejects the source; None if it accepts it."""
+        """The compiler's message if it rejects the source; otherwise None."""
 
 
 class HipModelBackend(HipBackend):
-    """The backend for HIP. runs: the folder of earlier runs, whose proposals are shown. full_source: show the whole file."""
+    """The backend for HIP.
+
+    runs: the folder of earlier runs, whose proposals are shown to the model. full_source: whether the whole file is shown.
+    """
 
     def __init__(self, *arguments: Any, runs: Path, full_source: bool = False):
         super().__init__(*arguments)

@@ -20,7 +20,7 @@ _SAFETY = 1.25  # tokenisers' counts differ from the estimate by about this fact
 
 
 class UnsentError(Exception):
-    """A question that was not sent. reason: budget, declined or dry run. detail: a sentence that explains it."""
+    """A question that was not sent. reason: budget, declined or dry run. detail: a sentence that explains why."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(reason, detail)
@@ -28,12 +28,12 @@ class UnsentError(Exception):
 
 
 def per_million(prices: tuple[float, float]) -> Price:
-    """A price from given rates. prices: per million input and per million output tokens."""
+    """A price with fixed rates. prices: US dollars per million input tokens and per million output tokens."""
     return lambda question, answer: (question * prices[0] + answer * prices[1]) / 1e6
 
 
 def listed_price(provider: str, place: str, model: str) -> Price | None:
-    """The price in genai-prices' table, for the hosted services only; None if the table has no price or is not installed."""
+    """The price from the genai-prices table, for hosted services only; None if the table has no price or is not installed."""
     if place != PROVIDERS[provider].hosted:
         return None
     try:
@@ -54,10 +54,10 @@ def listed_price(provider: str, place: str, model: str) -> Price | None:
 
 @dataclass
 class Budget:
-    """The cost of a run so far, and its limit.
+    """The cost of a run so far, and the limit on it.
 
-    price: None if not known. most: US dollars; None for no limit. max_tokens: per answer. spent: US dollars; None once a
-    question of unknown cost has been sent.
+    price: None if not known. most: the limit in US dollars; None for no limit. max_tokens: per answer. spent: US dollars; None
+    once a question of unknown cost has been sent.
 
     Raises UsageError for a limit that cannot be enforced.
     """
@@ -79,7 +79,7 @@ class Budget:
             )
 
     def reserve(self, messages: Sequence[Message]) -> float:
-        """Reserve and return the maximum cost of this question; 0 without a price. Raises UnsentError beyond the limit."""
+        """Reserve and return the question's maximum cost; 0 without a price. Raises UnsentError if the limit is too low."""
         if self.price is None:
             return 0.0
         question = tokens.estimate("".join(message.text for message in messages))
@@ -90,7 +90,7 @@ class Budget:
         return worst
 
     def check(self) -> None:
-        """Check the limit after an unexpected cost. Raises UnsentError if the reserved amount can no longer be paid."""
+        """Check the limit after an unexpected cost. Raises UnsentError if it no longer covers the reserved amount."""
         with self._lock:
             self._check(0.0)
 
@@ -99,7 +99,7 @@ class Budget:
             raise UnsentError("budget", f"the next question could cost {worst or self._reserved:.4f} US dollars: too much")
 
     def release(self, reserved: float) -> None:
-        """Release the amount reserved for a question that has been paid, was not sent, or failed."""
+        """Release the amount reserved for a question that has been paid for, was not sent, or failed."""
         with self._lock:
             self._reserved -= reserved
 

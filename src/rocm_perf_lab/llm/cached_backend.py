@@ -58,7 +58,7 @@ class CachedBackend:
         def ask() -> str | None:
             words = self._asked.complaint(source)
             if words is None or "error:" not in words:
-                return words  # our own description of how the compiler ended
+                return words  # our own description of how the compiler terminated
             return self._redactor.compiler_words(words, source.path.name)
 
         return self._cache.recall(SyntaxLine, OfSource(source=digest(source.state)), ask)
@@ -71,7 +71,7 @@ class CachedBackend:
             yield _RedactedGate(gate, self._redactor)
 
     def remember_obstacle(self, source: Source, target: Target, error: RocmPerfError) -> None:
-        """Record why a kernel cannot be judged, since a replay must report the same."""
+        """Record why a kernel cannot be judged, since a replay must report the same reason."""
         self._cache.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
 
     def _obstacle(self, source: Source, target: Target) -> RocmPerfError:

@@ -69,7 +69,7 @@ class CandidateChain:
     def attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
         """The attempts, at most MOST_REPAIRS + 1, up to the first that the gate accepts or that has no text to repair.
 
-        Raises any error of asking and of the gate's baseline.
+        Raises any error that occurs in asking the model or in the gate's baseline.
         """
         messages = [Message("system", self._language.system), Message("user", context)]
         for number in range(1, MOST_REPAIRS + 2):

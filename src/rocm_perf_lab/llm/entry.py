@@ -65,10 +65,10 @@ def llm_optimize(
 ) -> ModelOutcome:
     """Start or resume a run and carry it out.
 
-    keys: the providers' keys. environment: without the keys; its values are kept out of the questions and the journal.
+    keys: the providers' keys. environment: does not contain the keys; its values are kept out of the questions and the journal.
 
-    Raises any error of finding, building and profiling the program; UsageError; LanguageModelError and UnavailableError if the
-    model cannot be asked.
+    Raises any error that occurs in finding, building or profiling the program; UsageError; and LanguageModelError or
+    UnavailableError if the model cannot be asked.
     """
     build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
 
@@ -98,8 +98,8 @@ def run_with(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """Like llm_optimize(), for a target that has been found. The parts of the request that specify how to find the source are
-    ignored.
+    """Like llm_optimize(), but for a target that has already been found. The parts of the request that specify how to find the
+    source are ignored.
     """
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
@@ -128,7 +128,7 @@ def loop_on(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelLoop:
-    """The loop, with everything that it needs, for a run with an open journal."""
+    """The loop, with everything it needs, for a run whose journal is open."""
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent

@@ -22,8 +22,8 @@ def feedback(
 ) -> str:
     """The message that follows a rejected answer.
 
-    step: answer, compile, or one of the gate's steps. compiler: its message, already redacted. figures: name -> (baseline,
-    candidate), about the machine code. ulps: the tolerance for floating-point results.
+    step: answer, compile, or one of the gate's steps. compiler: the compiler's message, already redacted. figures: name ->
+    (baseline, candidate), for each metric of the machine code. ulps: the tolerance for floating-point results.
     """
     lines = ["Your answer was not accepted.", "", f"- step: {step}", "- outcome: rejected"]
     lines.append(f"- reason: {' '.join(reason.split())[:_LONGEST_REASON]}")

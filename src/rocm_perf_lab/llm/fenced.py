@@ -9,11 +9,11 @@ _NEWLINE = re.compile(r"\r\n|\n|\r")
 
 
 def blocks_in(answer: str, languages: Sequence[str]) -> list[str | None]:
-    """The contents of the fenced blocks in these languages; None for a block without an end. languages: in lower case."""
+    """The contents of the fenced blocks in these languages; None for a block that is never closed. languages: in lower case."""
     from markdown_it import MarkdownIt
 
     lines = _NEWLINE.sub("\n", answer).split("\n")
-    # Only fences are parsed: other rules take quadratic time on a hostile text.
+    # Only fences are parsed: other rules take quadratic time on hostile input.
     fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
     found: list[str | None] = []
     for block in fences:

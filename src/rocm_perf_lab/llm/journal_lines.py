@@ -20,7 +20,7 @@ class OfSource(JsonModel):
 
 
 class OfKernel(JsonModel):
-    """source: its digest. kernel: its demangled name."""
+    """source: the digest of the source. kernel: the kernel's demangled name."""
 
     source: str
     kernel: Text
@@ -55,7 +55,7 @@ class SettingsLine(Line):
 
     event: Literal["settings"] = "settings"
     source: Text
-    language: str = "hip"  # missing in journals of versions that supported no other language
+    language: str = "hip"  # missing from journals written by versions that supported only HIP
     found_by: str
     build: list[Text]
     folder: Text
@@ -65,7 +65,7 @@ class SettingsLine(Line):
     provider: str
     model: Text
     in_place: bool
-    accept_modelled: bool = True  # missing in journals of versions that accepted every gain
+    accept_modelled: bool = True  # missing from journals written by versions that accepted every gain
     loop: LoopSettings
 
 
@@ -77,7 +77,7 @@ class RememberedLine(Line, Generic[Asked, Answer]):
 
 
 class RememberedTarget(JsonModel):
-    """Like optimize.targets.Target. waited_cycles: pairs of line and cycles."""
+    """Like optimize.targets.Target. waited_cycles: (line, cycles) pairs."""
 
     kernel: Text
     demangled: Text
@@ -165,7 +165,7 @@ class FailureLine(Line):
 
 
 class AttemptLine(Line):
-    """step, reason: why an answer was rejected; empty if accepted."""
+    """step, reason: where and why an answer was rejected; empty if it was accepted."""
 
     event: Literal["attempt"] = "attempt"
     question: Question

@@ -29,7 +29,7 @@ from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
-_TOLD = ("verdict", "answer", "failure", "unsent")  # these and everything in the replay cache are external results
+_TOLD = ("verdict", "answer", "failure", "unsent")  # these, and everything in the replay cache, are external results
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
 _OF_THIS_MACHINE = ("number", "file", "written")
 
@@ -37,10 +37,10 @@ _OF_THIS_MACHINE = ("number", "file", "written")
 def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
     """Replay a run and compare its decisions.
 
-    directory: the directory of a run of llm-optimize that has ended or failed.
+    directory: the directory of an llm-optimize run that has ended or failed.
 
-    Raises MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and the
-    error with which the run itself ended, if everything before it is the same.
+    Raises MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and, if
+    everything up to that point is the same, the error with which the run itself ended.
     """
     settings, entries = _settings(directory), _entries(directory)
     backup = directory / "backup" / Path(settings.source).name
@@ -82,7 +82,7 @@ def _settings(directory: Path) -> SettingsLine:
 
 
 def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
-    """A journal with all external results and without the decisions."""
+    """A journal with all the external results but none of the decisions."""
     directory.mkdir()
     told = [entry for entry in entries if entry["event"] in _TOLD or "asked" in entry]
     (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in told))
@@ -120,8 +120,8 @@ def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
-    """Compare decisions regardless of their order, since several workers write to the journal in any order. The decisions
-    contain the numbers of their iterations and candidates. Raises JournalDiffersError.
+    """Compare decisions regardless of their order, since several workers write to the journal in no particular order. Each
+    decision contains the numbers of its iteration and candidate. Raises JournalDiffersError.
     """
     before, after = (sorted(json.dumps(entry, sort_keys=True) for entry in entries) for entries in (recorded, replayed))
     if before == after:

@@ -1,4 +1,4 @@
-"""Schedules kernels: the dominant one as long as one dominates, else the top ones in turn; or reports why the loop ends."""
+"""Schedules kernels: the dominant one as long as there is one, else the top ones in turn; or reports why the loop ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # a kernel is given up after this many rounds in a row in which no change to it was kept
+MOST_FAILURES = 2  # a kernel is given up after this many consecutive rounds in which no change to it was kept
 _MOST_KERNELS = 3  # at most this many kernels are taken in turn
 
 
@@ -41,7 +41,7 @@ class KernelScheduler:
             names = ", ".join(target.kernel for target in wanted)
             why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
             return Stop("repeated failure", f"{names}: {why}")
-        # In turn: the kernel with fewer rounds first, and among equals the one that could gain more.
+        # In turn: the kernel with the fewest rounds first and, in case of a tie, the one that could gain the most.
         return min(left, key=lambda target: self.rounds[target.demangled])
 
     def kept(self, target: Target) -> None:

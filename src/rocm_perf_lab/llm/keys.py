@@ -11,7 +11,7 @@ VARIABLES = {name: provider.key_variable for name, provider in PROVIDERS.items()
 
 
 class Key:
-    """A secret that does not appear in logs and tracebacks. value: the secret itself."""
+    """A secret that does not appear in logs or tracebacks. value: the secret itself."""
 
     def __init__(self, value: str):
         self.value = value
@@ -21,6 +21,6 @@ class Key:
 
 
 def take_keys(environment: MutableMapping[str, str]) -> dict[str, Key]:
-    """Provider -> key, for the keys that are set; these are removed from the environment."""
+    """Remove the keys from the environment and return those that were set, as provider -> key."""
     taken = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
     return {provider: Key(value) for provider, value in taken.items() if value}

@@ -15,14 +15,14 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 @dataclass(frozen=True)
 class AnsweredChange:
-    """The edits to the source, and the edits to other files, by real path."""
+    """The edits to the source, and the edits to other files, each with the real path of its file."""
 
     edits: tuple[Edit, ...]
     elsewhere: tuple[tuple[Path, Edit], ...] = ()
 
 
 class Language(Protocol):
-    """name: as written in journals. system: the system prompt. again: the request in a question after a rejection. exact: what
+    """name: as written in journals. system: the system prompt. again: what the question after a rejection asks for. exact: what
     to keep in mind if results must stay bit-identical.
     """
 
@@ -42,4 +42,4 @@ class Language(Protocol):
         """The change that an answer makes to the kernel `name`."""
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], Source]:
-        """Returns a function that reads texts of the file `source` as the run with these settings did."""
+        """Returns a function that parses versions of the file `source` in the same way as the run with these settings."""

@@ -1,4 +1,4 @@
-"""The languages of kernels, by the names used for them in journals."""
+"""The kernel languages, keyed by the names that journals use for them."""
 
 from __future__ import annotations
 

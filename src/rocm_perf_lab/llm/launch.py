@@ -1,7 +1,7 @@
 """The launch that a model's answer specifies for its kernel, as edits to all launches in the program.
 
-The answer names the kernel's parameters; each launch has its own variables for them. The gate examines the text written here
-like any other candidate's, and decides whether it is allowed.
+The answer names the kernel's parameters; each launch has its own variables for them. The gate examines the text produced
+here like that of any other candidate, and decides whether it is allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _FORM = "write it as <<<grid, workgroup>>> or <<<grid, workgroup, bytes of LDS>>
 
 
 def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[tuple[Path, Edit]] | Unusable:
-    """The edits that give this shape to all launches of the kernel, by real path. launch: the text of the answer's block."""
+    """The edits that give all launches of the kernel this shape, each with the real path of its file.
+
+    launch: the text of the answer's `launch` block.
+    """
     words = _words(launch)
     if isinstance(words, Unusable):
         return words

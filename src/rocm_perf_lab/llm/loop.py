@@ -43,8 +43,8 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """The loop of one run. Raises any error of the backend, LanguageModelError, JournalDiffersError; changes accepted before an
-    error have been written.
+    """The loop of one run. Raises any error from the backend, LanguageModelError and JournalDiffersError; changes accepted
+    before an error have already been written.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ModelLoop:
     def _round(
         self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[Source | None, Exception | None]:
-        """The source with the best accepted change, or None without one; and the exception that ended the round early."""
+        """The source with the best accepted change (None if there is none), and any exception that ended the round early."""
         accepted, errors = self._asked(number, source, summary, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
@@ -134,8 +134,8 @@ class ModelLoop:
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
     def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
-        """How the candidates ended. With one worker, an error ends the round; with several, the others still finish, so that
-        their answers are not lost.
+        """How the candidates ended. With one worker, an error ends the round; with several, the other candidates still
+        finish, so that their answers are not lost.
         """
         for end in mapped(self._options.workers, candidate, range(1, self._options.candidates + 1)):
             yield end
@@ -143,7 +143,7 @@ class ModelLoop:
                 return
 
     def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> _End:
-        """Run one candidate; an exception is returned, so that other candidates' answers are not lost."""
+        """Run one candidate; exceptions are returned rather than raised, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:
             for attempt in chain.attempts(number, which, context):

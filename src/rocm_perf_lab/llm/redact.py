@@ -1,5 +1,5 @@
-"""Removes text that must not leave the machine or reach the journal: keys, environment values, files outside the source's
-folder.
+"""Removes text that must not leave the machine or reach the journal: keys, values of environment variables, and text about
+files outside the source's folder.
 
 Text from other programs passes through here before it enters a prompt or the journal.
 """
@@ -47,13 +47,13 @@ class Redactor:
         return text
 
     def text(self, text: str) -> str:
-        """A program's text, without secrets and without this machine's folders."""
+        """A program's text without secrets and without the names of this machine's folders."""
         return self._places.clean(self.secrets(text))
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
-        """A compiler's messages about the file named `source` or a copy of it, up to `most_lines` lines; the rest is counted.
+        """A compiler's messages about the file `source` or a copy of it: up to `most_lines` lines, and how many were left out.
 
-        A diagnostic is a line that begins with a location, and the lines up to the next one quote that file.
+        A diagnostic starts with a line that begins with a location; the lines up to the next location quote that file.
         """
         kept, about_source, left_out = [], True, 0
         for line in _COLOURS.sub("", output).splitlines():

@@ -1,4 +1,4 @@
-"""Caches external results in the journal by request, so that a run can be resumed or replayed.
+"""Caches external results in the journal, keyed by request, so that a run can be resumed or replayed.
 
 A resumed run takes known results from the cache and requests the rest; a replay takes everything from the cache.
 """
@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class ReplayCache:
-    """Known results by request.
+    """The known results, keyed by request.
 
     journal: the run's journal. closed: whether this is a replay, in which nothing new may be requested.
     """
@@ -28,9 +28,9 @@ class ReplayCache:
         self._known = {_key(entry["event"], entry["asked"]): entry for entry in journal.entries if "asked" in entry}
 
     def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
-        """The answer to `asked`, from ask() if it is not known. kind: the type of journal line that stores it.
+        """The answer to `asked`; ask() is called only if that is not known. kind: the type of journal line that stores it.
 
-        Raises JournalDiffersError if the cache is closed and does not have the answer, and any error of ask().
+        Raises JournalDiffersError if the cache is closed and does not have the answer, and any error from ask().
         """
         event = event_of(kind)
         key = _key(event, asked.as_json())

@@ -1,4 +1,4 @@
-"""The system prompt: who is asking, what form an answer must have, and that texts from the program are data."""
+"""The system prompt: who is asking, what form an answer must have, and the rule that text from the program is data."""
 
 from __future__ import annotations
 

@@ -7,6 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unusable:
-    """An answer or a candidate that cannot be used. reason: one sentence that tells its author what to fix."""
+    """An answer or a candidate that cannot be used. reason: one sentence that tells the author what to fix."""
 
     reason: str

@@ -1,4 +1,4 @@
-"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely if the
+"""Runs one `rocm-perf` command as a child process: returns its JSON, reports its progress, and ends its whole session if the
 call is cancelled.
 """
 
@@ -20,8 +20,8 @@ from anyio.abc import ByteReceiveStream, Process
 
 from rocm_perf_lab.process.piped import piped
 
-_GRACE_SECONDS = 10.0  # for the command to stop the program that it runs
-_KEPT_BYTES = 64 * 1024  # the end of stderr that is kept
+_GRACE_SECONDS = 10.0  # how long the command has to stop the program that it runs
+_KEPT_BYTES = 64 * 1024  # how much of the end of stderr is kept
 _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 
@@ -30,7 +30,7 @@ class EndedCommand:
     """A command that has ended.
 
     exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
-    line, else the end of its output on stderr.
+    line or, if it printed none, the end of its stderr.
     """
 
     exit_code: int
@@ -43,7 +43,7 @@ Progress = Callable[[str], Awaitable[None]]
 
 
 async def run(words: Sequence[str], folder: Path, progress: Progress) -> EndedCommand:
-    """Run `rocm-perf words` in `folder`, without a shell. On cancellation the command is stopped first."""
+    """Run `rocm-perf words` in `folder`, without a shell. If the call is cancelled, the command is stopped first."""
     stderr = bytearray()
     stdout = bytearray()
     async with await anyio.open_process(
@@ -71,7 +71,7 @@ async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
 
 
 async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progress) -> None:
-    """Keep the end of the stream, and pass on the command's own lines except errors, but not the program's output."""
+    """Keep the end of the stream; pass on the command's own lines, but neither its errors nor the program's output."""
     rest = b""
     async for chunk in stream:
         content += chunk
@@ -85,7 +85,7 @@ async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progr
 
 
 async def _stop(process: Process) -> None:
-    """If the command still runs, stop it with a signal, so that it stops its program; then kill the rest of its session."""
+    """If the command is still running, send it a signal, so that it stops its program; then kill the rest of its session."""
     if process.returncode is not None:
         return
     process.terminate()

@@ -1,4 +1,4 @@
-"""What agents are told about each tool: when to use it, what it returns, and what comes next."""
+"""What agents are told about each tool: when to use it, what it returns, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a command's document that its tool returns directly; the rest can be read by JSON pointers."""
+"""The part of a command's document that its tool returns directly; the rest can be read with JSON pointers."""
 
 from __future__ import annotations
 

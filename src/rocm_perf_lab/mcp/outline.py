@@ -14,14 +14,14 @@ ROOM_FOR_TEXT = 24_000
 
 @dataclass(frozen=True)
 class _Limits:
-    """items: per array. depth: of nested objects and arrays. characters: per string."""
+    """items: maximum per array. depth: maximum nesting of objects and arrays. characters: maximum per string."""
 
     items: int
     depth: int
     characters: int
 
 
-# From loose to tight; the last is used even if its result is too long.
+# From loose to tight; the last one is used even if its result is too long.
 _STEPS = (
     _Limits(10**9, 10**9, 10**9), _Limits(40, 9, 4000), _Limits(20, 7, 2000), _Limits(10, 6, 1000), _Limits(6, 5, 500),
     _Limits(4, 4, 300), _Limits(3, 3, 200), _Limits(2, 2, 120), _Limits(1, 1, 80),
@@ -70,7 +70,7 @@ def child(pointer: str, name: str | int) -> str:
 
 
 def value_at(document: Any, pointer: str) -> Any:
-    """The value at a JSON pointer. Raises LookupError, which says how far the pointer leads."""
+    """The value at a JSON pointer. Raises LookupError with a message that says how far the pointer leads."""
     found, passed = document, ""
     for part in pointer.split("/")[1:] if pointer not in ("", "/") else []:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -42,7 +42,7 @@ class CallDocuments:
         return number
 
     def read(self, folder: Path, document: str, pointer: str = "", save_as: str | None = None) -> Any:
-        """Return part of a document, or save it. Raises LookupError if it does not exist, OSError if it cannot be written."""
+        """Return part of a document, or save it. Raises LookupError if there is no such part, OSError if it cannot be saved."""
         if document not in self._kept:
             raise LookupError(f"there is no document {document}; there are {', '.join(self._kept) or 'none yet'}")
         value = value_at(self._kept[document], pointer)

@@ -30,7 +30,7 @@ such times only with each other. null means unknown; the reason is next to it. R
 
 
 class Commands:
-    """Lists and runs the tools. cli: `rocm-perf`. folder: default working folder of commands. cage: see McpTool.argv()."""
+    """Lists and runs the tools. cli: `rocm-perf`. folder: commands' default working folder. cage: see McpTool.argv()."""
 
     def __init__(self, cli: click.Command, folder: Path, cage: Mapping[str, Any]):
         self._folder, self._cage, self._tools = folder, cage, tools(cli)
@@ -69,7 +69,7 @@ class Commands:
         )
 
     def _result(self, tool: McpTool, ended: child.EndedCommand) -> types.CallToolResult:
-        """The result of a command: one that printed its JSON has succeeded, even if its exit code is a negative verdict."""
+        """The result of a command: if it printed its JSON, it succeeded, even if its exit code is a negative verdict."""
         if ended.document is None:
             return _failed(ended.exit_code, ended.error)
         found = outline(highlights(tool.name, ended.document), room=ROOM_FOR_TEXT if tool.name == "prompt" else ROOM)
@@ -87,7 +87,7 @@ class Commands:
         return _answer({"document": arguments["document"], "result": found}, 0, is_error=False)
 
     async def stop(self) -> None:
-        """End all calls; returns when no command is running."""
+        """End all calls, and return once no command is running."""
         for call in self._calls:
             call.cancel()
         async with self._turn:
@@ -115,7 +115,7 @@ async def _end_on_signal(commands: Commands) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for number in signals:
             await commands.stop()
-            os._exit(128 + number)  # a thread reads standard input, and nothing else would end it
+            os._exit(128 + number)  # a thread is reading standard input, and nothing else would end it
 
 
 def _progress(context: Any) -> child.Progress:
@@ -172,7 +172,7 @@ def _complaint(schema: dict[str, Any], arguments: dict[str, Any]) -> str | None:
 
 
 def _nul_in(arguments: dict[str, Any]) -> str | None:
-    """A complaint about NUL, which the operating system does not allow in an argument; None if there is none."""
+    """An error message if an argument contains NUL, which the operating system does not allow in arguments; otherwise None."""
     for name, value in arguments.items():
         for number, one in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(one, str) and "\0" in one:

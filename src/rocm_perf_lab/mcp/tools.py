@@ -36,11 +36,11 @@ _NOT_FOR_TOOLS = {
     "debug",
     "help",
     "history",
-}  # set by the server itself, or only for terminals
+}  # set by the server itself, or useful only in a terminal
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
-_CHANGES_FILES = {"optimize"}  # changes files that already existed
+_CHANGES_FILES = {"optimize"}  # tools that change existing files
 _TEXT = {"type": "string"}
-# Options that an agent does not need to find and improve a slow kernel; people can give them on the command line.
+# Options that an agent does not need to find and improve a slow kernel; people can use them on the command line.
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
          "att_simd_select", "focus_critical"}  # fmt: skip
 _ONLY_READ = {"doctor", "compare", "explain", "source"}
@@ -65,7 +65,7 @@ class McpTool:
 
     @property
     def description(self) -> str:
-        """Tells an agent when to use the tool, what it returns, and what comes next."""
+        """Tells an agent when to use the tool, what it returns, and what to do next."""
         return DESCRIPTIONS[self.name]
 
     @property
@@ -95,7 +95,7 @@ class McpTool:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def argv(self, arguments: Mapping[str, Any], cage: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
-        """The words after `rocm-perf`. arguments: valid for the schema. No value can be mistaken for an option.
+        """The words after `rocm-perf`. arguments: already validated against the schema. No value can be mistaken for an option.
 
         cage: values of the cage's options, by their names; ignored for a command without these options.
         """
@@ -115,7 +115,7 @@ class McpTool:
 
 
 def tools(cli: click.Command) -> dict[str, McpTool]:
-    """All tools by name. cli: `rocm-perf` itself."""
+    """All tools, keyed by name. cli: `rocm-perf` itself."""
     return {name: _tool(cli, name, words.split()) for name, words in _COMMANDS.items()}
 
 
@@ -149,8 +149,8 @@ def _option_words(option: click.Option, value: Any) -> list[str]:
 
 
 def _is_required(parameter: click.Parameter) -> bool:
-    """Whether the parameter is required. click does not know this of a program: it is required unless its metavar, as shown in
-    the usage, is in brackets.
+    """Whether the parameter is required. click does not know whether a program is required: it is, unless its metavar (shown
+    in the usage) is in brackets.
     """
     if isinstance(parameter, click.Argument) and parameter.nargs == -1:
         return not (parameter.metavar or "").startswith("[")

@@ -62,13 +62,13 @@ class Gate(Protocol):
         """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        """A lower bound on the ratio that a verdict can report: candidate / baseline, of the kernel's time. None if only a full
-        judgement can tell.
+        """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
+        the baseline. None if only a full judgement can tell.
         """
 
 
 class Backend(Protocol):
-    """The operations that the loop needs. Each backend serves the sources of one language; tests use a fake one."""
+    """The operations that the loop needs. Each backend serves the sources of one language; tests use a fake backend."""
 
     def read(self, text: bytes) -> Source: ...
 
@@ -81,17 +81,17 @@ class RememberingBackend(Backend, Protocol):
     """The backend for a loop that remembers rejections across runs."""
 
     def fingerprint(self, source: Any, target: Target) -> str:
-        """A hash of everything on which the gate's rejections of changes to this kernel depend; see optimize.rejections."""
+        """A hash of everything that the gate's rejections of changes to this kernel depend on; see optimize.rejections."""
 
 
 @dataclass(frozen=True)
 class BackendOptions:
     """Settings of a backend and of its gate.
 
-    pattern: selects kernels; None for all. equivalence: the gate's level. check: see gate.whole_program. ulps: allowed
-    difference between floating-point results, in units in the last place. regression: None for the defaults. view: what
-    candidates may see in addition to what they need. seed: determines all random choices of the gate; None to draw a new seed.
-    also: further argument lists with which candidates are judged. suggest: whether to suggest such arguments. time_first: see
+    pattern: selects kernels; None for all. equivalence: the gate's equivalence level. check: see gate.whole_program. ulps:
+    allowed difference between floating-point results, in units in the last place. regression: None for the defaults. view: what
+    candidates may see in addition to what they need. seed: determines all of the gate's random choices; None to draw a new
+    seed. also: additional argument lists to judge candidates with. suggest: whether to suggest such arguments. time_first: see
     gate.judge.GateOptions.
     """
 

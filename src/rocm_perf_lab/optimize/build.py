@@ -1,7 +1,7 @@
 """Describes how a program is built from its sources: its units, each compiled separately, and the commands that link them.
 
-Nothing else of the user's build is kept: for a candidate, only the units that include the changed file are recompiled, and the
-build's other actions are not performed.
+Nothing else in the user's build is kept: for a candidate, only the units that include the changed file are recompiled, and the
+build's other steps are not run.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from rocm_perf_lab.optimize.dependencies import files_of
 class Build:
     """The commands that build a program from its sources.
 
-    commands: the commands that build the program, each after those whose output it needs; the last one makes the program
-    itself. libraries: builds of the shared libraries that are built along with it; the program uses them at their present
-    paths. others: builds of programs, archives and objects that neither the program nor another product uses. code_objects: the
-    commands that make device code for a program to load. left_out: the user's commands that contribute nothing to the program,
-    as written.
+    commands: the commands that build the program, in dependency order; the last one makes the program itself. libraries: builds
+    of the shared libraries that are built along with the program, which uses them at their present paths. others: builds of
+    programs, archives and objects that neither the program nor another product uses. code_objects: the commands that make
+    device code for a program to load. left_out: the user's commands that contribute nothing to the program, as written.
     """
 
     commands: tuple[OutputCommand, ...]
@@ -42,7 +41,7 @@ class Build:
 
     @functools.cached_property
     def files(self) -> dict[Path, frozenset[Path]]:
-        """Output of each unit -> the real paths of the files from which it is built. Raises SourceError."""
+        """Output of each unit -> the real paths of the files that the unit is built from. Raises SourceError."""
         return {command.output: files_of(command) for command in self.units}
 
     def including(self, source: Path) -> tuple[OutputCommand, ...]:
@@ -64,7 +63,7 @@ class Build:
         return frozenset(found)
 
     def sources_with_kernels(self) -> list[Path]:
-        """The units' main files that contain kernels or, if none does, the user's files with kernels that they include."""
+        """The units' main files that contain kernels or, if none of them do, the included files that do."""
         mains = [command.sources[0] for command in self.units if command.is_hip]
         if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
             return found
@@ -101,8 +100,8 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
 
 
 def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputCommand:
-    """The command that makes the program: the one that matches by path, or else by name, or else the only one that makes any
-    program.
+    """The command that makes the program: the one whose output has the program's path or, failing that, its name; otherwise,
+    the only command that makes a program.
     """
     linking = [
         command

@@ -71,7 +71,7 @@ class OutputCommand:
 
     @property
     def is_code_object(self) -> bool:
-        """Whether the command makes only device code, which a program loads (hipModuleLoad)."""
+        """Whether the command makes only device code, for a program to load with hipModuleLoad."""
         return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.words)
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
@@ -150,7 +150,7 @@ def _command(words: tuple[str, ...], folder: Path, output: str, compiles: bool) 
 
 
 def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
-    """The command for one source, made from a command that compiles several."""
+    """The command for one source, derived from a command that compiles several."""
     kept, files, rest = [], set(_files(words)), iter(words)
     for word in rest:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
@@ -163,14 +163,12 @@ def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
 
 
 def _object_of(source: str) -> str:
-    """The object's name if several sources are compiled; it is derived from the path, since two sources may have the same
-    name.
-    """
+    """The name of the object for one of several sources, derived from the path since file names may repeat."""
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 
 def _files(words: Sequence[str]) -> list[str]:
-    """The words that are neither options nor values of options."""
+    """The words that are neither options nor option values."""
     found, before = [], ""
     for word in words[1:]:
         if before not in _WITH_VALUE and not word.startswith(("-", "@")):
@@ -208,12 +206,12 @@ def _without_language(words: tuple[str, ...]) -> list[str]:
 
 
 def _absolute(word: str, folder: Path) -> Path:
-    """The absolute path, without resolving links: an object is identified by the name that the build uses."""
+    """The absolute path, with links unresolved: an object is identified by the name that the build uses for it."""
     return Path(os.path.normpath(folder / word))
 
 
 def with_libraries(command: OutputCommand, made: Sequence[Path]) -> OutputCommand:
-    """The command with `-lNAME` replaced by the build's own archives."""
+    """The command, with `-lNAME` replaced by the path of the archive if the build itself makes that archive."""
     names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
     named = {word: names[word] for word in command.words if word in names}
     words = tuple(str(named.get(word, word)) for word in command.words)

@@ -39,7 +39,7 @@ class SeveralSourcesError(NoSourceError):
 
 @dataclass(frozen=True)
 class BuildTarget:
-    """A program with the source to change.
+    """A program and the source file to change.
 
     source: the file to change. build: makes the whole program from it. unit: the command that compiles the unit in which the
     source is read. units: the program's other units, and units of other programs. other_products: other products built from the
@@ -123,7 +123,7 @@ def find_build_target(
     words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user; None if not given. choose: picks
     one of several sources.
 
-    Raises UsageError, MissingInputError, NoSourceError if no source, or more than one, could be meant, and whatever `choose`
+    Raises UsageError, MissingInputError, NoSourceError if no source is found or several could be meant, and whatever `choose`
     raises.
     """
     if not words:
@@ -170,7 +170,7 @@ def _only_target(
 
 
 def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
-    """The program and its arguments; if only SOURCE is given, the program with its name, without the suffix. Raises
+    """The program and its arguments. If only SOURCE is given, the program has the same name without the suffix. Raises
     UsageError.
     """
     if source is None and _is_source(words[0]):
@@ -222,7 +222,7 @@ def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
 
 
 def _by_debug_information(program: Path) -> Iterator[Path]:
-    """The existing files named by the program's compile units (DWARF 5, section 3.1.1)."""
+    """The files named by the program's compile units, if they exist (DWARF 5, section 3.1.1)."""
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -260,7 +260,8 @@ def _has_kernels(path: Path) -> bool:
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
-    """The build, given by the user or found in a CMake folder, a Makefile or debug information, and its origin in words.
+    """The build (given by the user, or found in a CMake folder, a Makefile or debug information) and, in words, where it came
+    from.
 
     None if there is no build.
     """
@@ -300,8 +301,8 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
-    """The folder's build; None if it does not make the program. That is no error, since the user did not say that the folder
-    belongs to the program.
+    """The folder's build; None if it does not make the program. That is not an error, since the user did not say that the
+    folder belongs to the program.
     """
     try:
         commands = of_folder(folder)

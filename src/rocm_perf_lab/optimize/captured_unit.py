@@ -1,7 +1,7 @@
-"""Finds the unit of a program in which the captured code was compiled.
+"""Determines in which of a program's units the captured code was compiled.
 
-A header's kernel may be compiled in several units, and two files may have kernels of the same name, only one of which is to be
-changed.
+A header's kernel may be compiled in several units, and two files may have kernels with the same name, only one of which is to
+be changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
 
 
 def _same_code(piece: SymbolContent, captured: SymbolContent) -> bool:
-    """Compare the code without the bytes that a relocation patches; only in `piece` are those bytes zero."""
+    """Compare the code, ignoring the bytes that relocations patch, which are zero only in `piece`."""
     content = bytearray(captured.content or b"")
     for place, reference in piece.references:
         width = width_of(reference)

@@ -47,7 +47,7 @@ _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relo
 Log = Callable[[Sequence[str], Ended], None]
 """Called after every build, with its command and how it ended."""
 
-_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # the part that is built, from which source, and how
+_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source, and how
 
 
 class SourceBuilder:
@@ -113,7 +113,7 @@ class SourceBuilder:
         return self._names[source.state]
 
     def preprocessed(self, source: HipSource) -> list[str]:
-        """The preprocessed text, for the device, of all units that contain the source, its own unit first. Raises SourceError,
+        """The preprocessed device code of every unit that contains the source, its own unit first. Raises SourceError,
         UnavailableError.
         """
         found = []
@@ -249,7 +249,7 @@ def _remedy(command: Sequence[str], folder: Path) -> str:
 
 
 def first_error(ended: Ended) -> str:
-    """The first line with an error from the compiler or the linker that it calls; otherwise, how the build ended."""
+    """The first line that reports a compiler or linker error; if there is none, how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
     found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
     return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
@@ -326,8 +326,8 @@ class ProgramBuilder:
         return [*arch, *lines, *_unit(command.words, command.sources[0], command.folder)]
 
     def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
-        """The precompiled includes, only for the changed source, as the other sources are compiled just once. None if other
-        files changed as well, since the includes may contain them.
+        """The precompiled includes of the changed source; None for other sources, which are compiled only once. Also None if
+        other files changed as well, since the includes may contain them.
         """
         if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
@@ -343,8 +343,8 @@ class ProgramBuilder:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A source text placed where the compiler finds it. main: the unit's main file, as passed to the compiler. options:
-    compiler options that its place requires. made: folder for outputs. copies: original path -> path passed to the compiler
+    """A source text placed where the compiler will find it. main: the unit's main file, as passed to the compiler. options:
+    compiler options that its location requires. made: folder for outputs. copies: original path -> path passed to the compiler
     instead.
     """
 
@@ -360,8 +360,8 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
     """Place the text for the compiler. In the cage, the text replaces the file at the source's own path, so exactly what was
     parsed is compiled. includes: the precompiled includes; used only in the cage.
 
-    Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
-    numbers; copies of headers and of other files are provided through the compiler's virtual file system.
+    Without a cage, a copy is compiled: a copy of the main file still finds its includes and keeps the original's __FILE__ and
+    line numbers; copies of headers and of other files are provided through the compiler's virtual file system.
     """
     real, main = source.path.resolve(), source.main.resolve()
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
@@ -399,7 +399,7 @@ def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
 
 
 def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
-    """The option that makes the names that Clang generates in this unit differ from those in other units; empty if the user's
+    """The option that keeps the names Clang generates in this unit distinct from its names in other units; empty if the user's
     command already has such an option.
 
     Without the option, these names would contain a hash of all options, which differ from build to build.

@@ -34,7 +34,7 @@ class Moved:
 def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]:
     """Select the counters that explain a change in time.
 
-    counters: name -> (before, after) of one kernel. Returns the counters of wave cycles first, then the largest relative
+    counters: name -> (before, after) of one kernel. Returns the wave-cycle counters first, then those with the largest relative
     changes.
     """
     found = [Moved(name, TELLING[name], *pair) for name, pair in counters.items() if name in TELLING]

@@ -27,8 +27,8 @@ from rocm_perf_lab.optimize.source_choice import by_time
 class OptimizeRequest:
     """The user's request.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept; None for
-    ./<program>.rocm-perf-optimize. resume: whether to continue the newest run, which must not have ended.
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them automatically. folder: where runs are
+    kept; None for ./<program>.rocm-perf-optimize. resume: whether to continue the newest run, which must not have ended.
     """
 
     words: tuple[str, ...]

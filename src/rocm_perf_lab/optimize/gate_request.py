@@ -35,8 +35,9 @@ class GateRequest:
 
     baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
     backend_options.pattern: selects the kernel to judge; None for the one whose body differs. description: describes the change
-    and is kept with the verdict for later prompts; None to keep nothing. runs: the folder in which description and verdict are
-    kept; None for the program's own folder. output: where to write the judged source if it is accepted; None to write nothing.
+    and is kept with the verdict for later prompts; None to keep nothing. runs: the folder in which the description and the
+    verdict are kept; None for the program's own folder. output: where to write the judged source if it is accepted; None to
+    write nothing.
     """
 
     baseline: Path
@@ -82,7 +83,7 @@ class Judgement:
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Judge the candidate of a request.
 
-    Raises errors that the baseline or the machine causes; a fault in the candidate leads to a rejection instead.
+    Raises errors caused by the baseline or the machine; a fault in the candidate leads to a rejection instead.
     """
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
@@ -162,9 +163,7 @@ def _content(path: Path) -> bytes:
 def _by_source(
     baseline: HipSource, candidate: bytes, backend_options: BackendOptions
 ) -> tuple[SourceKernel, KernelChange | str]:
-    """The kernel that the candidate changes, among the kernels that match the pattern, and the change or the reason for
-    refusing it.
-    """
+    """Which of the kernels that match the pattern the candidate changes, and the change or the reason for refusing it."""
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
@@ -181,8 +180,8 @@ def _by_source(
 
 
 def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
-    """Whether the pattern may match. The names of instantiations are known only after the program has run, so a template passes
-    if the pattern contains its name.
+    """Whether the pattern may match this kernel. The names of instantiations are known only after the program has run, so a
+    template passes if the pattern contains its name.
     """
     if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):
         return True

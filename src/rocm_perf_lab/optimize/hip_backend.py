@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
-_MOST_INSTANCES = 16  # limit on the instantiations that the program does not launch, but that may be launched with --also
+_MOST_INSTANCES = 16  # how many instantiations that the program does not launch are tried with the arguments of --also
 _MOST_NAMED = 4
 _LOG_BYTES = 4000  # the journal keeps this much of a compiler's output
 
@@ -59,7 +59,7 @@ def _names(symbols: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _called(program: str, name: str) -> Iterator[None]:
-    """Make errors use the program's name that the user knows: by the time the user reads them, the built copy is gone."""
+    """Make errors use the name by which the user knows the program: by the time the user reads them, the built copy is gone."""
     try:
         yield
     except RocmPerfError as error:
@@ -122,8 +122,8 @@ class HipBackend:
         return builds.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
-        """Print a note if candidates are trusted to run without a cage; if not, raise NoCageError if there is no cage, before
-        any work has been done.
+        """Print a note if candidates are trusted to run without a cage. Otherwise, check that there is a cage before any work
+        is done, and raise NoCageError if there is none.
         """
         if self._options.view.trusted:
             self._note(
@@ -133,7 +133,7 @@ class HipBackend:
             cage.expect()
 
     def read(self, text: bytes) -> HipSource:
-        """Read a source. The same text yields the same object, since reading takes a while."""
+        """Read a source. Reading takes a while, so the same text always yields the same object."""
         if text not in self._sources:
             self._sources[text] = self._build_target.read(text)
         return self._sources[text]
@@ -187,7 +187,7 @@ class HipBackend:
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
-        """The judge of candidates, with captures of some of the kernel's dispatches.
+        """A gate that judges candidates on captures of some of the kernel's dispatches.
 
         Raises whatever isolate.capture(), the Judge or the baseline's own runs raise.
         """
@@ -282,7 +282,7 @@ class HipBackend:
         return gate
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
-        """The program with which a candidate's whole program is compared: first the original, later the last accepted one."""
+        """The program that a candidate's whole program is compared with: first the original, later the last accepted one."""
         from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
 
         options = self._options
@@ -352,8 +352,8 @@ class HipBackend:
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
-        """Capture the dispatch of the baseline's capture `index` from a candidate's program, in the cage; the new capture is
-        kept until the run's folder is cleared.
+        """Run a candidate's program in the cage and capture the same dispatch as in the baseline's capture `index`; the new
+        capture is kept until the run's folder is cleared.
         """
         from rocm_perf_lab.isolate import capture
 
@@ -411,8 +411,8 @@ class HipBackend:
 
 class _AllInstances:
     """The gate for all instantiations of a kernel: returns the target's verdict, or the first rejection by another
-    instantiation's judge. judges: by the instantiation's name, the target first. unjudged: what else a change affects, in
-    words.
+    instantiation's judge. judges: one for each instantiation's name, the target's first. unjudged: what else a change affects,
+    in words.
     """
 
     def __init__(self, judges: Mapping[str, Gate], unjudged: Sequence[str]):

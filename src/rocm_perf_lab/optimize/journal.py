@@ -1,6 +1,7 @@
 """The run's journal: one JSON line per step, appended and on disk before the step takes effect.
 
-Only the last line can be truncated by a kill; readers ignore such a line, and it is cut off before the next one is appended.
+If the process is killed, only the last line can be truncated; readers ignore such a line, and it is removed before the next one
+is appended.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Journal(Entries):
         try:
             directory.mkdir(parents=True, exist_ok=True)
             # Unbuffered: a failed write must not be retried at exit, when nobody would notice a failure.
-            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - open as long as the run
+            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - stays open for the whole run
             self._file.truncate(self._whole)
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error

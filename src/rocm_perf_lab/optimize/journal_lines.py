@@ -134,7 +134,7 @@ class ProposalLine(Line):
 
 
 class OutcomeLine(Line):
-    """The savings of a proposal, as predicted by experiments and as measured by the gate: shares of the kernel's time and of
+    """The savings of a proposal, as predicted by experiments and as measured by the gate, as shares of the kernel's time and of
     the GPU's span. The predictions are null without experiments. at_most_kernel: an upper bound. measured_*: null if no time
     was measured.
     """

@@ -51,8 +51,8 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: the run's directory. transformations: by name, for the source's language. clock:
-    returns the time in seconds. Raises SourceError, OutputError, and whatever the backend raises.
+    """One run. source: the user's file. run: the run's directory. transformations: those for the source's language, keyed by
+    name. clock: returns the time in seconds. Raises SourceError, OutputError, and whatever the backend raises.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Session:
         return "no proposal for a kernel that could gain is kept"
 
     def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, Judged, Source] | None:
-        """The best accepted change for the first kernel that has one; kernels without one are skipped from then on."""
+        """The best accepted change for the first kernel that has one; kernels that have none are skipped from then on."""
         wanted = [target for target in summary.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
             if self._budget.used:
@@ -125,7 +125,7 @@ class Session:
         return None
 
     def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
-        """The proposals, sorted by predicted gain, largest first, and the refusals."""
+        """The proposals, with the largest predicted gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
         used = {name: self._transformations[name] for name in self._options.transforms}
         answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]

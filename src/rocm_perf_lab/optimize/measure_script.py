@@ -26,8 +26,8 @@ def write_script(
     options: BackendOptions,
     undecided: Sequence[Undecided],
 ) -> Path | None:
-    """Write the script into the run's folder and return its path; None if nothing is left to decide. program: with its
-    arguments. Raises OutputError.
+    """Write the script into the run's folder and return its path; None if nothing is left to decide. program: the program
+    and its arguments. Raises OutputError.
     """
     if not undecided:
         return None

@@ -11,13 +11,13 @@ from rocm_perf_lab.optimize.journal import Journal
 
 
 def folder_of(folder: Path | None, name: str) -> Path:
-    """The folder in which the runs on the program `name` are kept: the user's choice, or else the default."""
+    """The folder that holds the runs for the program `name`: the user's choice, or else the default."""
     return folder or Path(name + run_folder.SUFFIX)
 
 
 @contextmanager
 def open_run(folder: Path, command: str, resume: bool, note: Callable[[str], None]) -> Iterator[tuple[Path, Journal]]:
-    """Begin a run in the folder, or continue the newest one, once the remains of killed runs have been cleaned up.
+    """Clean up the remains of killed runs, then begin a run in the folder or continue the newest one.
 
     Raises OutputError, MissingInputError if there is nothing to resume.
     """

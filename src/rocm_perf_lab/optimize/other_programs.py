@@ -1,4 +1,4 @@
-"""A build's other programs, libraries and objects that are also made from the source to be changed, and their units.
+"""The other programs, libraries and objects that a build makes from the source to be changed, and their units.
 
 Candidates are not built into these products. But a source that changes for one program changes for the others as well, and
 their launches of its kernels have to change with it.
@@ -72,7 +72,7 @@ def _files_of(command: OutputCommand) -> frozenset[Path]:
 
 
 def may_include(command: OutputCommand, source: Path) -> bool:
-    """Whether the unit may include `source`, by its include directives; if not, the compiler need not be asked."""
+    """Whether the unit may include `source`, going by its include directives; if not, there is no need to ask the compiler."""
     folders = [command.folder / name for name in _folders(command.words)]
     left, seen = [path.resolve() for path in command.sources], set[Path]()
     while left:

@@ -1,4 +1,4 @@
-"""report.html of a run, with or without a language model: what was proposed, how it was judged, what was accepted and
+"""The report.html of a run, with or without a language model: what was proposed, how it was judged, and what was accepted and
 gained.
 """
 
@@ -20,7 +20,7 @@ FILE = "report.html"
 _HERE = "rocm_perf_lab.optimize"
 _MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
 _KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
-_MOST_LISTED = 20  # number of items shown of a list in the evidence
+_MOST_LISTED = 20  # how many items of each list in the evidence are shown
 
 
 def page(
@@ -162,7 +162,7 @@ def _step(one: StepSection) -> list[Any]:
 
 
 def _figures(evidence: dict[str, Any], before: str = "") -> Iterator[str]:
-    """The evidence as lines: an arrow joins the values of baseline and candidate, commas join other lists."""
+    """The evidence as lines: an arrow joins the baseline's value and the candidate's, and commas join other lists."""
     for name, value in evidence.items():
         label = f"{before}{name.replace('_', ' ')}"
         if isinstance(value, dict):

@@ -24,9 +24,9 @@ _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
 def commands_of(text: str, folder: Path) -> list[BuildCommand]:
-    """The commands for which the value of --build stands.
+    """The commands that the value of --build stands for.
 
-    text: the value of --build: a command, several joined by &&, a call to make, ninja or `cmake --build`, or a folder.
+    text: the value of --build: a command, several commands joined by &&, a call to make, ninja or `cmake --build`, or a folder.
 
     Raises UsageError, which describes the mistake.
     """
@@ -127,7 +127,7 @@ def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
 
 
 def _tokens(line: str) -> list[str]:
-    """The words and operators of a line, without redirections; empty if the line is not shell syntax."""
+    """The words and operators of a line, without redirections; empty if the line is not valid shell syntax."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:

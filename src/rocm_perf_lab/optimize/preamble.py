@@ -1,7 +1,7 @@
 """Precompiles the includes at the head of a HIP source, which take two thirds of the time needed to compile a small source.
 
 Candidates change a kernel's body, so all of them begin with the same includes. Clang reads a precompiled header before the
-file's own text, from which the includes are removed; the compilation produces the same code.
+file's own text, from which the includes are removed; the resulting code is the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 @dataclass(frozen=True)
 class Precompiled:
     """options: the options with which Clang reads precompiled includes. folder: the folder that holds them. text: the source
-    without them.
+    without those includes.
     """
 
     options: tuple[str, ...]
@@ -48,7 +48,7 @@ class Preambles:
         self, path: Path, text: bytes, command: Sequence[str], folder: Path, passes: Sequence[str] = tuple(_PASSES)
     ) -> Precompiled | None:
         """The precompiled includes for a source with this path and text, which the command compiles in this folder. command:
-        without files and output.
+        without its files and its output.
 
         None without a cage, or if precompiling fails, saves no time or might change the result. passes: "device", "host" or
         both.
@@ -66,7 +66,7 @@ class Preambles:
         return Precompiled(options, Path(self._scratch.name), head.rest) if all(header for _, header in made) else None
 
     def _made(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
-        """The header next to which Clang finds the precompiled one; None if the latter cannot be made."""
+        """The header next to which Clang finds its precompiled version; None if that version cannot be made."""
         words = [name, str(folder), *command]
         key = hashlib.sha256(b"\0".join([*map(os.fsencode, words), *includes])).digest()
         with self._making:
@@ -86,8 +86,8 @@ class Preambles:
 
 
 def _from_elsewhere(include: bytes, folder: Path) -> bytes:
-    """The name, with its delimiters, by which a file in another folder includes the same file. The name is absolute if the
-    source's path is, so __FILE__ stays the same in the included file.
+    """The name, including its delimiters, with which a file in another folder can include the same file. The name is absolute
+    if the source's path is, so __FILE__ stays the same in the included file.
     """
     beside = folder / os.fsdecode(include[1:-1])
     return b'"%s"' % os.fsencode(beside) if include.startswith(b'"') and beside.is_file() else include

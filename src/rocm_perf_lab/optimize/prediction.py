@@ -1,9 +1,9 @@
-"""Predicts what a proposal may gain, from experiments with the profiled dispatch: proposals are ranked by it, and hopeless ones
-are not judged.
+"""Predicts, from experiments with the profiled dispatch, what a proposal may gain. Proposals are ranked by this prediction, and
+hopeless ones are not judged.
 
-A transformation removes certain causes of time, usually only in part. So the experiment that removes all of these causes
-entirely yields an upper bound on the gain. The bound applies to the whole kernel; the gain is estimated as the part of the
-bound that falls on the lines that the proposal changes.
+A transformation removes certain causes of the kernel's time, usually only in part. The experiment that removes all of these
+causes entirely therefore yields an upper bound on the gain. The bound applies to the whole kernel; the gain is estimated as the
+part of the bound that falls on the lines that the proposal changes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ CAUSES: Mapping[str, Sequence[str]] = {
 @dataclass(frozen=True)
 class Stack:
     """A time stack in the form that the optimizer needs. causes: its parts. without_ns: the time without each subset of the
-    causes; bit i of the index stands for the i-th cause. alone_ns: cause -> the time without that cause alone, also for causes
-    outside the stack. lines: line of the source -> cause -> time saved, in ns, without that cause on that line alone.
+    causes; bit i of the index stands for the i-th cause. alone_ns: cause -> the time with only that cause removed, including
+    causes outside the stack. lines: source line -> cause -> time saved, in ns, by removing that cause on that line alone.
     """
 
     duration_ns: int
@@ -47,8 +47,8 @@ class Stack:
     alone_ns: Mapping[str, int] = field(default_factory=dict)
 
     def gain(self, causes: Sequence[str]) -> float:
-        """The share of the time that removing all of these causes saves. Each cause outside the stack adds what its removal
-        alone saves.
+        """The share of the time that is saved by removing all of these causes. Each cause outside the stack adds what its
+        removal alone saves.
         """
         taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
         others = sum(self.duration_ns - ns for name, ns in self.alone_ns.items() if name in causes and name not in self.causes)
@@ -58,11 +58,12 @@ class Stack:
 @dataclass(frozen=True)
 class Prediction:
     """kernel: upper bound on the share of the kernel's time that the proposal saves. program: the same bound as a share of the
-    GPU's span, from the kernel's share of the critical path; None if that share is not known. lines: the fraction of the
-    causes' gains that falls on the proposal's lines, 0 to 1; 1 if lines are not known. causes: the causes in the kernel that
-    the proposal may remove.
+    GPU's span, derived from the kernel's share of the critical path; None if that share is not known. lines: the fraction of
+    the causes' gains that falls on the proposal's lines, 0 to 1; 1 if the lines are not known. causes: the causes in the kernel
+    that the proposal may remove.
 
-    estimate: the share of the kernel's time saved if its lines reach their part of the bound and nothing else changes.
+    estimate: the share of the kernel's time that is saved if the proposal's lines reach their part of the bound and nothing
+    else changes.
     """
 
     causes: tuple[str, ...]

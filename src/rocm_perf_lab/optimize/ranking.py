@@ -11,14 +11,14 @@ from rocm_perf_lab.optimize.transforms import Proposal
 def ranked(proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> list[Proposal]:
     """Sort proposals into the order in which they are judged.
 
-    waited_cycles: source line -> cycles for which waves waited for its accesses; empty without a thread trace.
+    waited_cycles: source line -> cycles that waves spent waiting for that line's accesses; empty without a thread trace.
     """
     order = list(proposals)
     return sorted(order, key=lambda proposal: (-_waits(proposal, kernel, waited_cycles, text), order.index(proposal)))
 
 
 def _waits(proposal: Proposal, kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
-    """Cycles that waves waited within the loop at the proposal's line; 0 if there is no loop."""
+    """Cycles that waves spent waiting in the loop at the proposal's line; 0 if there is no loop."""
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     last = {loop: loop.span.line + text.count(b"\n", loop.span.start, loop.span.end) for loop in loops}
     return sum(cycles for line, cycles in waited_cycles.items() if any(loop.span.line <= line <= last[loop] for loop in loops))

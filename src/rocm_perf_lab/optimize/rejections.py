@@ -1,6 +1,6 @@
 """Remembers earlier runs' rejections, with their reasons, so that the same change to the same kernel is not judged again.
 
-A rejection holds as long as nothing on which it depends changes: the tool's version, the device with its timing parameters, the
+A rejection holds as long as nothing that it depends on changes: the tool's version, the device with its timing parameters, the
 gate's options, the program's arguments, and the kernel's name, code (for HIP, machine code), number of dispatches and modelled
 time. All of these are hashed into a fingerprint. Lines that cannot be read or have a different fingerprint are ignored, so the
 proposal is simply judged again.
@@ -112,7 +112,7 @@ class KernelRejections:
 
 
 def fingerprint_of(*parts: str | bytes) -> str:
-    """A hash of everything on which a rejection depends."""
+    """A hash of everything that a rejection depends on."""
     hashed = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -121,7 +121,7 @@ def fingerprint_of(*parts: str | bytes) -> str:
 
 
 def change_of(kernel: Kernel, proposal: Proposal) -> str:
-    """A hash that identifies a change: of its transformation and parameters, and its edits by position in the kernel."""
+    """A hash that identifies a change by its transformation, parameters, and edits with their positions in the kernel."""
     start = kernel.span.start
     edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
     outside = sorted(edit.text for edit in proposal.edits if not _inside(kernel, edit))

@@ -1,4 +1,4 @@
-"""Remeasures the changes that a run accepted: the programs before and after each change, rebuilt and run alternately.
+"""Remeasures the changes that a run accepted: rebuilds the programs before and after each change and runs them alternately.
 
 The gains found on the software device are only predictions. On a GPU, this module records how they turned out, in the run's
 journal and in the user's table of the model's errors.
@@ -143,8 +143,8 @@ def _within(folder: Path) -> Iterator[None]:
 def _measured(
     target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
-    """For each state, the interleaved runs of its program, and, where there is one, a complaint about the runs or their
-    output.
+    """For each state, the interleaved runs of its program and, if something is wrong with the runs or their output, a
+    complaint.
     """
     build_target = find_build_target(target.program, Path(target.source), target.build)
     backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
@@ -210,7 +210,7 @@ def _of_program(before: Runs, after: Runs) -> float | None:
 def _recorded(
     run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
 ) -> RemeasureDocument:
-    """Write the journal's lines, and on a GPU the user's table. first: the runs of the original program."""
+    """Write the results to the journal and, on a GPU, to the user's table. first: the runs of the original program."""
     like, rounds = first[0], len(first)
     timing: Timing = "measured" if like.timing == "measured" else "modelled"
     for change, section in zip(changes, sections, strict=True):

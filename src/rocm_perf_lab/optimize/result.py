@@ -59,7 +59,7 @@ class Judged(Candidate):
 
     @property
     def rejection(self) -> str:
-        """'step: reason' of the step that rejected the candidate; empty if none did."""
+        """'step: reason' for the step that rejected the candidate; empty if none did."""
         step = self.verdict.rejection
         return f"{step.step}: {step.reason}" if step else ""
 
@@ -95,7 +95,7 @@ def _measured(figure: Figure | None) -> Figure:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A candidate on which only a GPU can decide. file: the changed source."""
+    """A candidate that only a measurement on a GPU can decide. file: the changed source."""
 
     kernel: str
     judged: Judged
@@ -105,8 +105,8 @@ class Undecided:
 @dataclass(frozen=True)
 class Iteration:
     """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after], over the whole
-    program, for the kernel's counters that changed; before includes the changes accepted earlier. unmoved: names of the
-    counters that did not change.
+    program, for the kernel's counters that changed; the values before it include the changes accepted earlier. unmoved: names
+    of the counters that did not change.
     """
 
     number: int
@@ -125,8 +125,8 @@ class Iteration:
 class OptimizeResult:
     """The result of a run.
 
-    source: the changed file. written: files with the result. timing: measured or modelled. judged: in a dry run, the candidates
-    that would have been judged. stop: why the run ended, in words.
+    source: the changed file. written: the result files. timing: measured or modelled. judged: in a dry run, the candidates that
+    would have been judged. stop: why the run ended, in words.
     """
 
     source: Path
@@ -157,7 +157,7 @@ class OptimizeResult:
 
     @property
     def improvement(self) -> float | None:
-        """The saved fraction of the baseline's GPU time; None if there are no times."""
+        """The fraction of the baseline's GPU time that was saved; None if there are no times."""
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
     def document(self) -> OptimizeDocument:

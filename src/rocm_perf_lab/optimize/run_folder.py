@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import restore, sweep
 
 SUFFIX = ".rocm-perf-optimize"
-BY_HAND = "gate"  # folder, next to the runs, for what `rocm-perf gate --describe` keeps
+BY_HAND = "gate"  # this folder, next to the runs, holds what `rocm-perf gate --describe` keeps
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -39,7 +39,7 @@ def new_run(folder: Path) -> Path:
             run.mkdir(parents=True)
             return run
         except FileExistsError:
-            if not run.exists():  # `folder` is a file; otherwise, another process was faster
+            if not run.exists():  # `folder` is a file; if `run` exists, another process created it first
                 raise OutputError(f"cannot make {run} ({folder} is a file)", "choose another folder with --output") from None
         except OSError as error:
             raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
@@ -47,7 +47,7 @@ def new_run(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def held(run: Path) -> Iterator[None]:
-    """Lock the run against other processes; the lock is released at the latest when the process ends. Raises OutputError."""
+    """Lock the run against other processes; the lock is released when the process ends, if not before. Raises OutputError."""
     descriptor = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -62,7 +62,7 @@ def held(run: Path) -> Iterator[None]:
 def unfinished(folder: Path, command: str) -> Path:
     """The newest run, which may only be resumed by the rocm-perf command that began it.
 
-    Raises MissingInputError if there is no run, or the run has ended or belongs to a different command.
+    Raises MissingInputError if there is no run, or if the newest one has ended or belongs to a different command.
     """
     runs = runs_in(folder)
     if not runs:
@@ -78,8 +78,8 @@ def unfinished(folder: Path, command: str) -> Path:
 
 
 def sweep_after_kills(folder: Path) -> list[Path]:
-    """Remove the temporary files that killed runs left next to sources and results (which themselves are never incomplete).
-    If a run was killed after it had replaced only some of the sources that change together, restore these, and return them.
+    """Remove the temporary files that killed runs left next to sources and results (which themselves are never incomplete). If
+    a run was killed after it had replaced only some of the sources that change together, restore those and return their paths.
     """
     restored = []
     for run in runs_in(folder):
@@ -109,7 +109,7 @@ def results_of(source: Path) -> tuple[Path, Path]:
 
 
 def expect_place_for_results(source: Path) -> None:
-    """Check, before hours of work, that files can be created next to the source, which --in-place also requires. Raises
+    """Before hours of work begin, check that files can be created next to the source; --in-place requires this, too. Raises
     OutputError.
     """
     folder = source.resolve().parent
@@ -118,7 +118,7 @@ def expect_place_for_results(source: Path) -> None:
 
 
 def history(folder: Path) -> HistoryDocument:
-    """One entry per run: when it began, for which source, and how it ended."""
+    """One entry per run: when it began, which source it was for, and how it ended."""
     return HistoryDocument([_entry(run) for run in runs_in(folder)])
 
 

@@ -1,7 +1,7 @@
 """The persistent state of a run, shared by every loop that changes a kernel: source, journal, verdicts, accepted changes.
 
-A killed run is resumed by repeating it: candidates with a verdict in the journal are not judged again, and everything else
-follows from the verdicts.
+To resume a killed run, the loop repeats it: candidates that have a verdict in the journal are not judged again, and everything
+else follows from the verdicts.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class RunState:
         return summary
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
-        """Check that the timing parameters are those with which the run began, since times cannot be compared otherwise. Raises
+        """Check that the timing parameters have not changed since the run began; otherwise, times could not be compared. Raises
         TraceError.
         """
         first = next(iter(self._journal.of(ProfileLine)), None)
@@ -164,19 +164,21 @@ class RunState:
         self._journal.append(_outcome(target, one, measured, None, accepted=False))
 
     def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
-        """See Gate.first_ratio(). If the journal has a verdict on the proposal, the ratio is taken from that."""
+        """See Gate.first_ratio(). If the journal has a verdict on the proposal, the ratio comes from that verdict."""
         one = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), one.digest))
         return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
 
     def may_keep(self, one: Judged) -> bool:
-        """Whether a candidate is accepted, decided (unless modelled gains suffice) and not declined by the user."""
+        """Whether the gate accepts the candidate and the user has not declined it. Unless modelled gains suffice, a candidate
+        on which only a GPU can decide does not count.
+        """
         decided = self._accept_modelled or one.undecided is None
         return one.accepted and decided and self._answers.get(one.digest, True)
 
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest candidate that the gate accepts and the user keeps. Faster candidates on which only a GPU can decide are
-        kept as files instead, unless modelled gains suffice.
+        """The fastest candidate that the gate accepts and the user keeps. Unless modelled gains suffice, faster candidates on
+        which only a GPU can decide are saved as files instead.
         """
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
             if not self._accept_modelled and one.undecided is not None:
@@ -228,7 +230,7 @@ class RunState:
 
     def skip(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
-            return  # the kernel gained before, so a lack of further gains is not reported
+            return  # it gained from an earlier change, so a lack of further gains is not reported
         self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
@@ -238,7 +240,7 @@ class RunState:
         patch = program_diff(path, original, state).encode()
         own, also = parted(state)
         texts = {path: own, **also}
-        written.clear()  # files of an earlier state
+        written.clear()  # it still lists the files of an earlier state
         if self._in_place:
             written.append(self._directory / f"{path.stem}.patch")
             write_whole(written[-1], patch)
@@ -275,7 +277,7 @@ class RunState:
 
 
 def _outcome(target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool) -> OutcomeLine:
-    """kernel, program: the saved shares of the kernel's and the program's time."""
+    """kernel, program: the fractions of the kernel's and of the program's time that were saved."""
     found = one.prediction
     return OutcomeLine(
         candidate=one.digest,

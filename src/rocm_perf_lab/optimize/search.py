@@ -1,11 +1,11 @@
-"""Judges the proposals for one kernel, the most promising first, until none of the rest can be the fastest.
+"""Judges the proposals for one kernel, the most promising first, until none of those left can be the fastest.
 
 Two bounds rule proposals out. Experiments with the profiled dispatch show what a proposal would save if everything that it can
-change took no time: if that is less than the gate accepts, the proposal is not even built. The other bound comes from one run
-of a candidate on the captured inputs, which takes a small fraction of the time of a judgement: a verdict reports the least
-favourable inputs, which include the captured ones. A candidate that saves less on them than the gate accepts, or less than an
-accepted candidate saves, is not judged. So the result is the same as if all proposals were judged, as far as the experiments
-are reliable.
+change took no time: if that is less than the smallest gain that the gate accepts, the proposal is not even built. The other
+bound comes from running a candidate once on the captured inputs, which takes a small fraction of the time that judging it
+takes: a verdict reports the result for the least favourable inputs, and the captured ones are among those tried. A candidate
+that saves less on the captured inputs than the gate accepts, or less than an accepted candidate saves, is not judged. As long
+as the experiments are reliable, the result is therefore the same as if all proposals were judged.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class SearchLimits(Protocol):
 class Search:
     """The search over the proposals for one kernel.
 
-    judged: verdicts so far. passed_over: candidates that cannot be the fastest and were not judged. obstacle: what prevents the
-    gate from judging; "" if nothing does. known: number of proposals that earlier runs rejected. timed: number of candidates
-    that were timed but not judged.
+    judged: verdicts so far. passed_over: candidates that were not judged. obstacle: what prevents the gate from judging; "" if
+    nothing does. known: number of proposals that earlier runs rejected. timed: number of candidates that were timed but not
+    judged.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Search:
         """Judge until the fastest candidate is known or none is left.
 
         A candidate judged at the same time as the fastest one stays in the queue, although its verdict is already in the
-        journal: so the result is the same for any number of workers.
+        journal, so that the result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
             taken = [option for _, option in self._waiting[: self._workers]]

@@ -1,4 +1,4 @@
-"""The interface that the loops need from a source and a kernel in it, independent of the language."""
+"""The interface through which the loops use a source and its kernels, whatever the language."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Kernel(Protocol):
 
 
 class Source(Protocol):
-    """path: the file with the kernel. text: the file's bytes. also: changed contents of other files, by real path. state:
-    distinguishes the source from others with the same path.
+    """path: the file with the kernel. text: the file's bytes. also: the contents of other changed files; the keys are the
+    files' real paths. state: distinguishes the source from others with the same path.
     """
 
     @property
@@ -45,6 +45,6 @@ class Source(Protocol):
     def state(self) -> bytes: ...
 
     def kernel(self, name: str) -> Any:
-        """The kernel with this name, in the form that its language uses. Raises SourceError."""
+        """The kernel with this name, in the form used for its language. Raises SourceError."""
 
     def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> Source: ...

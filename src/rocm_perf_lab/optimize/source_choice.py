@@ -1,4 +1,4 @@
-"""Chooses among several sources with kernels: picks the one whose kernel takes most of the program's time."""
+"""Chooses among several sources with kernels: picks the one whose kernel takes the largest share of the program's time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 
 
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
-    """Chooses by running the program as it was built. options: their pattern limits the kernels that count.
+    """Chooses by running the program as it was built. options: options.pattern limits which kernels count.
 
     Raises UsageError if the pattern matches none of the program's kernels, and whatever profiling.session.profile() raises.
     """

@@ -1,5 +1,5 @@
 """The user's source while it is being changed: at any moment, the file holds either the old or the new contents, and both are
-known.
+on record.
 
 put() replaces the file atomically, after the original has been saved and both versions have been recorded in the journal. A
 source that somebody else has changed in the meantime is never overwritten.
@@ -53,7 +53,7 @@ class SourceFile:
         write_whole(self.path, text)
 
     def keep(self) -> Path:
-        """A copy of the present contents, in the run directory. Raises OutputError, SourceError."""
+        """Copy the present contents to the run directory, and return the copy's path. Raises OutputError, SourceError."""
         self._expect_known()
         kept = self.backup.with_name(f"before-{self.backup.name}")
         write_whole(kept, self._content())
@@ -78,8 +78,8 @@ class SourceFile:
 
 
 def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
-    """Replace several files or none: if one cannot be replaced, the files before it are restored. If the process is killed in
-    between, restore() does that later.
+    """Replace several files or none: if one cannot be replaced, the files before it are restored. If the process is killed
+    partway, restore() restores them later.
 
     Raises whatever SourceFile.put() raises.
     """
@@ -97,8 +97,8 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
 
 
 def restore(journal: Entries) -> list[Path]:
-    """If a killed process replaced only some of the files that change together, restore these, and return the restored ones.
-    A file that somebody changed in the meantime is left as it is. Raises OutputError, OSError.
+    """If a killed process replaced only some of the files that change together, restore those and return their paths. A file
+    that somebody changed in the meantime is left as it is. Raises OutputError, OSError.
     """
     puts = journal.of(PutLine)
     restored = []
@@ -107,13 +107,13 @@ def restore(journal: Entries) -> list[Path]:
         path, before = Path(last.source or ""), Path(last.before or "")
         if before.is_file() and path.is_file() and digest(path.read_bytes()) == last.digest:
             write_whole(path, before.read_bytes())
-            before.unlink()  # restore only once: if the same change is made later, it is intended
+            before.unlink()  # restore only once: if the same change is made again later, it is intentional
             restored.append(path)
     return restored
 
 
 def write_whole(path: Path, text: bytes) -> None:
-    """Write all of `text`, or leave the file as it was; its permissions are kept. A symbolic link is kept, and its target
+    """Write all of `text`, or leave the file as it was; its permissions are kept. A symbolic link is kept, and its target is
     replaced; a pipe or a device is written in place. Raises OutputError.
     """
     try:

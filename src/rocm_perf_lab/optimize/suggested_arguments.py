@@ -1,4 +1,4 @@
-"""Finds other sizes with which a program can be run, from its own help text."""
+"""Uses a program's own help text to find other sizes with which the program can be run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NO_SIZES = re.compile("seed|iter|repeat|warm|verb|device|gpu|thread|block|strea
 
 
 def other_arguments(program: Path, arguments: Sequence[str], view: View = View()) -> tuple[str, ...] | None:
-    """The arguments with one size doubled, through an option that takes a size according to `PROGRAM --help`; None if there is
-    no such option.
+    """The arguments with one size doubled; the size belongs to an option that takes one according to `PROGRAM --help`. None if
+    there is no such option.
 
     view: what the cage shows to the program.
     """
@@ -33,8 +33,8 @@ def other_arguments(program: Path, arguments: Sequence[str], view: View = View()
 
 
 def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    """The arguments with the first given size doubled or, if none is given, with the first option that takes a size added.
-    None if no option takes a size.
+    """Double the first size among the arguments or, if they contain none, add the first option that takes a size, and return
+    the result. Return None if no option takes a size.
     """
     sizes = dict(_sizes(help_text))
     for place, word in enumerate(arguments):
@@ -51,7 +51,7 @@ def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _sizes(help_text: str) -> Iterator[tuple[str, tuple[int | None, bool]]]:
-    """For each option that takes a size: the option, and a pair of its default (or None) and whether `=` joins its value."""
+    """Each option that takes a size, with a pair: its default (or None), and whether `=` comes before its value."""
     for line in help_text.splitlines():
         for option in _OPTION.finditer(line):
             value = option[2].strip("<>[]").lower()

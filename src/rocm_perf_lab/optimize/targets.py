@@ -1,4 +1,4 @@
-"""Selects the kernels to try, by critical-path share times headroom, and the kernels to skip, each with the reason."""
+"""Selects the kernels to try, ranked by critical-path share times headroom, and the kernels to skip, and gives the reasons."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Target:
 
     share: fraction of the critical path, 0 to 1. headroom: fraction of the kernel's time that could be saved. priority: their
     product, which is the largest possible gain for the program; None if times or counters are missing. waited_cycles: source
-    line -> cycles that waves waited for its accesses, from the thread trace; empty without one. siblings: other instantiations
-    of the same template that the program launches; a change affects them all. stack: the time stack of one of its dispatches;
-    None without experiments.
+    line -> cycles for which waves waited for its accesses, from the thread trace; empty without a trace. siblings: other
+    instantiations of the same template that the program launches; a change affects them all. stack: the time stack of one of
+    its dispatches; None without experiments.
     """
 
     kernel: str
@@ -118,17 +118,17 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
 
 
 def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
-    """The kernel with this name in the trace, matched by its signature or, for an instantiation, by the template's name."""
+    """The source kernel for this name from the trace, matched by signature or, for an instantiation, by the template's name."""
     whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)
     if whole is not None:
         return whole
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
-    return templates[0] if len(templates) == 1 else None  # it is unknown which of several templates it comes from
+    return templates[0] if len(templates) == 1 else None  # with several templates, it is unknown which one it comes from
 
 
 def _not_here(demangled: str, source: HipSource) -> str:
-    """Why the kernel does not count as one of the source's, and where it is if another file contains it."""
+    """Why the kernel does not count as one of the source's kernels and, if another file contains it, where it is."""
     name = qualified_name(demangled)
     if any(qualified_name(kernel.name) == name for kernel in source.kernels):
         return f"it is one of several templates with its name in {source.path.name}"
@@ -165,7 +165,7 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
 
 
 def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
-    """The time stack, with the lines of the file of this name; None without experiments."""
+    """The time stack, with the lines of the file called `file`; None without experiments."""
     found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
     if found is None or not found.without_ns:
         return None
@@ -178,5 +178,5 @@ def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:
-    """The numbers of the first, middle and last of `count` dispatches, without repetition; at most `most`."""
+    """The numbers of the first, middle and last of `count` dispatches, without duplicates; at most `most` of them."""
     return sorted({0, count // 2, count - 1})[:most] if count > 0 else []

@@ -1,4 +1,4 @@
-"""Handles a child process in such a way that no signal is missed while it is being started or waited for."""
+"""Handles a child process without missing signals while the child is being started or waited for."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from types import FrameType, TracebackType
 
 _LOOK_SECONDS = 0.5
 _of_thread = threading.local()
-_Handler = Callable[[int, FrameType | None], object] | int | None  # as signal.signal() takes and returns it
+_Handler = Callable[[int, FrameType | None], object] | int | None  # what signal.signal() takes and returns
 
 
 class DeferredInterrupts:
-    """While entered, SIGINT, SIGTERM and SIGHUP are held back; deliver() lets them act.
+    """Inside a `with` block of this class, SIGINT, SIGTERM and SIGHUP are held back; deliver() lets them take effect.
 
     A child must be known before it can be stopped, so deliver() belongs inside the `try` block that stops it.
     """
@@ -31,7 +31,7 @@ class DeferredInterrupts:
     def __enter__(self) -> DeferredInterrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                if callable(signal.getsignal(number)):  # ignored signals stay ignored, also in the child
+                if callable(signal.getsignal(number)):  # ignored signals stay ignored, in the child as well
                     self._previous[number] = signal.signal(number, self._note)
         return self
 
@@ -39,14 +39,14 @@ class DeferredInterrupts:
         self._restore()
 
     def deliver(self) -> None:
-        """Let signals act from here on, starting with those received in the meantime."""
+        """Let signals take effect from here on, starting with those received in the meantime."""
         self._restore()
         received, self._received = self._received, []
         for number in received:
             signal.raise_signal(number)
 
     def check(self) -> None:
-        """Let signals received so far act, if any: this marks a safe point."""
+        """Let any signals received so far take effect; call this where it is safe for them to do so."""
         if self._received:
             self.deliver()
 
@@ -61,7 +61,7 @@ class DeferredInterrupts:
 
 @contextlib.contextmanager
 def stoppable(stopped: threading.Event) -> Iterator[None]:
-    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C. This is needed because signals reach only the main
+    """Once `stopped` is set, wait() in this thread ends as if by Ctrl-C. This is needed because signals reach only the main
     thread.
     """
     _of_thread.stopped = stopped
@@ -85,8 +85,8 @@ def wait(process: subprocess.Popen[bytes], timeout: float | None = None, look: C
 
     look: called twice a second while the process runs; an exception that it raises ends the wait.
 
-    If a signal arrives just before Popen.wait() sleeps, Popen.wait() sleeps on, because Python runs the handler only after the
-    system call. This function wakes up twice a second, but still notices the end of the process at once.
+    If a signal arrives just before Popen.wait() goes to sleep, the call does not wake up, because Python runs the handler only
+    after the system call. This function wakes up twice a second, but still notices the end of the process at once.
     """
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     descriptor = os.pidfd_open(process.pid)

@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results, in task order. If tasks fail, raises the error of the first of them in task order; tasks that are still
-    running then end as on Ctrl-C.
+    """The results, in task order. If any tasks fail, raises the error of the first failed task in task order; tasks that are
+    still running then end as if by Ctrl-C.
     """
     stopped = threading.Event()
 
@@ -40,7 +40,7 @@ def mapped(workers: int, function: Callable[[Item], Result], items: Iterable[Ite
     """Yield function(item) for each item, in order, with `workers` running at a time.
 
     With one worker, each call is made when its result is requested. Calls that are still running when the caller stops
-    requesting results, or is interrupted, end as on Ctrl-C.
+    requesting results, or is interrupted, end as if by Ctrl-C.
     """
     if workers == 1:
         yield from map(function, items)

@@ -34,7 +34,7 @@ BENCHMARKS = {
     "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
     "gfx1030": (*_MEMORY, *_VALU),
 }
-# K of the measured matrix instructions, for 16-bit floats, 8-bit floats and 8-bit integers.
+# The K dimension of the measured matrix instructions, for 16-bit floats, 8-bit floats and 8-bit integers.
 _DEPTHS = {"gfx942": (8, 16, 16), "gfx950": (16, 64, 32), "gfx90a": (8, 16, 8)}
 _KERNEL_PREFIX = "ceiling_"
 
@@ -44,9 +44,9 @@ def measure_ceilings(
 ) -> Measurement:
     """Run the named benchmarks, or all if none are named. A benchmark that fails does not stop the others.
 
-    choice: the device; see collect.device. repeats: repetitions of each benchmark; None: five, or one if times are modelled.
-    timeout: seconds for each benchmark. Raises what selecting a device raises, UsageError for a benchmark that the device does
-    not have, and UnavailableError without a compiler or for a target without benchmarks.
+    choice: the device; see collect.device. repeats: repetitions of each benchmark; None means five, or one if times are
+    modelled. timeout: seconds for each benchmark. Raises what selecting a device raises, UsageError for a benchmark that the
+    device does not have, and UnavailableError if there is no compiler or the target has no benchmarks.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
@@ -123,7 +123,7 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
     durations = _durations(database)
     if len(durations) != 2 * (repeats + 1):
         raise RocmPerfError(f"{name}: the trace has {len(durations)} of {2 * (repeats + 1)} launches")
-    pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair is warm-up
+    pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair is a warm-up
     if any(long <= short for short, long in pairs):
         raise RocmPerfError(f"{name}: more work took no more time: the launches are too short to measure")
     rates = [(long_work - short_work) / (long - short) for short, long in pairs]
@@ -131,7 +131,7 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
 
 
 def _durations(database: Path) -> list[int]:
-    """The durations of the benchmark's own launches, in order, ns."""
+    """The durations of the benchmark's own launches in nanoseconds, in launch order."""
     trace = read_trace(database)
     own = [kernel.id for kernel in trace.kernels.values() if kernel.name.startswith(_KERNEL_PREFIX)]
     dispatches = trace.dispatches

@@ -97,7 +97,7 @@ def _with_content(
 
 
 def _not_traced(reports: Reports) -> list[str]:
-    """Notes on the traces that yield nothing; if no kernel in the report has a thread trace, the reason for that."""
+    """Notes on the traces that yield nothing; if no kernel in the report has a thread trace, the reason why none has."""
     kernels = reports.analysis.kernels
     if any(kernel.thread_trace for kernel in kernels):
         return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]
@@ -105,7 +105,7 @@ def _not_traced(reports: Reports) -> list[str]:
 
 
 def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -> None:
-    """Each pattern of --what-if must match a kernel of some rank. Raises UsageError."""
+    """Check that each pattern of --what-if matches a kernel of at least one rank. Raises UsageError."""
     scenarios = [one for of in together for one in of.reports.dag.what_if]
     for pattern in (speedup.pattern for speedup in request.speedups):
         asked = [one for one in scenarios if one.pattern == pattern]

@@ -1,4 +1,4 @@
-"""The cases on which both kernels run: a launch as the script made it, with other memory contents, and with other numbers."""
+"""The cases that both kernels run on: a launch as the script made it, with other memory contents, and with other numbers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _STRIDE = "stride"
 
 @dataclass(frozen=True)
 class Size:
-    """numbers: values that replace the launch's; empty for the launch as it is. interpreted: whether Triton's interpreter also
-    runs the launch at this size.
+    """numbers: values that replace those of the launch; empty to leave the launch as it is. interpreted: whether Triton's
+    interpreter also runs the launch at this size.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Size:
 
 
 def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
-    """The launch's own sizes, and smaller ones, for which the arrays are large enough. Numbers named like strides are kept."""
+    """The launch's own sizes, and smaller ones, for which the arrays are large enough. Strides (judged by name) are kept."""
     varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
     yield Size("as launched", {}, interpreted=not varied)
     if not varied:
@@ -49,7 +49,7 @@ def inputs_for(size: Size) -> Mapping[str, Make | None]:
 def with_contents(
     launch: RecordedLaunch, make: Make | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
 ) -> RecordedLaunch:
-    """The launch with other contents in all its memories, including those for results; unchanged if `make` is None."""
+    """The launch with other contents in all its arrays, including those for results; unchanged if `make` is None."""
     if make is None:
         return launch
     memories = [

@@ -12,7 +12,7 @@ _TARGET = "gfx942"
 
 
 def software_device(name: str, scratch: Path) -> Device:
-    """The software device of this name. Raises UnavailableError for any other device."""
+    """The software device with this name. Raises UnavailableError for any other device."""
     device = devices.select(name, scratch)
     if device.is_hardware or device.target != _TARGET:
         raise UnavailableError(f"Triton launches are repeated only on the software {_TARGET}", f"use `--device {_TARGET}`")

@@ -1,7 +1,7 @@
 """Times a candidate's kernel on the captured inputs without judging it: its script is started once, and its launches are
 repeated once.
 
-The verdict reports the time of the same launches, so a candidate that saves too little here need not be judged.
+The verdict reports the time of the same launches, so a candidate that saves too little time here need not be judged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CANNOT = (ScriptExited, ScriptTimeout, SourceError)
 
 @contextmanager
 def first_times(request: TritonGateRequest) -> Iterator[FirstTimes]:
-    """Yields a FirstTimes. Raises UnavailableError; errors of the baseline are raised when the first candidate is timed."""
+    """Yields a FirstTimes. Raises UnavailableError; errors in the baseline are raised when the first candidate is timed."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         yield FirstTimes(request, Path(scratch))
 
@@ -45,9 +45,10 @@ class FirstTimes:
         self._lock = threading.Lock()
 
     def ratio(self, candidate: ScriptKernel) -> float | None:
-        """The kernel's time, candidate / baseline; None if the candidate fails in any way: a full judgement then reports how.
+        """The kernel's time, candidate / baseline; None if the candidate fails in any way.
 
-        Raises CaptureError if the baseline's launches cannot be repeated, NoCageError.
+        A full judgement then reports how it fails. Raises NoCageError, and CaptureError if the baseline's launches cannot be
+        repeated.
         """
         with self._lock:
             key, launches, before = self._baseline = self._baseline or self._of_baseline()

@@ -1,4 +1,4 @@
-"""Contents for a launch's memory that differ from those that the script provided."""
+"""Makes contents for a launch's memory that differ from what the script provided."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LARGE = 64.0  # times the spread of the script's values
 
 
 def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:
-    """Replace the numbers of an array with others; whole numbers, which may be indices into other arrays, are only permuted.
+    """Replace the numbers in an array with others; integers, which may be indices into other arrays, are only permuted.
 
-    kind: the array's dtype. If it is not known (None), the contents stay as they are.
+    kind: the array's dtype, or None if it is not known; in that case the contents stay as they are.
     """
     dtype = float_type(kind) if kind is not None else None
     if dtype is not None:

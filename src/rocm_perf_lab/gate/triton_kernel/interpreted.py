@@ -1,7 +1,8 @@
-"""A second oracle: the results that Triton's interpreter computes from a kernel's source are compared with those that the
-kernel's code left in memory.
+"""A second oracle: the results that Triton's interpreter computes from a kernel's source are compared with what the compiled
+kernel left in memory.
 
-The interpreter runs in the script's process, which is not trusted: its results can only count against its own candidate.
+The interpreter runs in the script's process, which is not trusted, so its results can only count against that script's
+candidate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
 
 # How far NumPy's functions and sums may differ from the GPU's, in ULP, keyed by the size of a number in bytes: for float32,
-# this is a relative error of about 2e-4. Narrower types are rounded from float32.
+# this is a relative error of about 2e-4. In narrower types, results are rounded from float32.
 _ULPS = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 
 
@@ -23,9 +24,9 @@ def how_interpreted(
     script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
     types: dict[str, str],
 ) -> ResultsDiffer | str | None:  # fmt: skip
-    """Compare the results of launch `number`, in the folder `left`, with the interpreter's. None if they are equal to within
-    the error of the interpreter's arithmetic; how they differ (ResultsDiffer); or why the interpreter has no results (str).
-    Raises the errors of LaunchingScript.interpret().
+    """Compare the results of launch `number`, which are in the folder `left`, with the interpreter's. Returns None if they are
+    equal to within the error of the interpreter's arithmetic, a ResultsDiffer if they are not, or a str that says why the
+    interpreter has no results. Raises the same errors as LaunchingScript.interpret().
 
     launch: launch `number` as recorded; `files` is the folder with the initial contents of its arrays.
     """

@@ -1,4 +1,4 @@
-"""Reaches the verdict: follows both scripts from launch to launch and judges the first launches on several sizes and inputs."""
+"""Reaches the verdict: follows both scripts from launch to launch and judges the first ones for several sizes and inputs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LEAST_SECONDS = 120.0
 
 
 def judge(request: TritonGateRequest, note: Note) -> Verdict:
-    """Judge the candidate's launches. Only the baseline or the machine can cause errors.
+    """Judge the candidate's launches. Only problems with the baseline or the machine raise errors.
 
-    Raises NoKernelsError, CaptureError if the baseline's launches cannot be repeated, NoCageError, UnavailableError.
+    Raises NoKernelsError, NoCageError, UnavailableError, and CaptureError if the baseline's launches cannot be repeated.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as name:
         scratch = Path(name)
@@ -96,5 +96,5 @@ class _Judgement:
 
 
 def _other_type(ours: Launched, theirs: Launched) -> str | None:
-    """The name of an array that both have, but with a different number type in the candidate; None if there is none."""
+    """The name of an array that has a different number type in the candidate's launch; None if there is none."""
     return next((name for name, kind in ours.types.items() if theirs.types.get(name, kind) != kind), None)

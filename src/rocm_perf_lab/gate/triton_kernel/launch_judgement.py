@@ -1,4 +1,4 @@
-"""Judges one launch of both scripts: as it is, and with other memory contents and other numbers."""
+"""Judges one launch of both scripts: unchanged, and with different memory contents and numbers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LaunchJudgement:
         self, size: Size, number: int, launch: RecordedLaunch, left: tuple[Repeated, Repeated], types: dict[str, str],
         cases: dict[str, str], scripts: tuple[LaunchingScript, LaunchingScript],
     ) -> None:  # fmt: skip
-        """Run the interpreter. A difference between a candidate's code and source counts only if the baseline has none."""
+        """Run the interpreter. A difference between a candidate's code and source counts only if the baseline shows none."""
         name = f"{size.name}, interpreter"
         (baseline, candidate), (expected, found) = scripts, left
         try:
@@ -137,7 +137,7 @@ class LaunchJudgement:
         self, names: list[str], ours: list[RecordedLaunch], theirs: list[RecordedLaunch], expected: Repeated,
         types: dict[str, str], cases: dict[str, str],
     ) -> None:  # fmt: skip
-        """Run the candidate in other orders, with other contents of registers and LDS, on the first and last inputs."""
+        """Run the candidate on the first and last inputs in different orders, with different contents in registers and LDS."""
         chosen = sorted({0, len(names) - 1})
         orders = seeds.orders(self._request.seed)
         values = seeds.initial_values(self._request.seed, len(orders))

@@ -1,4 +1,4 @@
-"""A script, the baseline's or the candidate's, that is followed from launch to launch of the kernel."""
+"""A script (the baseline's or the candidate's) that is followed from one launch of the kernel to the next."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LaunchingScript:
             raise SourceError("its description of the launch does not have the expected form", "") from error
 
     def record(self, numbers: Mapping[str, int]) -> RecordedLaunch:
-        """The launch with these numbers instead of its own. Also raises SourceError if it does not compile."""
+        """The launch with these numbers instead of its own. Also raises SourceError if the kernel does not compile."""
         answer = self._script.ask(self._timeout, do="record", numbers=dict(numbers), folder=str(self._folder))
         if "error" in answer:
             raise SourceError(str(answer["error"]), "")
@@ -77,11 +77,12 @@ class LaunchingScript:
         return read_launch(answer, self._folder, self._files, with_contents=not self._is_candidate)
 
     def interpret(self, numbers: Mapping[str, int], contents: Mapping[str, str]) -> dict[str, Path] | str:
-        """Run the launch in Triton's interpreter. Returns argument -> file with the final contents of the argument's memory, or
-        why the launch cannot be interpreted.
+        """Run the launch in Triton's interpreter. Returns, for each argument, a file with the final contents of its memory; or
+        the reason why the launch cannot be interpreted.
 
-        contents: argument -> name of a file with its memory's initial contents. Raises SourceError if the interpreter was not
-        even started, which says nothing about the kernel: for example, if the machine has no memory for another process.
+        contents: for each argument, the name of a file with the initial contents of its memory. Raises SourceError if the
+        interpreter was not even started, for example because the machine does not have enough memory for another process; this
+        says nothing about the kernel.
         """
         for name in contents.values():
             shutil.copyfile(self._files / name, self._folder / name)
@@ -102,7 +103,7 @@ class LaunchingScript:
 
 
 def _expected(launched: Launched) -> Launched:
-    """Check that no field is missing. Raises the errors of reading the fields."""
+    """Check that no field is missing. Any error from reading a field is passed on."""
     _ = launched.key, launched.types, launched.numbers
     return launched
 

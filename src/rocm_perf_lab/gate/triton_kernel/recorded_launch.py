@@ -20,7 +20,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 class Word(BaseModel):
-    """Either bits, or a place in a memory, `offset` bytes after the memory's beginning."""
+    """Either plain bits, or a place in one of the launch's memories, `offset` bytes after its beginning."""
 
     model_config = _STRICT
     bits: int | None = Field(default=None, ge=0, lt=1 << 64)
@@ -41,7 +41,7 @@ class RecordedArgument(BaseModel):
 
 
 class RecordedMemory(BaseModel):
-    """names: the arguments that own it. shift: its address modulo 16. contents: the name of the file with its contents."""
+    """names: the arguments that own the memory. shift: its address modulo 16. contents: the file that holds its contents."""
 
     model_config = _STRICT
     names: list[str]
@@ -51,8 +51,8 @@ class RecordedMemory(BaseModel):
 
 
 class RecordedLaunch(BaseModel):
-    """name: the kernel's name in its code. code: the name of a file. threads: threads per workgroup. shared: bytes of LDS per
-    workgroup. scratch_bytes: bytes of scratch per workgroup, of each kind.
+    """name: the kernel's name in its code. code: the name of the code's file. threads: threads per workgroup. shared: bytes of
+    LDS per workgroup. scratch_bytes: bytes per workgroup of each kind of scratch.
     """
 
     model_config = _STRICT
@@ -91,7 +91,7 @@ def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_conte
 
 
 def copied(source: Path, name: str, destination: Path) -> Path:
-    """A copy in `destination` of the file `name` in `source`, which a candidate wrote. Raises SourceError."""
+    """Copy the file `name`, which a candidate may have written, from `source` to `destination`. Raises SourceError."""
     if not re.fullmatch(_FILE_NAME, name):
         raise SourceError("it names a file that is none of its results", "")
     _copy(source / name, destination / name)
@@ -99,7 +99,7 @@ def copied(source: Path, name: str, destination: Path) -> Path:
 
 
 def _copy(source: Path, destination: Path) -> None:
-    """Copy a file, but do not follow a link, which a candidate may have created."""
+    """Copy a file without following links, since a candidate may have created one."""
     if destination.exists():
         return
     try:
@@ -113,7 +113,7 @@ def _copy(source: Path, destination: Path) -> None:
 def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> RecordedLaunch | str:
     """The candidate's launch on the baseline's memory; or, in words, why that is impossible.
 
-    Memories correspond if an argument of the same name owns them.
+    Two memories correspond if arguments of the same name own them.
     """
     owners = {name: index for index, memory in enumerate(baseline.memories) for name in memory.names}
     places: list[int] = []
@@ -139,7 +139,7 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
 
 
 def _elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
-    """The first pointer argument that both launches have, but that points to different places; None if there is none."""
+    """The first pointer argument that both launches have but that does not point to the same place; None if there is none."""
     known = {one.name: one.words for one in baseline.arguments}
     for one in candidate.arguments:
         words = [_moved(word, places) for word in one.words if word.memory is not None]

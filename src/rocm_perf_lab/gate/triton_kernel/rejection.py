@@ -1,4 +1,4 @@
-"""Why a candidate is rejected, and what was found out about it before that."""
+"""Why a candidate is rejected, and what had been found out about it by then."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.numbers import Numbers
 
-# Where results are near zero because large terms cancel, units in their last place mean nothing. A sum in the type's
-# accumulator may be off by this fraction of the largest number that the launch wrote to the array, per allowed ULP. Numbers
-# that the launch did not write do not count: they may be arbitrary.
+# Where results are near zero because large terms cancel, units in the last place are meaningless. For each allowed ULP, a sum
+# in the type's accumulator may be off by this fraction of the largest number that the launch wrote to the array. Numbers that
+# the launch did not write do not count: they may be arbitrary.
 _OF_LARGEST = {8: 2.0**-51}
 _OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
@@ -37,10 +37,10 @@ def expect_same(
     before: Path, after: Path, memories: Sequence[RecordedMemory], files: Path, types: dict[str, str], ulps: int,
     numbers: tuple[int, int],
 ) -> None:  # fmt: skip
-    """Compare the memory that two launches left: launch numbers[0] in the folder `before`, and launch numbers[1] in `after`.
-    Raises ResultsDiffer.
+    """Compare what two launches left in memory: the folder `before` holds the results of launch numbers[0], and `after` holds
+    the results of launch numbers[1]. Raises ResultsDiffer.
 
-    memories: the state before the launches, with contents in `files`.
+    memories: the memory before the launches; its contents are in `files`.
     """
     nans = nans_on(memories, files, types)
     for index, memory in enumerate(memories):
@@ -51,14 +51,14 @@ def expect_same(
 def expect_same_memory(
     x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
 ) -> None:
-    """Compare two files with the contents that launches left in the memory. nans: which NaNs count as equal. Raises
+    """Compare what two launches left in the memory, as stored in the files x and y. nans: which NaNs count as equal. Raises
     ResultsDiffer.
     """
     _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
 
 def nans_on(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Nans:
-    """The NaNs that launches on these memories, with contents in `files`, may produce."""
+    """The NaNs that launches may produce from these memories, whose contents are in `files`."""
     return Nans(lambda: _floats_in(memories, files, types))
 
 
@@ -107,7 +107,7 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
 
 
 def _written(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Whether each element changed in any bit."""
+    """For each element, whether any of its bits changed."""
     words = np.dtype(f"u{dtype.itemsize}")
     count = len(left) // dtype.itemsize
     written: NDArray[np.bool_] = np.frombuffer(left, words, count) != np.frombuffer(initial, words, count)

@@ -1,7 +1,7 @@
 """The providers that can be asked for a kernel. A provider is one file: it turns messages into one answer, or reports why it
 cannot.
 
-To add one, add a file here and an entry below. No provider's module is imported before it is chosen.
+To add one, add a file here and an entry below. A provider's module is imported only once that provider has been chosen.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ PROVIDERS = {
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
     """The provider for a model.
 
-    Raises UsageError for an invalid address, LanguageModelError without the key or the program, UnavailableError without the
-    SDK.
+    Raises UsageError for an invalid address, LanguageModelError if the key or the program is missing, and UnavailableError if
+    the SDK is missing.
     """
     registered = PROVIDERS[model.provider]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)

@@ -1,4 +1,4 @@
-"""Anthropic's messages API, through its SDK."""
+"""Anthropic's Messages API, through its SDK."""
 
 from __future__ import annotations
 

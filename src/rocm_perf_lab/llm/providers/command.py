@@ -52,8 +52,8 @@ class CommandProvider:
         return f"the program `{self.model}`"
 
     def expect_program(self) -> None:
-        """Check the program before anything is built. Raises LanguageModelError if there is no such program, UsageError for
-        words that cannot be split.
+        """Check the program before anything is built. Raises LanguageModelError if there is no such program, and UsageError if
+        its command line cannot be split into words.
         """
         try:
             resolve([*self._words()[:1], ""])
@@ -99,8 +99,8 @@ class CommandProvider:
             ) from error
 
     def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
-        """The text that the program prints until it closes its output or ends: a process that it leaves behind may keep the
-        output open.
+        """The text that the program prints until it closes its output or ends, whichever comes first: a process that it leaves
+        behind may keep the output open.
         """
         output, ended = piped(process.stdout), os.pidfd_open(process.pid)
         text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")

@@ -8,7 +8,7 @@ from typing import Protocol
 
 LONGEST_ANSWER = 256 * 1024  # characters; a longer answer is cut off while it arrives
 MOST_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in hundreds of bytes of JSON
-LONGEST_LINE = 4 << 20  # bytes without a line break, which the SDKs would collect in memory
+LONGEST_LINE = 4 << 20  # bytes; the SDKs keep a line in memory until its line break arrives
 
 Progress = Callable[[int], None]
 """Receives the number of characters that have arrived so far."""
@@ -27,7 +27,7 @@ class Answer:
     """A provider's answer.
 
     model: the name that the other side reports. input_tokens, output_tokens: as counted by the other side; None if it does not
-    report them. cost: US dollars, if reported. whole: False if the answer stopped at a limit on its length.
+    report them. cost: US dollars, if reported. whole: False if the answer was cut off at a length limit.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model to ask, and how. name: the model, or the program for provider `command`. timeout: for an answer, in seconds.
+    """The model to ask, and how. name: the model, or the `command` provider's program. timeout: for an answer, in seconds.
 
     price: US dollars per million input and per million output tokens; None for the listed price.
     """
@@ -56,8 +56,8 @@ class ModelOptions:
 
 
 class Transient(Exception):
-    """A failure that may not happen again. what: what happened. retry_after: seconds that the other side asks to wait, if it
-    does.
+    """A failure that may not happen again. what: what happened. retry_after: how many seconds the server asks the client to
+    wait, if it says so.
 
     begun: whether an answer had begun to arrive; it may have to be paid for.
     """
@@ -68,7 +68,7 @@ class Transient(Exception):
 
 
 class TooLong(Exception):
-    """The answer was cut off or refused. what: the limit that it exceeded, or the reason."""
+    """The answer was cut off or refused. what: the limit that it exceeded, or why it was refused."""
 
     def __init__(self, what: str):
         super().__init__(what)
@@ -78,7 +78,7 @@ class TooLong(Exception):
 class Provider(Protocol):
     @property
     def endpoint(self) -> str:
-        """Where prompts are sent, for the user to see: an endpoint, or a command."""
+        """Where prompts are sent, as shown to the user: an endpoint or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         """Ask a question and wait for the answer. Raises LanguageModelError, Transient or TooLong."""

@@ -1,4 +1,4 @@
-"""Retries when the other side is busy or the connection fails: after the delay that it requests, else with growing delays."""
+"""Retries when the server is busy or the connection fails: after the delay that the server requests, or with growing delays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
-_MOST_PATIENCE = 120.0  # seconds; if the other side asks for more, the user decides
+_MOST_PATIENCE = 120.0  # seconds; if the server asks for more, the user decides
 
 
 def patiently(
@@ -20,8 +20,8 @@ def patiently(
     note: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """The result of ask(). Raises LanguageModelError after the last retry, or if the other side asks to wait for longer than
-    _MOST_PATIENCE; other exceptions of ask() pass through.
+    """The result of ask(). Raises LanguageModelError after the last retry, or if the server requests a delay longer than
+    _MOST_PATIENCE; other exceptions from ask() pass through.
     """
     for retry in range(RETRIES + 1):
         try:

@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 from rocm_perf_lab.triton_source import Edit, TritonKernel, TritonSource
 from rocm_perf_lab.triton_source.replacement import why_not_replacement
 
-LONGEST_CODE = 128 * 1024  # bytes; functions have hundreds of lines
+LONGEST_CODE = 128 * 1024  # bytes; even long functions have only hundreds of lines
 
 _LANGUAGES = ("python", "py", "python3", "triton", "")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -50,7 +50,7 @@ class TritonAnswers:
 
 
 def code_of(answer: str) -> str | Unusable:
-    """The Python of an answer, dedented; fenced blocks in other languages do not count."""
+    """The Python code in an answer, dedented; fenced blocks in other languages are ignored."""
     blocks = blocks_in(answer, _LANGUAGES)
     if len(blocks) != 1:
         return Unusable(f"the answer has {len(blocks) or 'no'} fenced Python blocks; exactly one is needed: ```python ... ```")
@@ -69,8 +69,8 @@ def code_of(answer: str) -> str | Unusable:
 
 
 def _indented(kernel: TritonKernel, code: str) -> str:
-    """Indent the code like the function that it replaces. This also changes lines inside strings, but functions that need
-    indentation have no multi-line strings.
+    """Indent the code like the function that it replaces. This also indents lines inside multi-line strings, but functions
+    that need indentation rarely contain any.
     """
     return textwrap.indent(code, kernel.indentation)
 

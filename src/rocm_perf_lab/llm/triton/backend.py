@@ -1,4 +1,4 @@
-"""The backend of a run with a model on a Triton function."""
+"""The backend for a run in which a model rewrites a Triton function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.triton_source import TritonSource
 
 
 class TritonModelBackend(TritonBackend):
-    """runs: the folder of earlier runs, whose proposals are shown. full_source: show the whole file."""
+    """runs: the folder of earlier runs, whose proposals the model is shown. full_source: whether the whole file is shown."""
 
     def __init__(self, *arguments: Any, runs: Path, full_source: bool = False):
         super().__init__(*arguments)
@@ -31,7 +31,7 @@ class TritonModelBackend(TritonBackend):
         return context_in(summary.reports, source, target.kernel, rules, self._note, tried).text(self._full_source)
 
     def complaint(self, source: TritonSource) -> str | None:
-        """Check only the Python syntax: Triton compiles for concrete arguments, in the gate."""
+        """Check only the Python syntax: Triton needs concrete arguments to compile, so compilation is left to the gate."""
         try:
             compile(source.text, source.path.name, "exec", dont_inherit=True)
             source.tree  # noqa: B018

@@ -28,7 +28,7 @@ def llm_optimize_function(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """Like llm.entry.llm_optimize(), for a Triton function. Further errors: those of finding it and running the script."""
+    """Like llm.entry.llm_optimize(), for a Triton function. Also raises errors from finding it and from running the script."""
     timeout = request.backend_options.timeout
     file, found_by = file_of(kernel, request.backend_options.device, timeout)
 

@@ -1,7 +1,7 @@
 """Unroll a strided loop: run several iterations at a time while enough are left, and the rest one at a time.
 
-When a compiler unrolls `for (i = first; i < n; i += stride)`, it repeats the test in every copy, since it cannot know that the
-stride does not lead past the end: each iteration's loads wait for the preceding test. After this change, a single 64-bit test
+When a compiler unrolls `for (i = first; i < n; i += stride)`, it repeats the test in every copy, since it cannot rule out that
+the stride leads past the end, so each iteration's loads wait for the test before them. After this change, a single 64-bit test
 precedes all copies, so their loads are in flight together. The iterations and the order of their operations do not change.
 """
 

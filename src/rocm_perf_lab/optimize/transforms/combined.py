@@ -1,5 +1,5 @@
-"""Combines a change with one that it makes possible: if the first alone gains nothing, the search would never reach the
-second.
+"""Combines a change with another that it makes possible: if the first change alone gains nothing, the search would otherwise
+never reach the second.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def combined(
     factors: tuple[int, ...],
     read: Callable[[bytes], Source],
 ) -> Iterator[Proposal]:
-    """Every first proposal combined with each further one that it makes possible. transforms: the transformations that may be
-    used. read: reads a changed source.
+    """Each proposal in `firsts`, combined with each further proposal that it makes possible. transforms: the transformations
+    that may be used. read: reads a changed source.
     """
     for first in firsts:
         names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]

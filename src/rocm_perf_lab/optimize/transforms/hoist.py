@@ -1,7 +1,7 @@
-"""Move a load that returns the same value in every iteration out of the loop, to just before the loop.
+"""Move loads that return the same value in every iteration out of the loop, to just before it.
 
 The compiler does this itself if no store in the loop can change the value. This transformation promises the gate that nothing
-in the whole kernel writes to the loaded memory. The load is executed only if the loop has any iterations, so it cannot
+in the whole kernel writes to the loaded memory. The load is executed only if the loop runs at least once, so it cannot
 introduce a fault.
 """
 
@@ -74,8 +74,8 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """The end of the loop, including the semicolon after a body without braces or after a do-while, which is not part of the
-    extent.
+    """The end of the loop. It includes the semicolon after a do-while or after a body without braces, which is not part of the
+    loop's extent.
     """
     end = loop.span.end
     return end if loop.kind != "do" and text[end - 1 : end] == b"}" else text.index(b";", end) + 1

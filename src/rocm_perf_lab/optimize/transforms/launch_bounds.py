@@ -1,8 +1,8 @@
 """Tell the compiler how large the workgroups are, if their size is apparent from every launch in the program.
 
-Without a bound, the compiler assumes 1024 threads and gives each thread at most 128 vector registers, spilling the rest: four
-waves of such a workgroup share a SIMD's 512 registers per lane. With a bound, the compiler may use as many registers as the
-waves of one workgroup allow.
+Without a bound, the compiler assumes 1024 threads and gives each thread at most 128 vector registers, spilling the rest: each
+SIMD has 512 registers per lane, which four waves of such a workgroup share. With a bound, the compiler may use as many
+registers as the number of waves per workgroup allows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
-    """The bound, and the reason for not proposing it; None if it is proposed."""
+    """The bound, and the reason for not proposing it (None if it is proposed)."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"
     blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.seen]

@@ -2,7 +2,7 @@
 
 The LDS has 32 banks of 4 bytes. In `tile[lane][k]`, if the row length is a multiple of 32 words, all lanes access the same bank
 and are served one after the other; an odd number of words per row spreads them over the banks. Only arrays that are accessed
-element by element are changed, so elements keep their values.
+element by element are changed, so the padding does not affect any values.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def why_not(array: SharedArray) -> str | None:
 
 
 def paddings(array: SharedArray) -> list[int]:
-    """Possible paddings, in elements; empty if the rows would not benefit. One element if the size depends on a template
-    parameter.
+    """Possible paddings, in elements; empty if the rows would not benefit. If the size depends on a template parameter, the
+    padding is one element.
     """
     element, row = array.element_bytes, array.row_bytes
     if element is None or row is None:

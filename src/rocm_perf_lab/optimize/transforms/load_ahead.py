@@ -1,9 +1,10 @@
-"""Load for several iterations at once, before the first of them begins, if stores or atomics keep the compiler from doing so.
+"""Perform the loads of several iterations before the first of them begins, if stores or atomics keep the compiler from doing
+so.
 
 The compiler does not move a load ahead of a store or an atomic that might write to the same memory, so each iteration's loads
-wait for the previous iteration. After this change, one 64-bit test precedes several iterations, followed by the loads for all
-of them and then their bodies, in order. If a body writes to anything but LDS and variables, the proposal promises the gate that
-the kernel does not write to the memory from which it loads.
+wait for the previous iteration. After this change, a single 64-bit test for several iterations is followed by the loads for all
+of them and then by their bodies, in order. If a body writes to anything but LDS and variables, the proposal promises the gate
+that the kernel does not write to the memory from which it loads.
 """
 
 from __future__ import annotations
@@ -120,8 +121,8 @@ def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: li
 
 
 def _writes(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
-    """The expressions for the memory to which the body writes, other than variables: assigned elements, and non-const pointers
-    that it passes to functions.
+    """The expressions for the memory to which the body may write, not counting variables: elements that it assigns to, and
+    non-const pointers that it passes to functions.
     """
     found = []
     for one in walk(body):

@@ -1,6 +1,6 @@
 """Store with a hint that the data will not be used again, so that the caches keep data that will be.
 
-Results cannot depend on a hint. Whether the hint helps depends on what else the L2 holds; the gate's measurement shows that.
+Results cannot depend on a hint. Whether the hint helps depends on what else is in the L2; the gate finds out by measuring.
 """
 
 from __future__ import annotations

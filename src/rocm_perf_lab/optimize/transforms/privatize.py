@@ -1,9 +1,9 @@
 """Count in the workgroup's own LDS, and add the counts to global memory once, at the end.
 
 Where many threads add to few elements, such as the bins of a histogram, global atomics on one cache line are served one after
-the other. Atomics in LDS are served on each compute unit, and at most one global addition per workgroup and element remains.
-Additions to elements beyond the copy in LDS stay global, so the number of elements need not be known. Floating-point numbers
-are added in a different order.
+the other. Atomics in LDS are handled within each compute unit, which leaves at most one global addition per workgroup and
+element. Additions to elements beyond the copy in LDS stay global, so the number of elements need not be known. Floating-point
+numbers are added in a different order.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelParameter) -> list[_Addition]:
     """The atomic additions to the parameter's elements; empty if there are none. Raises _Unfit if the parameter has other uses
-    as well, or if all that is added has already been summed in LDS.
+    as well, or if all the values added to it have already been summed in LDS.
     """
     function = function_of(unit, kernel)
     declared = next(one for one in parameters_of(function) if one.spelling == parameter.name)

@@ -17,7 +17,7 @@ class Proposal:
 
     transformation, parameters: the kind of change and its details, such as {"factor": 4}. line: where the change is. edits: all
     changes to the source. promises: what the change relies on outside the kernel's body, for the gate to check. elsewhere:
-    changes to launches in other files, by real path.
+    changes to launches in other files, each with its file's real path.
     """
 
     transformation: str

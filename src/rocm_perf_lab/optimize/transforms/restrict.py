@@ -1,6 +1,6 @@
 """`__restrict__` on pointer parameters: memory written through one of them is accessed through no other.
 
-Without the qualifier, the compiler must assume that a store may change what any later load reads, so loads stay after stores
+Without the qualifier, the compiler must assume that a store may change what any later load reads, so loads stay behind stores
 and are repeated in every iteration. The qualifier only has an effect on the parameter itself: Clang ignores the qualifier on
 local copies. `const` is not added, since it would change the mangled name, and the compiler itself determines which parameters
 are never written through.

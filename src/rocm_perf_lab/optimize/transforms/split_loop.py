@@ -1,8 +1,8 @@
 """Distribute a loop's iterations over several workgroups; this helps if the grid is small, and requires independent iterations.
 
 Each workgroup is replaced by `parts` workgroups. Each of these executes every `parts`-th iteration of the loop and does
-everything else as before. So `parts` times as many waves hide each other's latency and use compute units that were idle. The
-shape of the launches changes accordingly, in a grid dimension that the kernel does not use, or else in one that it uses only
+everything else as before. This way, `parts` times as many waves can hide each other's latency and use compute units that were
+idle. The launches grow accordingly, in a grid dimension that the kernel does not use or, failing that, in one that it uses only
 through `blockIdx`.
 """
 
@@ -167,8 +167,8 @@ def _change(
 
 
 def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
-    """The lines that let one workgroup execute all iterations if they store to the same elements, because then their order
-    matters.
+    """The lines that make one workgroup execute all iterations if the iterations store to the same elements, because their
+    order then matters.
     """
     if not strides:
         return []

@@ -51,7 +51,7 @@ def why_not(loop: Loop) -> str | None:
 
 
 def _pragma(text: bytes, loop: Loop, factor: int) -> Edit:
-    """The pragma on a line of its own: before the loop's line, which is split if something precedes the loop."""
+    """The pragma, on a line of its own before the loop; if something precedes the loop on its line, that line is split."""
     start = loop.span.start
     line = text.rfind(b"\n", 0, start) + 1
     before = text[line:start]

@@ -1,4 +1,4 @@
-"""Load neighbouring elements, used in one block of statements, as one vector before the first statement that uses them.
+"""If a block of statements uses neighbouring elements, load them as one vector before the first statement that uses them.
 
 The compiler does this itself if there is no store between the loads. This transformation promises the gate that nothing in the
 whole kernel writes to the elements' memory. No additional elements are loaded. The vector is aligned like a single element, so

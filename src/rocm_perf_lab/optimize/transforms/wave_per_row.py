@@ -1,4 +1,4 @@
-"""Assign each row to a wave instead of a thread: the lanes share its elements, interleaved, and combine their results.
+"""Assign each row to a wave instead of a thread: the lanes process its elements interleaved and combine their results.
 
 Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are accumulated in a different
 order, so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes accordingly.
@@ -96,8 +96,8 @@ def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
 
 
 def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, Cursor | None]:
-    """The name of the row count, from `if (row >= rows) return;` or `if (row < rows) { ... }`; with the body in the second
-    case, None in the first.
+    """The name of the row count, from `if (row >= rows) return;` or `if (row < rows) { ... }`, and the body of the latter (None
+    for the former).
     """
     text = _tight(unit.text_of(statement))
     if found := re.fullmatch(rf"if\({row}>=(\w+)\){{?return;?}}?", text):
@@ -109,7 +109,7 @@ def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, 
 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
-    """The edits that share the row's elements among the lanes in the loop and combine the lanes' results after it."""
+    """The edits that make the lanes divide up the row's elements in the loop and combine their results after it."""
     if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.found or loop.in_macro:
         raise _Unfit(f"the loop of line {loop.span.line} is not a plain one over elements")
     init, _, increment, inside = list(statement.get_children())
@@ -130,7 +130,9 @@ def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, ste
 
 
 def _in_order(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lines: list[str]) -> tuple[list[Edit], str]:
-    """Edits to the loop for NaNs whose effect depends on their position; and the text to add after the loop in any case."""
+    """The edits to the loop that handle NaNs whose effect depends on their position, and the text to add after the loop in any
+    case.
+    """
     found = [one for statement in _under_conditions(inside) if (one := ordered(unit, statement)) is not None]
     found = [one for one in found if one.name not in _declared(inside)]
     if not found:
@@ -198,7 +200,7 @@ def _declared(inside: Cursor) -> set[str]:
 
 
 def _combined(unit: TranslationUnit, statement: Cursor, step: str, own: set[str]) -> str:
-    """The code that combines the lanes' results of a statement; "" for a statement that stores elements or affects only its
+    """The code that combines the lanes' results for a statement; "" for a statement that stores elements or affects only its
     own iteration.
     """
     target, *values = list(statement.get_children()) or [statement]

@@ -1,5 +1,5 @@
-"""The backend for a Triton function: profiles the script that launches it, and has candidates judged by the gate for such
-functions.
+"""The backend for a Triton function: profiles the script that launches it, and has the gate for Triton functions judge
+candidates.
 
 A candidate is the text of a file. Scripts run with this text instead of the file's own; the file is not changed.
 """
@@ -117,7 +117,7 @@ class TritonBackend:
 
 
 def longest(reports: Reports, name: str) -> KernelAnalysis:
-    """The kernel with the most time, among the kernels compiled from the function. Raises NoKernelsError if there are none."""
+    """Of the kernels compiled from the function, the one that takes the most time. Raises NoKernelsError if there are none."""
     found = [one for one in reports.analysis.kernels if any(of.function == name for of in one.triton)]
     if not found:
         others = sorted({of.function for one in reports.analysis.kernels for of in one.triton})
@@ -127,7 +127,7 @@ def longest(reports: Reports, name: str) -> KernelAnalysis:
 
 
 def target_of(analysis: KernelAnalysis, name: str, file: str) -> Target:
-    """The function as a target. file: the name of its file, without folders."""
+    """The function as a target. file: the name of its file, without the folder."""
     head = analysis.headroom
     return Target(
         kernel=name,

@@ -1,4 +1,4 @@
-"""The gate for candidates based on one state of a file: the gate for Triton functions, followed by the whole script."""
+"""The gate for candidates based on one state of a file: it runs the gate for Triton functions, and then the whole script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 
 class TritonGate:
-    """request: the gate's settings, with the baseline as candidate. whole: judges the whole script with a candidate's text."""
+    """request: the gate's settings; its candidate is the baseline. whole: judges the whole script with a candidate's text."""
 
     def __init__(
         self,

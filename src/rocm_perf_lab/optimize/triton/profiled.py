@@ -1,4 +1,4 @@
-"""Makes one profile of a script with Triton functions."""
+"""Profiles a script that launches Triton functions."""
 
 from __future__ import annotations
 

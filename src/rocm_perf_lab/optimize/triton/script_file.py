@@ -19,7 +19,7 @@ _SECONDS = 120.0  # timeout for the script's first launch
 def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[Path, str]:
     """The file, and how it was found. The script is run up to its first launch if it does not contain the function itself.
 
-    Raises NoKernelsError, SourceError, UnavailableError for a device on which launches cannot be repeated.
+    Raises NoKernelsError, SourceError and, for a device on which launches cannot be repeated, UnavailableError.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)

@@ -24,8 +24,8 @@ _CACHE = "TRITON_CACHE_DIR"
 
 
 class WholeScript:
-    """May be used from several threads. with_text: returns the script, to be run with a given text of the file. folder: holds
-    the runs and is not deleted.
+    """May be used from several threads. with_text: returns the script, to be run with a given text instead of the file's own.
+    folder: holds the runs and is not deleted.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class WholeScript:
         self._compared: bytes | None = None
 
     def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
-        """Returns a function that judges candidates against this text. The text is first run when the first candidate is
-        judged. Running it may raise errors at that point.
+        """Returns a function that judges candidates against this text. The text is not run until the first candidate is judged,
+        so any errors from running it are raised then.
         """
 
         def judged(candidate: bytes) -> StepVerdict:

@@ -1,9 +1,9 @@
-"""The transformations that the optimizer can propose for Triton functions, by name. To add one, add a module with a function
-`propose` here, and a line below.
+"""The transformations that the optimizer can propose for Triton functions, by name. To add one, put a module with a function
+`propose` here and add a line for it below.
 
-As for HIP, a transformation reads a function and yields proposals and refusals; it runs nothing and decides nothing. All are
-meant to keep results bit-identical, except that `reciprocal` rounds once more and `configuration` can change the order in which
-numbers are added.
+As with HIP, a transformation reads a function and yields proposals and refusals; it runs nothing and decides nothing. All are
+meant to keep results bit-identical, except that `reciprocal` rounds one more time and `configuration` can change the order in
+which numbers are added.
 """
 
 from __future__ import annotations

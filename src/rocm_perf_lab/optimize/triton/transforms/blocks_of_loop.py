@@ -1,4 +1,4 @@
-"""The blocks over which a loop iterates, and the way in which its body tests for their end.
+"""The blocks over which a loop iterates, and the way its body tests for the end of the elements.
 
 Two forms are recognised: `for k in range(0, K, BLOCK)` with masks `k + tl.arange(0, BLOCK) < K`; and `for k in range(0,
 tl.cdiv(K, BLOCK))` with `tl.arange(0, BLOCK) < K - k * BLOCK` or `k * BLOCK + tl.arange(0, BLOCK) < K`. The operands of sums
@@ -50,7 +50,7 @@ class Blocks:
         return any(self._is(left, places) and self._is(right, ends) for places, ends in self._forms())
 
     def _forms(self) -> list[tuple[set[str], set[str]]]:
-        """Pairs: the possible expressions for a lane's index, and the possible expressions for its exclusive bound."""
+        """Pairs of the possible expressions for a lane's index and the possible expressions for its exclusive bound."""
         lanes, k = self._lanes(), ast.Name(self.loop.variable, ast.Load())
         begin = _sides(k, ast.Mult(), self.step) if self.counted else {ast.dump(k)}
         placed = {_joined(*pair, "Add") for one in begin for lane in lanes for pair in ((one, lane), (lane, one))}
@@ -72,7 +72,7 @@ class Blocks:
         return zero and [ast.dump(one) for one in rest] == [ast.dump(self.step)] and not call.keywords
 
     def _is(self, node: ast.expr, wanted: set[str]) -> bool:
-        """Whether the expression is one of those wanted, or a name to which the loop's body has assigned one of them before."""
+        """Whether the expression is in `wanted`, or is a name to which the loop's body has already assigned one that is."""
         if ast.dump(node) in wanted:
             return True
         if not isinstance(node, ast.Name):

@@ -1,8 +1,8 @@
-"""configuration: doubles and halves the numbers of warps and the block sizes with which the file launches the function, and
-tries one stage more and one fewer.
+"""configuration: doubles or halves the number of warps or a block size with which the file launches the function, or uses one
+stage more or one fewer.
 
 Each proposal takes one step: the optimizer's loop profiles the accepted change and continues from there. `rocm-perf autotune
---triton` searches a whole space, also for functions with `@triton.autotune`.
+--triton` searches an entire space of configurations, and also accepts functions with `@triton.autotune`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""pipeline: sets, for one loop, how many iterations ahead it loads from memory."""
+"""pipeline: sets how many iterations ahead a loop loads from memory."""
 
 from __future__ import annotations
 

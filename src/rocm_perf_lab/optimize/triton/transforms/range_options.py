@@ -1,6 +1,4 @@
-"""Options of a loop: `range(...)` becomes `tl.range(..., option=value)`, which has the same meaning and tells the compiler
-more.
-"""
+"""Loop options: `range(...)` becomes `tl.range(..., option=value)`, which has the same meaning but tells the compiler more."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from rocm_perf_lab.triton_source.names import dotted, keyword
 
 
 def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str, value: int) -> list[Edit]:
-    """The edits that give this option to the loop. language: the file's name for `triton.language`."""
+    """The edits that give this option to the loop. language: what the file calls `triton.language`."""
     places, call = source.places, loop.call
     edits = []
     if not loop.is_of_triton:
@@ -27,7 +25,7 @@ def with_option(source: TritonSource, loop: RangeLoop, language: str, name: str,
 
 
 def language_of(source: TritonSource) -> str | None:
-    """The file's name for `triton.language`, usually "tl"; None if it has none."""
+    """What the file calls `triton.language`, usually "tl"; None if it has no name for it."""
     for node in source.tree.body:
         if isinstance(node, ast.Import):
             for one in node.names:

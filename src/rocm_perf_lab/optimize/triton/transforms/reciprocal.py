@@ -1,4 +1,4 @@
-"""reciprocal: instead of being divided by a sum or a scalar, a tile is multiplied by the reciprocal of that.
+"""reciprocal: multiplies a tile by the reciprocal of a sum or a scalar, instead of dividing the tile by it.
 
 A division takes about ten instructions per element. Multiplying by a reciprocal rounds twice, so results can be off by a unit
 in the last place; use it with --ulps.

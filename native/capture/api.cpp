@@ -1,5 +1,4 @@
-// The C interface through which Python reads captures: with a single reader, all parts of the tool agree on what a valid
-// capture is.
+// Python reads captures through this C interface, so all parts of the tool share one reader and one notion of a valid capture.
 #include <cstring>
 #include <exception>
 #include <string>
@@ -15,8 +14,8 @@ char* copy_of(const std::string& text) { return strdup(text.c_str()); }
 
 extern "C" {
 
-// Opens and checks the capture at `path`; with `verify`, checks every byte of it. Returns null if it is valid, else the reason
-// why not, to be freed with rpd_capture_free.
+// Opens and checks the capture at `path`; with `verify`, checks every byte of it. Returns null if it is valid; otherwise the
+// reason why not, which the caller must free with rpd_capture_free.
 __attribute__((visibility("default"))) char* rpd_capture_check(const char* path, int verify) {
   try {
     const rpd::capture::Capture capture(path);
@@ -28,8 +27,8 @@ __attribute__((visibility("default"))) char* rpd_capture_check(const char* path,
   }
 }
 
-// Reads `size` bytes at `offset` of the region at `base` into `to`, as they were before the kernel or, if `after` is set, after
-// it. Returns null or the reason for failure, as above.
+// Reads `size` bytes at `offset` in the region at `base` into `to`, as they were before the kernel ran or, if `after` is set,
+// afterwards. Returns null on success; otherwise the reason for the failure, as above.
 __attribute__((visibility("default"))) char* rpd_capture_read(const char* path, int after, uint64_t base, uint64_t offset,
                                                               uint64_t size, unsigned char* to) {
   try {

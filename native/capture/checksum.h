@@ -25,7 +25,7 @@ inline Checksum block_checksum_of(const unsigned char* bytes, uint64_t size) {
   return block_checksum({pages, size / kPage});
 }
 
-// In the format of `xxhsum -H2`.
+// The checksum as `xxhsum -H2` prints it.
 inline std::string text_checksum(const void* bytes, size_t size) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, size);
   char text[33];

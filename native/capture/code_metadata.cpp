@@ -15,7 +15,7 @@ constexpr uint32_t kMetadataNote = 32;    // NT_AMDGPU_METADATA
 
 uint64_t padded(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 
-// The contents of the metadata note among the notes at `begin`.
+// The contents of the metadata note among `notes`; empty if there is none.
 std::span<const unsigned char> note_in(std::span<const unsigned char> notes) {
   uint64_t at = 0;
   Elf64_Nhdr header{};

@@ -33,7 +33,7 @@ struct CodeMetadata {
   const KernelMetadata* find(const std::string& symbol) const;
 };
 
-// Returns nothing if the bytes, which may be arbitrary, are not an AMD GPU code object.
+// Returns nothing if the bytes, which can be anything, are not an AMD GPU code object.
 std::optional<CodeMetadata> code_metadata(std::span<const unsigned char> file);
 
 }  // namespace rpd::capture

@@ -1,4 +1,4 @@
-// The segments of an ELF file, which may be damaged in any way.
+// Reads the segments of an ELF file that may be damaged in any way.
 #pragma once
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 
 namespace rpd::capture {
 
-// Reads `value` from a file's bytes at `offset`; returns false if it would extend beyond the end.
+// Reads `value` from a file's bytes at `offset`; returns false if `value` would extend beyond the end of the file.
 template <class T>
 bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
   if (offset > file.size() || sizeof(T) > file.size() - offset) return false;

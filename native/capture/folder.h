@@ -1,4 +1,4 @@
-// Access to the files of one folder, by names that cannot lead out of it.
+// Access to the files in one folder, through names that cannot lead outside it.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ T number(const json& object, const char* key) {
   return static_cast<T>(wide);
 }
 
-// Checked because null and objects can also be iterated over.
+// The type is checked because null and objects can also be iterated over.
 const json& list(const json& object, const char* key) {
   const json& value = object.at(key);
   if (!value.is_array()) refuse(std::string(key) + " is not a list");
@@ -64,7 +64,7 @@ std::array<uint32_t, 3> triple(const json& object, const char* key) {
   return values;
 }
 
-// Bytes that are not UTF-8 (a command's arguments may contain any) become replacement characters.
+// Bytes that are not valid UTF-8 (a command's arguments can contain any bytes) become replacement characters.
 std::string dump(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace); }
 
 template <class F>
@@ -254,7 +254,7 @@ std::vector<Region> regions_from_json(const std::string& text) {
       while (which < kKindNames.size() && kind != kKindNames[which]) ++which;
       if (which == kKindNames.size()) refuse("unknown kind of memory " + kind);
       region.kind = static_cast<Kind>(which);
-      // The file names are only a convenience for readers; the files opened are those whose names follow from the address.
+      // These file names are only for human readers; the names of the files to open are derived from the region's address.
       if (object.at("file").get<std::string>() != region_file(region, Phase::before) ||
           object.at("after_file").get<std::string>() != region_file(region, Phase::after))
         refuse("the file of the region at " + hex(region.base) + " is not " + region_file(region, Phase::before));

@@ -1,4 +1,4 @@
-// The capture's descriptions as JSON. Reading throws InvalidCapture for any invalid text.
+// Converts the descriptions in a capture to and from JSON. Reading invalid text throws InvalidCapture.
 #pragma once
 
 #include <map>

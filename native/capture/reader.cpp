@@ -211,7 +211,7 @@ void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
   }
 }
 
-// There must be nothing between the bytes that the records name, since damage in a hole would otherwise go unnoticed.
+// The gaps between the bytes that the records name must be empty; otherwise, damage in a gap would go unnoticed.
 void Capture::check_holes_of(uint32_t region, Phase phase) const {
   const File file = data_file(region, phase);
   if (!file) return;

@@ -1,4 +1,4 @@
-// Opens a capture without trusting its content.
+// Opens a capture without trusting its contents.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace rpd::capture {
 
 // A capture whose descriptions are consistent and whose small files match their checksums. The bytes that load() reads are
-// checked too. All functions throw InvalidCapture, with a one-line message that names the file.
+// checked too. On failure, all functions throw InvalidCapture with a one-line message that names the file.
 class Capture {
  public:
   explicit Capture(const std::string& path);
@@ -26,11 +26,11 @@ class Capture {
   const Region* region_of(uint64_t address, uint64_t bytes) const;
 
   // Copies the blocks of a region to their places in `memory`, which is region.bytes long. For Phase::before, `memory` must be
-  // zero; for Phase::after, it must hold the content before the kernel.
+  // zeroed; for Phase::after, it must hold the contents from before the kernel ran.
   void load(Phase phase, uint32_t region, unsigned char* memory) const;
   // Reads and checks all blocks of a phase, and checks that the phase's files contain nothing that the index does not name.
   void verify(Phase phase) const;
-  // Performs only the latter check, which is cheap if the gaps in the files are real holes.
+  // Performs only the second of these checks, which is cheap if the gaps in the files are real holes.
   void check_holes(Phase phase) const;
 
  private:

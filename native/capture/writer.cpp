@@ -200,7 +200,7 @@ void Writer::abandon(const std::string& why) noexcept {
     const std::string text = "there is no capture here: " + why + "\n";
     folder_.write(kIncompleteFile, text.data(), text.size());
   } catch (const std::exception&) {
-    // The initial mark is still there.
+    // The INCOMPLETE file from the start is still there.
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes a capture's directory, beginning with a mark that the capture is incomplete and ending with the manifest.
+// Writes a capture's directory: first a file that marks the capture as incomplete, and last the manifest.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class Writer {
   uint64_t bytes_stored() const { return stored_; }
 
   void begin(const std::vector<Region>& regions);
-  // Writes bytes of a region. Within a phase, calls must be made in ascending order of regions and offsets; `offset` must be a
+  // Writes bytes of a region. Within a phase, calls must be made in ascending order of region and offset; `offset` must be a
   // multiple of kBlock. `checksums` are the pages' checksums; pages with `skip` set are zero (before) or unchanged (after).
   void write(Phase phase, uint32_t region, uint64_t offset, std::span<const unsigned char> bytes,
              std::span<const uint64_t> checksums, std::span<const bool> skip);

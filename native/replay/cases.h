@@ -1,5 +1,5 @@
-// Performs many runs in one process: overlays with other inputs are applied to the captured memory and removed again, and the
-// software device restarts whenever its options change.
+// Performs many runs in one process: overlays with different inputs are applied to the captured memory and then removed, and
+// the software device restarts whenever its options change.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct Case {
 
 // Reads a file with a JSON list of {"poison": BYTE or null, "launch": {"groups": [X, Y, Z], "group_size": [X, Y, Z],
 // "dynamic_lds": BYTES} or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": PREFIX or null,
-// "device_options": TEXT, "flush_cache": BOOL, "compare": BOOL}. PREFIX begins the names of the files to which the software
-// device writes the findings of its race check. Throws WrongCases.
+// "device_options": TEXT, "flush_cache": BOOL, "compare": BOOL}. The software device writes the findings of its race check to
+// files whose names begin with PREFIX. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
 // Runs each case once and prints one line of JSON when the case ends. An exception from a case ends the whole run.

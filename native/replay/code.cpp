@@ -34,8 +34,8 @@ std::string processor(const std::string& target) {
 
 bool is_hidden(const capture::KernelArgument& argument) { return argument.kind.starts_with("hidden_"); }
 
-// Checks what ROCr's loader takes for granted in a file that begins like an ELF file: that its tables and segments are
-// complete. Returns a description of the damage, or an empty string.
+// Checks what ROCr's loader takes for granted about a file that starts with the ELF magic number: that its tables and segments
+// are complete. Returns a description of the damage, or an empty string.
 std::string damage_of(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
   if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return "";
@@ -56,9 +56,9 @@ std::string damage_of(std::span<const unsigned char> file) {
   return "";
 }
 
-// The captured argument bytes have the captured kernel's layout. A kernel has only the hidden arguments that it uses: a
-// replacement may have fewer, but must not need any that was not captured and cannot be derived from the packet. Returns
-// whether the replacement takes arguments that were not captured.
+// The captured argument bytes have the captured kernel's layout. A kernel has only the hidden arguments that it uses. A
+// replacement may have fewer, but it must not need any that were not captured and cannot be derived from the packet either.
+// Returns whether the replacement takes arguments that were not captured.
 bool check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
   std::vector<capture::KernelArgument> before, after;
   std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before),

@@ -21,7 +21,7 @@ struct UnfitCode : std::runtime_error {
 
 class LoadedCode {
  public:
-  // Throws UnfitCode if ROCr refuses the code object, or if it has no kernel of this name.
+  // Throws UnfitCode if ROCr rejects the code object, or if the code object has no kernel of this name.
   LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol);
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;

@@ -43,7 +43,8 @@ double number_at(const unsigned char* bytes, Number type) {
   }
 }
 
-// The relative error that remains after the absolute tolerance; infinite for numbers that no tolerance can cover.
+// The relative error that remains after the absolute tolerance has been subtracted; infinite for numbers that no tolerance can
+// cover.
 double error_beyond_absolute(double a, double b, const Tolerance& tolerance) {
   if (std::isnan(a) || std::isnan(b)) return INFINITY;
   if (a == b) return 0;  // -0 and 0
@@ -56,7 +57,7 @@ struct Span {
   const Tolerance* tolerance;
 };
 
-// The parts of the region that have a tolerance, and so a type. The last tolerance that names an allocation wins.
+// The parts of the region that have a tolerance, and therefore a type. The last tolerance that names an allocation wins.
 std::vector<Span> typed(const capture::Region& region, const std::vector<Tolerance>& tolerances) {
   std::vector<Span> spans;
   const Tolerance* everywhere = nullptr;
@@ -102,7 +103,7 @@ class RegionComparison {
       }
       const Span* span = span_of(offset + i);
       const size_t size = span == nullptr ? 1 : size_of(span->tolerance->type);
-      // Numbers are aligned to their size relative to their allocation, so a page usually contains whole numbers.
+      // Within an allocation, numbers are aligned to their size, so a number usually does not cross a page boundary.
       const uint64_t begin = span == nullptr ? i : i - (offset + i - span->begin) % size;
       if (begin > i || begin + size > kPage) {  // except that in an oddly aligned allocation, a number can span two pages
         count(offset + i, 1, true);
@@ -135,8 +136,7 @@ class RegionComparison {
   RegionVerdict verdict_;
 };
 
-// The pages that can differ from the expected content: those that the kernel changed in this run, and those that it changed
-// when it was captured.
+// The pages that can differ from the expected content: the pages that the kernel changed in this run or when it was captured.
 std::vector<bool> pages_to_compare(ExactMemory& memory, const capture::Capture& capture, uint32_t region) {
   std::vector<bool> pages(capture.regions()[region].bytes / kPage);
   const auto mark = [&](uint64_t offset, uint64_t bytes) {

@@ -1,5 +1,5 @@
-// Compares memory after a replay with the memory captured after the kernel, either byte by byte or number by number with a
-// tolerance.
+// Compares the memory after a replay with the memory that was captured after the kernel had run, either byte by byte or number
+// by number with a tolerance.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rpd::replay {
 
 enum class Number { f16, bf16, f32, f64 };
 
-// By how much numbers of this type may differ in the allocation (or region) at `address` (0: everywhere): |a - b| <= relative *
+// How much numbers of this type may differ in the allocation (or region) at `address` (0: everywhere): |a - b| <= relative *
 // max(|a|, |b|) + absolute. A NaN equals only a NaN with exactly the same bits.
 struct Tolerance {
   uint64_t address = 0;

@@ -1,20 +1,21 @@
-// Ends the process with one line and a documented exit code even if foreign code crashes it: the replay cannot control how
-// ROCr's loader, comgr and the kernel behave with a damaged code object.
+// Ends the process with one line and a documented exit code even if foreign code crashes it: the replay has no control over how
+// ROCr's loader, comgr and the kernel react to a damaged code object.
 #pragma once
 
 #include <string>
 
 namespace rpd::replay {
 
-// From now on, a signal that would end this process, or an exit() in foreign code, makes it print what it was doing. To be
-// called once, before other threads are started.
+// From now on, a signal that would end this process, or a call to exit() in foreign code, makes the process print what it was
+// doing. To be called once, before any other threads are started.
 void report_crashes();
 
-// While this object exists, it names what the whole process is doing: "ROCr's loader". The innermost object counts.
+// While this object exists, it names what the whole process is doing, for example "ROCr's loader". If several exist, the
+// innermost one counts.
 class Doing {
  public:
-  // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; it gets one
-  // minute.
+  // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; such code is given
+  // one minute.
   Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign = false);
   ~Doing();
   Doing(const Doing&) = delete;

@@ -5,7 +5,7 @@
 namespace rpd::replay {
 namespace {
 
-// ROCr converts the stamps from the GPU's clock, which drifts against the host's [hsa_ext_amd.h: a linear interpolation].
+// ROCr converts the stamps from the GPU's clock, which drifts relative to the host's [hsa_ext_amd.h: a linear interpolation].
 constexpr double kDrift = 0.01, kGraceMs = 0.1;
 
 [[noreturn]] void contradict(const std::string& what) {

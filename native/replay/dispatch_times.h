@@ -1,6 +1,6 @@
-// Determines the duration of a dispatch from times in memory that its kernel can write: a GPU writes them into completion
-// signals, and a kernel can find its own signal in its packet. So the times are checked against others that the kernel cannot
-// write.
+// Determines the duration of a dispatch from times that its kernel can overwrite: a GPU writes the times to completion signals,
+// and a kernel can find its own signal through its packet. The times are therefore checked against others that the kernel
+// cannot overwrite.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Contradiction : std::runtime_error {
 // Returns the milliseconds that the kernel took. before: stamps of a barrier packet that had completed, and whose times had
 // been read, before the kernel's packet was submitted; after: stamps of a barrier packet that completed after the kernel.
 // host_ms: the time on the host's clock from ringing the doorbell for the kernel to seeing `after` complete. Throws
-// Contradiction if the kernel starts before `before` ended, ends after `after`, ends before it starts, or takes longer than the
-// host waited.
+// Contradiction if the kernel started before `before` ended, ended after `after`, ended before it started, or took longer than
+// the host waited.
 double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second,
                            double host_ms);
 

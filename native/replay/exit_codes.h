@@ -1,4 +1,4 @@
-// The exit codes of rocm-perf (src/rocm_perf_lab/errors.py), and a hint on what to do.
+// The exit codes of rocm-perf (src/rocm_perf_lab/errors.py), and a hint that is printed with kUnfit.
 #pragma once
 
 namespace rpd::replay {

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kQueuePackets = 64;
 constexpr size_t kPacketBytes = 64;
 
-// Memory is restored and read back behind the caches' backs, so use the widest fences, whatever was captured.
+// Memory is restored and read back without going through the caches, so use the widest fences, whatever fences were captured.
 constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
@@ -149,8 +149,8 @@ void Gpu::check_failures() const {
   if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
 }
 
-// On the software device, timeouts are in modelled time, so a wait with a timeout would last as long as the kernel. Until the
-// limit, therefore, the signal's value is only polled.
+// On the software device, timeouts are in modelled time, so a wait with a timeout would last as long as the kernel. So until
+// the limit is reached, the signal's value is polled instead.
 void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
   const auto began = Clock::now();
   const auto* const value = &reinterpret_cast<const amd_signal_t*>(signal.handle)->value;

@@ -44,12 +44,12 @@ class Gpu {
   const std::string& agent_name() const { return name_; }
   std::string product() const;
 
-  // From now on, adds these options of the software device to those of the process; the device restarts. Throws
+  // From now on, uses these options of the software device in addition to the process's own; the device restarts. Throws
   // std::runtime_error.
   void set_device_options(const std::string& more);
 
-  // Dispatches the kernel between two barrier packets and waits. Throws std::runtime_error if the kernel fails, does not end
-  // within the limit, or its times contradict each other.
+  // Dispatches the kernel between two barrier packets and waits. Throws std::runtime_error if the kernel fails or does not end
+  // within the limit, or if its times contradict each other.
   Times run(const Packet& packet, std::chrono::seconds limit);
 
  private:

@@ -54,7 +54,7 @@ class IdentityMemory final : public ExactMemory {
     filled_ = true;
   }
 
-  // A page that no longer belongs to the file has been written.
+  // A page that no longer belongs to the file has been written to.
   std::vector<PageRange> changed(uint32_t index) override {
     const capture::Region& region = capture_.regions()[index];
     const uint64_t count = region.bytes / kPage;
@@ -88,8 +88,8 @@ class IdentityMemory final : public ExactMemory {
     if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
   }
 
-  // Pages that have ever been written are private to the process and stay so: dropping them would be cheap, but each would then
-  // be copied by a page fault, which takes many times as long as copying it here.
+  // Once a page has been written to, it stays private to the process. Dropping such pages would be cheap, but a page fault
+  // would then copy each of them again when it is next written to, which takes many times as long as copying it here.
   void copy_back(uint32_t index) {
     const uint64_t base = capture_.regions()[index].base;
     for (const PageRange& range : changed(index))

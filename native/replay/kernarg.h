@@ -18,7 +18,7 @@ class Kernarg {
   ~Kernarg();
   Kernarg(const Kernarg&) = delete;
 
-  // The largest size of the arguments, in bytes.
+  // The maximum size of the arguments, in bytes.
   static constexpr uint32_t kRoom = 64 * 1024;
 
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }

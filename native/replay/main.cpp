@@ -1,5 +1,5 @@
-// rocmperf-replay: reruns a captured dispatch, with its memory at the captured addresses. `rocm-perf replay` starts it in
-// the right environment; its exit codes are those of rocm-perf (src/rocm_perf_lab/errors.py).
+// rocmperf-replay: reruns a captured dispatch, with its memory at the captured addresses. `rocm-perf replay` starts it in the
+// right environment; it uses rocm-perf's exit codes (src/rocm_perf_lab/errors.py).
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often to try again: each attempt has a different, random layout of this process's own memory.
+// How many times to try again: in each attempt, this process's own memory has a different, random layout.
 constexpr unsigned kAttempts = 16;
 
 // If the thunk manages a range of addresses itself, that range ends below this address [libhsakmt, fmm.c:
@@ -44,8 +44,8 @@ void try_again_elsewhere(const Options& options, int count, char** words) {
   execv("/proc/self/exe", again.data());
 }
 
-// Called before hsa_init, so that ROCr stays away from the addresses that the capture needs. If some of them are taken, starts
-// the process again, up to kAttempts times.
+// Called before hsa_init, so that ROCr stays away from the addresses that the capture needs. If some of these addresses are
+// taken, restarts the process, up to kAttempts times.
 std::vector<Placement> reserved(const Options& options, const capture::Capture& capture, int count, char** words) {
   std::vector<Placement> placements = reserve(ranges_of(capture));
   if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
@@ -151,8 +151,8 @@ void verify(const capture::Capture& capture) {
   for (const capture::Phase phase : {capture::Phase::before, capture::Phase::after}) capture.verify(phase);
 }
 
-// Writes every region's memory as a plain file and, if the kernel changed it, the memory after the kernel as a second one, for
-// users without a reader.
+// Writes each region's memory to a plain file and, if the kernel changed it, its memory after the kernel to a second file, for
+// users who have no program that reads captures.
 void unpack(const Options& options, const capture::Capture& capture) {
   make_dump_folder(options.dump);
   verify(capture);

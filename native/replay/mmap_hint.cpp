@@ -27,7 +27,7 @@ void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1)
 
 }  // namespace rpd::replay
 
-// An mmap defined in the program takes precedence over the C library's for every library loaded into it.
+// If a program defines mmap, every library loaded into the program uses that definition instead of the C library's.
 extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file,
                                                              off_t offset) noexcept {
   using namespace rpd::replay;

@@ -1,4 +1,4 @@
-// Reports the results of a replay, as text for people and as JSON for programs.
+// Reports the results of a replay as human-readable text and as JSON.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace rpd::replay {
 
-// Statistics of the times of several iterations.
+// Statistics on the times of several iterations.
 struct Statistics {
   double average = 0, minimum = 0, maximum = 0, median = 0, deviation = 0;  // deviation: of the sample; 0 for a single value
   double cv = 0;  // deviation / average; 0 if the average is 0

@@ -65,7 +65,7 @@ void Session::launch(const LaunchConfiguration& launch) {
   hidden_ = hidden_values(dispatch, fitted.kernel);
 }
 
-// The new arguments go into separate memory; the captured arguments stay, since other kernels may use the same ones.
+// The new arguments go into separate memory; the captured arguments stay where they are, since other kernels may use them too.
 void Session::place_arguments() {
   if (hidden_.empty()) return;
   if (!kernarg_) kernarg_ = std::make_unique<Kernarg>(gpu_.target());

@@ -28,9 +28,9 @@ class Session {
   Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file);
 
   void restore();
-  // From now on, launches are of this shape. Throws WrongLaunch, UnfitCode.
+  // From now on, launches have this shape. Throws WrongLaunch, UnfitCode.
   void launch(const LaunchConfiguration& launch);
-  // Replaces captured inputs with these, now and in later calls of restore(). Removes the overlays of an earlier call. Throws
+  // Replaces captured inputs with these, now and in later calls to restore(). Removes the overlays of any earlier call. Throws
   // WrongOverlay.
   void overlay(const std::vector<Overlay>& overlays);
   // Overwrites the bytes that the kernel changed when it was captured.
@@ -43,8 +43,8 @@ class Session {
   Comparison compare(const std::vector<Tolerance>& tolerances) {
     return replay::compare(*memory_, image_, capture_, tolerances);
   }
-  // Writes each region that differs from its content before the kernel to a file in `folder`, which must exist, and a list of
-  // them to outputs.json. Throws std::runtime_error.
+  // Writes each region whose content differs from that before the kernel to its own file in `folder`, which must exist, and
+  // lists these regions in outputs.json. Throws std::runtime_error.
   void dump(const std::string& folder);
 
   const Gpu& gpu() const { return gpu_; }
@@ -87,7 +87,7 @@ class Session {
   std::vector<Fresh> fresh_;
 };
 
-// Checks reliably whether each range is available, by reserving and mapping it as a replay would.
+// Reliably checks whether each range is available, by reserving and mapping it as a replay would.
 std::vector<Placement> check_ranges(const capture::Capture& capture);
 
 std::vector<Placement> ranges_of(const capture::Capture& capture);

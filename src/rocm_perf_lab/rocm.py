@@ -17,7 +17,7 @@ _MODEL_INTERFACE_MARK = b"HSA_MODEL_TOPOLOGY"
 
 
 def root() -> Path:
-    """ROCm's installation prefix. Distributions that install into /usr have nothing there."""
+    """ROCm's installation prefix. Distributions that install ROCm into /usr put nothing there."""
     return Path(os.environ.get("ROCM_PATH") or "/opt/rocm")
 
 
@@ -31,7 +31,7 @@ def find_library(name: str) -> Path | None:
 
 
 def _from_loader_cache(name: str) -> Path | None:
-    # A line reads "libamd_comgr.so.3 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libamd_comgr.so.3".
+    # A line looks like "libamd_comgr.so.3 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libamd_comgr.so.3".
     match = re.search(rf"^\s*{re.escape(name)}\S* .*=> (\S+)$", _loader_cache(), re.MULTILINE)
     return Path(match.group(1)) if match else None
 

@@ -24,7 +24,7 @@ _REMOVE_SECONDS = 5.0
 _LEAST_BYTES = 1 << 16  # less free space than this counts as none
 _SIGNATURES = ("profile.json", "summary.json")  # either file marks a directory as an earlier run, which may be replaced
 
-# Errors that the environment causes. Any other operating system error while a run directory grows is a defect of this program.
+# Errors that the environment causes. Any other operating system error while a run directory grows is a bug in this program.
 _OUTPUT_TROUBLE = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY,
     errno.ENAMETOOLONG,
@@ -130,7 +130,7 @@ def _output_errors(destination: Path) -> Iterator[None]:
     except (ProgramFailedError, ProgramKilledError) as error:
         if shutil.disk_usage(destination.parent).free >= _LEAST_BYTES:
             raise
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # writing its mapped trace to the full disk killed the program
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # the program died writing its mapped trace to the full disk
         raise _cannot_write(destination, full) from error
 
 

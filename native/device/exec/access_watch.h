@@ -38,7 +38,7 @@ class AccessWatch {
   std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
 };
 
-// Passes every event to another observer, after passing accesses to global memory to a watch as well.
+// Passes every event on to another observer, but first records accesses to global memory in a watch.
 class WatchedMemory : public Observer {
  public:
   explicit WatchedMemory(Observer& inner) : inner_(inner) {}

@@ -22,15 +22,15 @@ class AtomicReordering {
     uint32_t index;
     auto operator<=>(const Wave&) const = default;
   };
-  // Records that wave `by` issued `atomic` on `word` in `epoch`, while stores by `wave`, of the same workgroup, may have been
-  // in flight. They are among that wave's vector memory accesses number `completed` + 1 to `last`.
+  // Records that wave `by` issued `atomic` on `word` in `epoch` while stores by `wave`, in the same workgroup, may still have
+  // been in flight. These stores are among the vector memory accesses of `wave`, from number `completed` + 1 to number `last`.
   void note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch, uint64_t word);
   // Records that the workgroup has executed an atomic load or read-modify-write on the word, if a recorded atomic accesses it.
   void see(uint32_t group, uint64_t word) {
     if (words_.contains(word)) seen_[{group, word}] = notes_;
   }
-  // The atomic that workgroup `reader` has seen and that may have overtaken the wave's store `number`, issued in `epoch`; null
-  // if there is none.
+  // Returns an atomic that may have overtaken the wave's store `number`, issued in `epoch`, and whose result workgroup `reader`
+  // has seen; null if there is none.
   const Op* before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const;
 
   bool any() const { return notes_ > 0; }

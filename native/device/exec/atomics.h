@@ -1,5 +1,5 @@
-// The read-modify-write functions that the LDS and global memory share. Each computes the new value from the old one and the
-// operand.
+// The read-modify-write functions for atomics, both in LDS and in global memory. Each computes the new value from the old one
+// and the operand.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the addresses of a buffer access's lanes follow from the resource descriptor, with its range check and its swizzle.
+// Derives the address that each lane of a buffer access uses from the resource descriptor, with range checks and swizzling.
 //
 // A lane's byte offset, relative to base + soffset, is offset + stride * index, where offset is the sum of the instruction's
 // offset and the one in a register (offen). Out-of-range reads return 0, and out-of-range writes are dropped (CDNA3 ISA,
@@ -6,8 +6,8 @@
 //   raw         (stride 0, or no index)        byte offsets of num_records - soffset or more
 //   structured  (with an index and a stride)   indices of num_records or more, and offsets of the stride or more
 //
-// A swizzled buffer stores the same dword of neighbouring elements together. The index stride is the number of these neighbours
-// (8, 16, 32 or 64). Only the start of an access is swizzled; its bytes are consecutive.
+// A swizzled buffer stores the same dword of neighbouring elements together. The index stride is the number of elements that
+// are grouped in this way (8, 16, 32 or 64). Only the start of an access is swizzled; its bytes are consecutive.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct BufferDescriptor {
     else if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // the data format's bits then hold the upper bits of the stride
   }
 
-  // On gfx10, the number of bytes in range from `offset` on.
+  // On gfx10, the number of bytes in range, starting at `offset`.
   uint64_t available(uint64_t index, uint64_t offset) const {
     constexpr uint64_t all = ~uint64_t{0};
     const auto up_to = [offset](uint64_t end) { return end > offset ? end - offset : 0; };
@@ -75,8 +75,8 @@ struct BufferLanes {
   alignas(64) uint64_t available[kLanes];  // bytes in range, counted from the address
 };
 
-// Locates the lanes' bytes in the case that compilers use for arrays: a raw buffer on gfx9, not swizzled, with an offset in a
-// register.
+// Locates the lanes' bytes for the kind of access that compilers generate for arrays: on gfx9, to a raw buffer that is not
+// swizzled, with an offset in a register.
 inline void locate_bytes(const Op& op, const Wave& wave, uint64_t base, uint64_t size, BufferLanes& out) {
   const uint32_t* offset = wave.registers(op.source[0]);
   for (int l = 0; l < kLanes; ++l) {
@@ -109,9 +109,9 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   }
 }
 
-// Performs an access to the buffer that represents private memory: each lane's offset leads to the lane's own memory. A lane
-// that is out of range raises a fault. Offsets are added modulo 2^32, because since gfx9 compilers let the register's offset be
-// negative.
+// Performs an access to the buffer that represents private memory: each lane's offset is relative to the start of the lane's
+// own memory. A lane that is out of range raises a fault. Offsets are added modulo 2^32 because, from gfx9 on, compilers allow
+// the offset in the register to be negative.
 template <class Access>
 void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t size,
                            Access access) {
@@ -138,8 +138,8 @@ inline bool all_in_range(const Wave& wave, const BufferLanes& lanes, uint32_t si
   return (shorter & 1) == 0;
 }
 
-// A faster path for accesses that lie entirely in range, and in memory that is accessible as a whole: see lane_transfer.h. For
-// other accesses, and if no lane is enabled, does nothing and returns false.
+// A faster path for accesses that are entirely in range, if all memory from the lowest to the highest address is accessible:
+// see lane_transfer.h. For other accesses, or if no lane is enabled, it does nothing and returns false.
 template <class Transfer>
 bool transfer_buffer_lanes(const Op& op, Wave& wave, AccessKind kind, uint32_t size, const BufferLanes& lanes,
                            const Transfer& transfer) {
@@ -157,7 +157,7 @@ bool transfer_buffer_lanes(const Op& op, Wave& wave, AccessKind kind, uint32_t s
 
 struct NoTransfer {};
 
-// Calls `access(lane, host pointer, bytes in range)` for each enabled lane, and informs the observer; stops if a lane raises a
+// Calls `access(lane, host pointer, bytes in range)` for each enabled lane and notifies the observer; stops if a lane raises a
 // fault. A lane accesses `size` bytes, in units of `unit` bytes. Each unit is either entirely in range or out of range. The
 // pointer is null if no byte is in range. `transfer` does the same, faster, for accesses that are entirely in range.
 template <class Access, class Transfer = NoTransfer>

@@ -34,7 +34,7 @@ int64_t most_unsigned(int width) { return (int64_t{1} << width) - 1; }
 int64_t most_signed(int width) { return (int64_t{1} << (width - 1)) - 1; }
 uint32_t single(double value) { return bits_of(static_cast<float>(value)); }
 
-// Floats of 11 and 10 bits are halves without the sign and without the lowest bits of the mantissa.
+// Floats with 11 or 10 bits are halves without the sign bit and the lowest bits of the mantissa.
 int missing_bits(int width) { return 15 - width; }
 
 uint32_t widen_float(uint32_t raw, int width) {
@@ -58,7 +58,7 @@ uint32_t widen(uint32_t raw, int width, NumberFormat number) {
 
 // Clamps the value; NaN becomes 0.
 double held(double value, double low, double high) { return is_nan(value) ? 0 : std::clamp(value, low, high); }
-// Truncates, because numbers in formats that are not normalised lose their fraction.
+// Truncates, because formats that are not normalised drop the fraction.
 uint32_t integer(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
 
 uint32_t narrow_float(uint32_t bits, int width) {

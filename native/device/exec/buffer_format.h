@@ -1,4 +1,4 @@
-// The formats of buffer elements: the number, width and number type of their components (gfx9's encoding).
+// The formats of buffer elements: how many components they have, how wide these are, and their number type (gfx9's encoding).
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@ class XcdObserver : public Observer {
   // The workgroup has been placed in its slot. Sets its waves' `timing` if the observer keeps per-wave state.
   virtual void launched(Workgroup& group) = 0;
   // The wave has issued `runs` since the last report. Until this call they are in its log, Wave::issued. If another event is
-  // reported before this call, the last instruction in the log has caused it.
+  // reported before this call, it was caused by the last instruction in the log.
   virtual void issued(Wave& wave, std::span<const IssuedRun> runs) = 0;
   // All remaining waves of the workgroup have reached the barrier and continue.
   virtual void meet(Workgroup& group) = 0;

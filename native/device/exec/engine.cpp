@@ -186,8 +186,8 @@ uint64_t instructions_of(const Execution& execution) {
   return sum;
 }
 
-// Lets each XCD make one step, so that workgroups that wait for each other make progress. Returns false when all XCDs are done
-// or one has faulted.
+// Lets each XCD take one step, so that workgroups waiting for each other make progress. Returns false when all XCDs are done or
+// one has faulted.
 bool round(Execution& execution) {
   bool fault = false;
   std::erase_if(execution.unfinished, [&](Xcd* xcd) {
@@ -209,7 +209,7 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
   return Progress::Ended;
 }
 
-// Steps the XCD until it has executed its share of instructions, has none left, or `stop` is set. Sets `stop` after a fault.
+// Steps the XCD until it has executed its share of instructions, it has none left, or `stop` is set. Sets `stop` after a fault.
 static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   const uint64_t end = xcd.instructions() + kInstructionsAtOnce;
   for (uint64_t rounds = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++rounds)
@@ -217,8 +217,8 @@ static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
 }
 
-// Runs on each thread, for the XCDs assigned to it. It runs them one after the other, because the registers of one XCD's waves
-// fit into the host's caches, whereas those of several XCDs do not.
+// Called on each thread to run the XCDs assigned to that thread. They run one after the other because the registers of one
+// XCD's waves fit into the host's caches, whereas the registers of several XCDs do not.
 static void run_shares(const std::vector<Xcd*>& all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
   for (size_t i = first; i < all.size(); i += thread_count) run_share(*all[i], stop);
 }

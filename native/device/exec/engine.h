@@ -84,7 +84,7 @@ struct DispatchResult {
   uint64_t duration_ns = 0;  // its duration on a device that runs nothing else
   DeviceUse use;  // how much of the device it uses during that time
   std::vector<double> counters;
-  // If some counters are estimates: each counter's possible error, with the same index (NaN if exact); otherwise empty.
+  // The possible error of each counter, with the same index (NaN if it is exact); empty if no counter is an estimate.
   std::vector<double> counter_errors;
   double duration_error = 0;  // possible error of the duration, as a fraction; 0 if it is exact
   // Present if a thread trace was requested. Its Ops live until forget_code().
@@ -101,16 +101,17 @@ enum class Progress : uint8_t {
   Waits,  // makes no progress until memory that its waves poll changes
 };
 
-// Whether to interrupt the dispatch. Called repeatedly while it executes, with the number of instructions since advance()
-// began.
+// Whether to interrupt the dispatch. Called repeatedly while the dispatch executes, with the number of instructions since
+// advance() began.
 using Interruption = std::function<bool(uint64_t instructions)>;
 
 // Executes dispatches, on up to `host_threads` threads. Results, counters and durations do not depend on the number of threads:
-// a kernel for which they could depend on it runs on a single thread (see ExecutionOrder). Several dispatches can be in flight,
-// but only one may advance at a time; serialising them is up to the caller.
+// a kernel whose results could otherwise depend on it runs on a single thread (see ExecutionOrder). Several dispatches can be
+// in flight, but only one may advance at a time; serialising the calls is up to the caller.
 class Engine {
  public:
-  // `observer` counts and times. `program_memory` determines what kernels may access; null: whatever is mapped.
+  // `observer` counts and times. `program_memory` determines what kernels may access; if it is null, they may access
+  // whatever is mapped.
   Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
          const EngineOptions& options = {}, const WritableMemory* program_memory = nullptr);
   ~Engine();

@@ -12,7 +12,7 @@ inline void execute_by_mode(const Op& op, Wave& wave) {
   (in_mode ? op.semantics->in_mode : op.execute)(op, wave);
 }
 
-// Whether `execute` implements every instruction in this mode: its floating point is usual, and register indexing is off.
+// Whether `execute` implements every instruction in this mode: floating point works as usual, and register indexing is off.
 inline bool is_usual(uint32_t mode) { return ((mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0; }
 
 inline void execute(const Op& op, Wave& wave) {

@@ -28,7 +28,7 @@ const char* order_dependence_of_atomic(const Op& op, std::set<Update>& updates) 
   return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
 }
 
-// Why one instruction makes the order of execution matter, or null. `updates` collects the kinds of atomics seen.
+// Why this instruction makes the order of execution matter; null if it does not. `updates` collects the kinds of atomics seen.
 const char* order_dependence(const Op& op, std::set<Update>& updates) {
   switch (op.semantics->unit) {
     case Unit::VectorAtomic: return order_dependence_of_atomic(op, updates);

@@ -2,7 +2,7 @@
 //
 // Compilers start kernels in the mode that rounds to nearest, keeps denormals and lets results overflow to infinity. An
 // instruction's usual `execute` implements only this mode. In any other mode its `in_mode`, if there is one, runs instead (see
-// execute_by_mode()): first a pass over the operands, then the same function of values, and finally a pass over the results.
+// execute_by_mode()): first a pass over the operands, then the same function as usual, and finally a pass over the results.
 #pragma once
 
 #include <cfenv>
@@ -39,7 +39,7 @@ class FloatMode {
   }
 
   // The rounding mode for std::fesetround. The field for doubles and halves applies if the result or any operand is a double or
-  // a half: conversions between formats round by that field (LLVM, SIModeRegister, for V_CVT_F16_F32 and V_CVT_F32_F64).
+  // a half: conversions between formats round as that field says (LLVM, SIModeRegister, for V_CVT_F16_F32 and V_CVT_F32_F64).
   template <class... T>
   int rounding() const {
     constexpr int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -102,7 +102,8 @@ inline Half saturated_half(Half result, bool truly_infinite) {
   return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));
 }
 
-// Whether an operand makes the result infinite without an overflow. `has_poles`: 0 does so as well, as in 1/x.
+// Whether an operand makes the result infinite without an overflow. With `has_poles`, an operand of 0 does so as well, as in
+// 1/x.
 template <class T>
 constexpr bool gives_infinity(T operand, bool has_poles) {
   if constexpr (is_float<T>) return is_infinite(operand) || (has_poles && operand == T(0));

@@ -88,7 +88,7 @@ constexpr T choose(bool condition, T yes, T no) {
 }
 
 // The NaN rule for arithmetic: a NaN result becomes the first NaN operand, quieted, or the default NaN if no operand is a NaN.
-// There are no branches, so that loops over lanes become vector code.
+// The code has no branches, so that compilers can vectorise loops over lanes.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
   BitsOf<T> chosen = bits_of(default_nan<T>());
@@ -113,7 +113,7 @@ inline Half to_half(double value) {
 }
 
 // Minimum and maximum with -0 < +0; a number wins over a quiet NaN. In IEEE mode (MODE bit 9, which compilers set for kernels),
-// a signalling NaN wins and is returned as a quiet NaN. If the number is to win even then, compilers quiet the operands first.
+// a signalling NaN wins and is returned as a quiet NaN. If the number must win even then, compilers quiet the operands first.
 template <class T, bool Ieee>
 constexpr T chosen_number(bool first, T a, T b) {
   T result = choose(first, a, b);

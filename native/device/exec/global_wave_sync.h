@@ -10,7 +10,8 @@ struct GlobalWaveSync {
   uint32_t arrived = 0;
   uint64_t generation = 0;  // how many times all waves have met
 
-  // One of `waves` waves that are to meet arrives. Returns whether it is the last one, after which none has to wait any longer.
+  // Called when one of the `waves` waves that must meet arrives. Returns whether it is the last one; if so, none has to wait
+  // any longer.
   bool arrive(uint32_t waves) {
     if (++arrived < waves) return false;
     arrived = 0;

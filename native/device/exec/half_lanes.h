@@ -1,4 +1,5 @@
-// Computes halves, a chunk of lanes at a time, as singles: most hosts can convert halves but cannot calculate with them.
+// Does half-precision arithmetic in single precision, a chunk of lanes at a time: most hosts can convert halves but cannot
+// calculate with them.
 #pragma once
 
 #include "exec/lane_chunks.h"
@@ -25,7 +26,7 @@ inline Chunk<float> singles_of(const Words& words) {
 #endif
 }
 
-// Rounds to halves, which go to the lower half of each word. The upper half becomes 0.
+// Rounds to halves, which go into the lower 16 bits of each word. The upper 16 bits become 0.
 inline Words halves_of(const Chunk<float>& singles) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
   const __m256i halves = _mm512_cvtps_ph(std::bit_cast<__m512>(singles), _MM_FROUND_TO_NEAREST_INT);
@@ -104,8 +105,8 @@ inline Words words_of_both(const Chunk<float>& first, const Chunk<float>& second
 // ---- arithmetic ----
 
 // Computes in single precision; rounding each value to a half gives the instruction's result. Sums and products of two halves
-// may be rounded twice, because a single has enough bits for the first rounding not to matter (24 >= 2 * 11 + 2; Figueroa,
-// "When is double rounding innocuous?").
+// can safely be rounded twice, because a single has enough bits for the first rounding not to matter (24 >= 2 * 11 + 2;
+// Figueroa, "When is double rounding innocuous?").
 template <auto F>
 struct RoundedTwice {
   template <class... S>
@@ -146,8 +147,8 @@ struct FusedHalves {
 
 inline Half lower_half(uint32_t word) { return from_bits<Half>(static_cast<uint16_t>(word)); }
 
-// Computes the lower halves of the results from those of the sources; the upper halves are 0. If there are NaNs, uses
-// `OfHalves`, which computes one result from halves and includes the NaN rule.
+// Computes the lower halves of the results from the lower halves of the sources; the upper halves are 0. If any result is a
+// NaN, uses `OfHalves`, which computes one result from halves and applies the NaN rule.
 template <class OfSingles, auto OfHalves, class... W>
 Words compute_halves(const W&... sources) {
   const Chunk<float> out = OfSingles::compute(singles_of(sources)...);
@@ -158,7 +159,7 @@ Words compute_halves(const W&... sources) {
   return halves;
 }
 
-// Computes both halves of the results, each from the same half of the sources.
+// Computes both halves of the results, each from the corresponding halves of the sources.
 template <class OfSingles, auto OfHalves, class... W>
 Words compute_both_halves(const W&... sources) {
   const Chunk<float> first = OfSingles::compute(singles_of_both<0>(sources)...);
@@ -184,7 +185,7 @@ class HalfSource {
  private:
   static constexpr uint32_t kSign = kSignBit<Half>;
 
-  // The words are read unchanged, since a word's sign is not in the same bit as a half's.
+  // The words are read without sign changes, since those would affect the word's sign bit instead of the half's.
   static Operand without_sign_changes(Operand operand) {
     operand.negate = operand.absolute = false;
     return operand;

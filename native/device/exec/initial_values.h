@@ -13,7 +13,7 @@ class InitialValues {
  public:
   explicit InitialValues(uint64_t seed) : seed_(seed), draw_(seed) {}
 
-  // Draws the words for a dispatch that begins.
+  // Draws new words for a dispatch that is about to begin.
   void begin();
 
   void fill(std::span<uint8_t> bytes, uint64_t group) const;

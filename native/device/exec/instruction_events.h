@@ -66,7 +66,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void vector_access(Wave& wave, const Op& op, const VectorAccess& access) = 0;
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
-  // A cache write-back or invalidation, which is half of a release or half of an acquire, at agent or system scope.
+  // A cache write-back or invalidation at agent or system scope: half of a release or half of an acquire, respectively.
   virtual void fence(Wave&, const Op&) {}
   virtual void wait(Wave& wave, const WaitCounts& left) = 0;
   // The value that the wave reads from the clock.

@@ -1,7 +1,7 @@
 // The instructions that waves issue, logged until they are reported to the observer, which counts and times them.
 //
-// The observer reads the log before it times any event, and is given the log when it is full and when a slice ends. The log
-// holds runs of instructions, because a call or even a log entry for each instruction would cost about as much as executing a
+// The observer reads the log before it times any event, whenever the log is full, and at the end of each slice. The log holds
+// runs of instructions, because a call, or even just a log entry, for each instruction would cost about as much as executing a
 // scalar instruction.
 #pragma once
 
@@ -20,7 +20,7 @@ struct IssuedRun {
   uint64_t exec;
 };
 
-// One per XCD: what the wave whose slice is being executed has issued since the last report.
+// Each XCD has one log; it holds what the wave that is currently executing has issued since the last report.
 class IssueLog {
  public:
   // Returns false if the instruction does not continue the last run; the caller must then start a new one.

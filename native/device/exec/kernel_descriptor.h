@@ -24,8 +24,8 @@ struct KernelDescriptor {
   uint8_t reserved2[4];
 
   uint32_t wave_size() const { return has(kWavefrontSize32) ? 32 : 64; }
-  // The number of registers per lane, architectural and accumulation together. On gfx10, waves of 64 lanes get them in granules
-  // of half the size.
+  // The number of registers per lane, architectural and accumulation together. On gfx10, the allocation granule of 64-lane
+  // waves is half as large.
   uint32_t total_vgprs() const {
     const bool by_fours = target_of_device().rules.has_wave32 && wave_size() == 64;
     return ((compute_pgm_rsrc1 & 0x3f) + 1) * (by_fours ? 4 : 8);

@@ -1,8 +1,9 @@
-// Registers in chunks: a chunk has as many lanes as a vector register of the host has 32-bit words.
+// Splits registers into chunks: a chunk has as many lanes as the host's vector registers have 32-bit words.
 //
 // A 64-bit value occupies two registers, one for its lower word and one for its upper word. Interleaving the words of two
 // chunks within groups of 128 bits takes one instruction for each half of the result. This changes the order of the lanes. The
-// order is the same for all operands and is undone on writing, so it does not matter to a function of one lane's values.
+// order is the same for all operands and is undone on writing, so it does not matter to functions that work on one lane at a
+// time.
 #pragma once
 
 #include <bit>
@@ -84,7 +85,7 @@ inline Chunk<T> load_chunk(const uint32_t* from) {
   return chunk;
 }
 
-// The first or second half of a chunk's values, or all of them if they have 32 bits.
+// The first or second half of a chunk's values, or all of the values if they are 32 bits wide.
 template <class T>
 inline Words half_of(const Chunk<T>& chunk, int half = 0) {
   Words words;

@@ -21,7 +21,7 @@ inline bool advance_by(const uint32_t* offset, uint32_t bytes) {
   return differ == 0 && offset[0] <= ~uint32_t{0} - (kLanes - 1) * bytes;
 }
 
-// The same. The most frequent sizes are constants here, which spares the multiplications.
+// The same, with the most frequent sizes as constants, which avoids the multiplications.
 inline bool advance_by_size(const uint32_t* offset, uint32_t bytes) {
   switch (bytes) {
     case 4: return advance_by(offset, 4);

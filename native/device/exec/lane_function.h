@@ -1,5 +1,5 @@
-// Turns a plain function of values, [](float a, float b) { return a + b; }, into the execution of an instruction on 64 lanes
-// (or on scalars). The types of the operands are derived from the function's parameter types.
+// Turns a plain function of values, such as [](float a, float b) { return a + b; }, into one that executes an instruction on 64
+// lanes (or on scalars). The types of the operands are derived from the function's parameter types.
 #pragma once
 
 #include <limits>
@@ -187,7 +187,7 @@ constexpr Semantics arithmetic(const char* mnemonic) {
   return entry;
 }
 
-// Clamping for integers: the exact result, limited to the type's range.
+// Integer clamping: the exact result is limited to the type's range.
 template <auto Wrapping, auto Saturating>
 void execute_saturating(const Op& op, Wave& wave) {
   if (op.clamp) execute_vector<Saturating>(op, wave);
@@ -209,7 +209,7 @@ constexpr Semantics saturates(const char* mnemonic) {
   return entry;
 }
 
-// Both functions for saturates(), derived from one that returns the exact value.
+// Derives both functions for saturates() from one that returns the exact value.
 template <class R, auto Exact, class F = decltype(+Exact)>
 struct Held;
 template <class R, auto Exact, class... A>
@@ -222,7 +222,7 @@ constexpr Semantics held(const char* name) {
   return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
 }
 
-// The 16-bit result leaves bits 31:16 of the destination unchanged (on gfx9, most others clear them: see write_lanes).
+// The 16-bit result leaves bits 31:16 of the destination unchanged (most such results clear them on gfx9: see write_lanes).
 constexpr Semantics keeps_upper_half(Semantics entry) {
   entry.keeps_upper_half = true;
   return entry;
@@ -238,7 +238,7 @@ constexpr Semantics accumulate(const char* mnemonic) {
   return accumulates(vector<F>(mnemonic));
 }
 
-// ---- vector compare: one bit per lane goes into a scalar pair; it is 0 for disabled lanes ----
+// ---- vector compare: writes one bit per lane (0 for disabled lanes) to a pair of scalar registers ----
 
 template <auto F, bool WritesExec, class... T>
 void apply_compare(const Op& op, Wave& wave, const Lanes<T>&... sources) {

@@ -16,7 +16,7 @@
 namespace rpd {
 
 #if defined(__AVX512VL__)
-// For each of eight lanes whose bit is set in `mask`, loads dwords `First` to `Dwords` - 1 at `base` + the lane's offset.
+// For each of eight lanes whose bit in `mask` is set, loads dwords `First` to `Dwords` - 1 from `base` + the lane's offset.
 template <int First, int Dwords>
 inline void gather_eight(uint32_t* reg, const void* base, __m512i offsets, __mmask8 mask) {
   const auto keep = [=](int dword, __m256i words) { _mm256_mask_storeu_epi32(reg + dword * kLanes, mask, words); };
@@ -32,7 +32,7 @@ inline void gather_eight(uint32_t* reg, const void* base, __m512i offsets, __mma
 }
 #endif
 
-// Loads into consecutive registers, [register][lane].
+// Loads dwords into consecutive registers, laid out as [register][lane].
 template <int Dwords>
 struct LoadDwords {
   uint32_t* reg;
@@ -67,7 +67,7 @@ struct LoadDwords {
         for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
     }
   }
-  // Loads all lanes from consecutive memory.
+  // Loads all lanes from contiguous memory.
   void all(const uint8_t* at) const {
     if constexpr (Dwords == 1) {
       std::memcpy(reg, at, kLanes * sizeof(uint32_t));
@@ -102,8 +102,8 @@ struct StoreDwords {
   }
 };
 
-// Calls `access(lane, host pointer)` for all lanes, or access.all(first) if `Access` has such a function. Lane l's `bytes`
-// bytes are at `first` + l * `bytes`.
+// Calls `access(lane, host pointer)` for all lanes, or access.all(first) if `Access` has such a function. The `bytes` bytes of
+// lane l are at `first` + l * `bytes`.
 template <class Access>
 void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
   if constexpr (requires { access.all(first); }) {

@@ -33,9 +33,9 @@ constexpr uint32_t place_narrow(uint32_t old, uint32_t wide) {
   return wide;
 }
 
-// The register's contents after a load of a narrow value, if it held `old` before. With ECC on the registers, which CDNA
-// targets enable, the other half is not preserved (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely on
-// zeros there.
+// The contents of a register that held `old`, after a narrow value has been loaded into it. If the registers have ECC enabled,
+// as on CDNA targets, the other half is not preserved (LLVM: GCNSubtarget::d16PreservesUnusedBits); AMD's matrix libraries rely
+// on it being zero.
 template <Half16 Where>
 constexpr uint32_t loaded_narrow(const Op& op, uint32_t old, uint32_t wide) {
   return place_narrow<Where>(op.keeps_half ? old : 0, wide);

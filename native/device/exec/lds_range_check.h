@@ -1,6 +1,6 @@
-// The hardware's range check of the LDS, applied dword by dword: reads beyond the workgroup's allocation return 0, and writes
-// are dropped. AMD's software relies on it: Tensile clears registers with out-of-range reads, and clang merges a read that may
-// be out of range with one that is not. With the option lds-check, such an access is a fault instead.
+// The hardware's LDS range check, applied dword by dword: reads beyond the workgroup's allocation return 0, and writes are
+// dropped. AMD's software relies on it: Tensile clears registers with out-of-range reads, and clang merges a read that may be
+// out of range with one that is not. With the lds-check option, such an access raises a fault instead.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace rpd {
 
 inline bool in_lds(const Wave& wave, uint64_t at, uint32_t bytes) { return at + bytes <= wave.lds_bytes; }
 
-// For an access out of range: raises a fault and returns false if lds-check is on, and otherwise returns true.
+// For an out-of-range access: raises a fault and returns false if lds-check is on; otherwise returns true.
 inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {
   if (!wave.lds_check) return true;
   wave.raise("LDS access out of range", at, FaultKind::ApertureViolation, lane);

@@ -1,4 +1,4 @@
-// Loads from memory directly into the LDS: each lane fills one dword (on gfx950 also three or four), in lane order.
+// Loads from memory directly into the LDS: each lane fills one dword (or, on gfx950, three or four), in lane order.
 #pragma once
 
 #include <bit>
@@ -9,8 +9,8 @@
 
 namespace rpd {
 
-// Lane l's dwords are at M0[15:0] + the instruction's offset + their size * l (CDNA3 ISA, "Memory Buffer Load to LDS"). On
-// targets with a larger LDS, as many bits of M0 are used as the LDS's size requires.
+// Lane l's dwords are at M0[15:0] + the instruction's offset + their size * l (CDNA3 ISA, "Memory Buffer Load to LDS"). Targets
+// with a larger LDS use as many bits of M0 as the LDS's size requires.
 class LdsTransfer {
  public:
   LdsTransfer(const Op& op, Wave& wave, uint32_t bytes = sizeof(uint32_t))

@@ -19,7 +19,7 @@ AccessWindow common(AccessWindow a, AccessWindow b) {
   return begin < end ? AccessWindow{begin, end - begin} : AccessWindow{};
 }
 
-// Whether an argument points into the window. HIP's own kernels get pointers to patterns that lie among the arguments.
+// Whether an argument points into the window. HIP's own kernels are passed pointers to patterns stored among the arguments.
 bool points_into(const Kernel& kernel, AccessWindow window) {
   const uint64_t bytes = kernel.descriptor.kernarg_size, begin = kernel.request.kernarg_address;
   if (bytes == 0 || !kernel.memory->allows(begin, bytes, false)) return false;
@@ -68,8 +68,8 @@ AccessWindow MemoryGuard::writable(uint64_t address, AccessWindow mapped) const 
   return without_arguments(common(memory_.writable(address), mapped), address);
 }
 
-// Excludes the arguments from the window, and the whole piece of memory around them, because HIP keeps the arguments of many
-// dispatches in a single piece of ordinary memory.
+// Excludes from the window both the arguments and the whole piece of memory around them, because HIP keeps the arguments of
+// many dispatches in a single piece of ordinary memory.
 AccessWindow MemoryGuard::without_arguments(AccessWindow window, uint64_t address) const {
   if (window.size == 0) return window;
   window = without(window, address, request_.kernarg_address, argument_bytes_);

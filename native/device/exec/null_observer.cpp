@@ -15,8 +15,8 @@ class UnobservedXcd final : public XcdObserver {
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}
   void wait(Wave&, const WaitCounts&) override {}
-  // Kernels that wait for time to pass must end at some point, so the clock advances with each instruction that the wave has
-  // executed, and with each read of the clock.
+  // Kernels that wait for time to pass must end at some point, so the clock advances with each instruction that the wave
+  // executes and with each read of the clock.
   uint64_t clock(Wave& wave) override { return kCyclesPerInstruction * (wave.executed + ++reads_); }
 
  private:

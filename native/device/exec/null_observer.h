@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// Every dispatch takes `dispatch_ns`, whatever it does, and has no counters.
+// Every dispatch takes `dispatch_ns`, whatever it does, and produces no counter values.
 std::unique_ptr<DeviceObserver> no_observation(uint64_t dispatch_ns);
 
 }  // namespace rpd

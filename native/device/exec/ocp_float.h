@@ -28,7 +28,7 @@ class OcpFloat {
     return assemble(v, saturates, [](double quanta) { return std::nearbyint(quanta); });
   }
 
-  // Adds the upper bits of `random` below the last bit that is kept, then truncates.
+  // Adds the upper bits of `random` to the bits below the last one that is kept, then truncates.
   static uint8_t narrow_stochastically(double v, uint32_t random, bool saturates) {
     return assemble(v, saturates, [random](double quanta) {
       const auto bits = static_cast<uint64_t>(std::ldexp(quanta, kDropped));

@@ -59,7 +59,7 @@ inline bool is_vector(const Operand& operand) {
 
 uint32_t select_bits(uint32_t value, Select select, bool sign_extend);
 
-// Applies DPP and SDWA selection to the registers of a 32-bit or 16-bit operand, as raw bits.
+// Applies DPP and SDWA selection to the raw bits in the registers of a 32-bit or 16-bit operand.
 void select_lanes(const Op& op, const Operand& operand, const Wave& wave, const uint32_t* from, uint32_t* to);
 
 template <class T>
@@ -81,7 +81,7 @@ struct Lanes {
   const T* data;
   alignas(64) T temp[kLanes];
 
-  // The values in a form that may be changed: values in a register are copied first.
+  // The values in a form that the caller may modify: values in a register are copied first.
   T* own() {
     if (data != temp) std::memcpy(temp, data, sizeof temp);
     data = temp;
@@ -176,8 +176,8 @@ void clamp_lanes(const Op& op, const Wave& wave, R* values) {
   }
 }
 
-// Writes 64 results to the lanes that exec (and DPP) permit. On gfx9, 16-bit results clear the upper half of the register, as
-// on gfx8, except those of instructions that are new in gfx9 or take op_sel: these keep it, as all 16-bit results do on gfx10
+// Writes 64 results to the lanes that exec (and DPP) permit. On gfx9, as on gfx8, most 16-bit results clear the upper half of
+// the register, but the results of instructions that are new in gfx9 or take op_sel keep it, as all 16-bit results do on gfx10
 // (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {

@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-// The largest value of each counter. In a wait instruction, it means no wait.
+// The largest value of each counter. In a wait instruction, this value means that there is no wait.
 constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
 
 // A range of registers.
@@ -45,7 +45,7 @@ std::optional<CompletionQueue> queue_of(const Op& op) {
 }
 
 // The first register of `range` that `op` uses too early, while a load into the range is in flight; nullopt if there is none.
-// `may_overwrite`: `op` may write its destination, since the load completes first.
+// `may_overwrite`: `op`'s destination may be in the range, since the load completes first.
 std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
   const auto check = [&](const Operand& operand) {
     const bool hit = is_register(operand) && overlap(range_of(operand), range);
@@ -134,7 +134,7 @@ bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t 
   return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
 }
 
-// Not a use: a load that overwrites the destination of an earlier load, if the two complete in order.
+// A load that overwrites the destination of an earlier load is not a use if the two complete in order.
 std::optional<OutstandingAccesses::Use> OutstandingAccesses::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {

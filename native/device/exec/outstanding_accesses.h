@@ -21,7 +21,7 @@ namespace rpd {
 enum class CompletionQueue : uint8_t { Vector, Lds, Unordered };
 constexpr size_t kCompletionQueues = 3;
 
-// An access of a wave: the `number`-th in its queue, counting from 1.
+// A wave's access: the `number`-th in its queue, counting from 1.
 struct QueuePosition {
   CompletionQueue queue = CompletionQueue::Vector;
   uint32_t number = 0;
@@ -43,26 +43,27 @@ class OutstandingAccesses {
   // Records an LDS access by `op`, the most recently issued instruction. `alone`: `op` accesses nothing else.
   QueuePosition reach_lds(const Op& op, bool alone);
   void wait(unsigned vector_left, unsigned scalar_left);
-  // The wave reaches the barrier that ends the epoch. Returns whether it has LDS accesses in flight.
+  // To be called when the wave reaches the barrier that ends the epoch. Returns whether it has LDS accesses in flight.
   bool arrive(uint32_t epoch);
-  // The wave has waited for all of its vector memory accesses, in this epoch of its workgroup.
+  // Notes that the wave has waited for all of its vector memory accesses in this epoch of its workgroup.
   void wait_for_all(uint32_t epoch) { waited_epoch_ = epoch + 1; }
   // The number of epochs up to and including the last one for which wait_for_all() was called.
   uint32_t waited_epochs() const { return waited_epoch_; }
-  // A release in the workgroup is known to have written back all stores that this wave has issued so far.
+  // Notes that a release in the workgroup has written back all stores that this wave has issued so far.
   void cover_stores() { covered_ = issued(CompletionQueue::Vector); }
 
   bool has_completed(const QueuePosition& position) const { return position.number <= completed_[index(position.queue)]; }
   // Whether the access had completed at the barrier that ended the epoch.
   bool had_completed(const QueuePosition& position, uint32_t epoch) const;
   uint32_t issued(CompletionQueue queue) const { return issued_[index(queue)]; }
-  // Stores that may be at agent or system scope: those numbered above the first value, up to the second, may be in flight.
+  // Of the stores that may be at agent or system scope, those numbered above the first value and up to the second may be in
+  // flight.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
-  // Takes out the write-backs whose preceding accesses have all completed, and returns their number. A write-back itself may
-  // still be in flight, but compilers never wait for the accesses before it without waiting for it, too.
+  // Removes the write-backs whose preceding accesses have all completed, and returns how many there were. A write-back itself
+  // may still be in flight, but compilers never wait for the accesses before it without also waiting for it.
   size_t take_write_backs();
-  // The last write-back that has not been taken out, or null.
+  // The last write-back that has not been removed yet, or null.
   const Op* write_back() const { return write_backs_.empty() ? nullptr : write_backs_.back().op; }
 
   bool loads() const { return !loads_.empty(); }
@@ -87,9 +88,9 @@ class OutstandingAccesses {
 
   std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last access to the LDS
   uint32_t wide_store_ = 0, covered_ = 0, waited_epoch_ = 0;
-  std::vector<Issued> write_backs_;  // not taken out; `position` is that of the preceding access
+  std::vector<Issued> write_backs_;  // not removed yet; `position` is that of the preceding access
   std::vector<Issued> loads_;
-  std::vector<Late> late_;   // one for each epoch that ended with LDS accesses in flight, in order
+  std::vector<Late> late_;  // one for each epoch that ended with LDS accesses in flight, in order
 };
 
 }  // namespace rpd

@@ -1,10 +1,10 @@
 // Private memory on targets without architected flat scratch (gfx90a, gfx1030), as kernels see it: a buffer resource
 // descriptor, which the dispatcher puts into the first four SGPRs (LLVM AMDGPUUsage, "Private Segment Buffer").
 //
-// The buffer is swizzled: within the share of a wave of 64 lanes, dword i of lane l is at 256 * i + 4 * l. The scalar offset is
-// not swizzled. It counts the bytes of all lanes, so 1/64 of it (1/32 with 32 lanes) is the offset within each lane's memory.
-// In this model each wave has its own private memory, [lane][byte]; the buffer has a base that no memory can have, and every
-// wave's offset in it is 0.
+// The buffer is swizzled: within the part that belongs to a 64-lane wave, dword i of lane l is at 256 * i + 4 * l. The scalar
+// offset is not swizzled. It counts the bytes of all lanes, so 1/64 of it (1/32 with 32 lanes) is the offset within each lane's
+// memory. In this model each wave has its own private memory, [lane][byte]; the buffer's base is an address that no memory can
+// have, and every wave's offset in the buffer is 0.
 #pragma once
 
 #include <cstdint>

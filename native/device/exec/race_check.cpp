@@ -377,7 +377,7 @@ void RaceCheck::release(const Wave& wave) {
   for (OutstandingAccesses& other : wave.group->outstanding) other.cover_stores();
 }
 
-// The wave has waited for all of its vector memory accesses, on a target where such a wait is a release.
+// Called once the wave has waited for all of its vector memory accesses, on a target where such a wait is a release.
 void RaceCheck::release_by_wait(const Wave& wave) {
   outstanding(wave).wait_for_all(wave.group->epoch);
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];

@@ -1,11 +1,11 @@
-// Finds races between the waves of a kernel (conflicting accesses that nothing orders), waits that are missing in a wave, and
-// reads of LDS that nothing has written.
+// Finds races between the waves of a kernel (conflicting accesses that nothing orders), missing waits within a wave, and reads
+// of LDS that nothing has written.
 //
 // Two accesses to the same byte conflict if they come from different waves, at least one of them writes, and they are not
 // both atomic. They are ordered
 //  - within a workgroup, by a barrier between them (they are in different epochs of the workgroup). In the LDS, the first
 //    access must also have completed, according to the s_waitcnt instructions (outstanding_accesses.h), before its wave
-//    reached the barrier. Accesses of a workgroup to global memory go through one L1 in order (LLVM AMDGPUUsage, "Memory Model
+//    reached the barrier. A workgroup's accesses to global memory go through one L1 in order (LLVM AMDGPUUsage, "Memory Model
 //    gfx942").
 //  - across workgroups, in global memory, by a message: a release after the first access (a write-back, buffer_wbl2; the wave
 //    has waited for the access and the write-back), then an atomic write to some location, an atomic read of that location by
@@ -16,7 +16,7 @@
 //    other waves of the workgroup made before the barrier that precedes the wait.
 //  - An acquire is buffer_wbinvl1.
 //  - Atomic loads bypass the L1 (glc without slc). Atomic stores look like other stores, so a store counts as atomic if another
-//    access to its location is atomic. If stores of several workgroups precede any such access, they are reported.
+//    access to its location is atomic. If stores by several workgroups precede any such access, they are reported.
 //  - Accesses meant for the host look like those meant for other workgroups, so their order is not checked.
 // An access at agent or system scope (sc1) counts as atomic: this is how compilers emit atomic loads and stores. Atomic
 // accesses do not race, but code that reads their results may rely on an order that nothing guarantees. On request, two atomic
@@ -24,14 +24,14 @@
 // host may see too early or miss: a write at system scope, if the workgroup has not released its earlier writes at that scope,
 // and any other write after a write at system scope.
 // Lanes of one wave run in lockstep and do not race. The scalar cache does not see vector stores: a scalar load of data that
-// the dispatch has written, by whichever wave, may return the old value unless the loading wave has invalidated that
-// cache (s_dcache_inv). Only the last write to each cell and two reads of it are remembered: if there are more, one race can
-// hide another, but there are no false reports.
+// any wave of the dispatch has written may return the old value unless the loading wave has invalidated that cache
+// (s_dcache_inv). Only the last write to each cell and two reads of it are remembered: if there are more, one race can hide
+// another, but there are no false reports.
 //
 // Within a wave, a register or LDS must not be used while a load from memory into it is in flight, and a store at agent or
 // system scope must not be overtaken by the atomic that announces it (atomic_reordering.h).
 //
-// Waves and workgroups run on one host thread, in an order that the seed permutes; with seed 0, in the usual order.
+// Waves and workgroups run on one host thread, in an order that depends on the seed; with seed 0, it is the usual order.
 #pragma once
 
 #include <array>
@@ -56,7 +56,7 @@ class RaceCheck {
   RaceCheck(uint64_t seed, bool unordered_atomics) : seed_(seed), unordered_atomics_(unordered_atomics) {}
 
   void begin(const Kernel& kernel);
-  // Returns one line for each pair of instructions that raced and was not reported before. Forgets all accesses.
+  // Returns one line for each pair of instructions that raced and has not been reported before. Forgets all accesses.
   std::vector<std::string> end();
 
   // Ranges [begin, end) of global memory written since begin(), in ascending order. To be called before end().
@@ -65,12 +65,12 @@ class RaceCheck {
   // The order of execution.
   uint64_t permuted(uint64_t group, uint64_t group_count) const;
   size_t first_wave(size_t wave_count) { return seed_ ? order_() % wave_count : 0; }
-  // The index of the wave that falls behind the others of its workgroup in this turn, drawn every few turns; the number of
-  // waves if none does. Without such a wave, waves with the same instructions would take turns access by access, and every
-  // store would precede the next load of the other waves.
+  // The index of the wave that is held back in this turn, so that it falls behind the rest of its workgroup; the number of
+  // waves if none is. The choice changes every few turns. Without such a wave, waves with the same instructions would take
+  // turns access by access, and every store would precede the next load of the other waves.
   size_t paused_wave(const Workgroup& group) const;
 
-  // `op` is about to be executed.
+  // Called when `op` is about to be executed.
   void issue(const Wave& wave, const Op& op);
   void access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(const Wave& wave, uint64_t address, uint32_t bytes);
@@ -78,7 +78,7 @@ class RaceCheck {
   void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
  private:
-  // Who accessed a cell, and when, by the clocks of the accessing workgroup.
+  // Who accessed a cell, and when, according to the accessing workgroup's clocks.
   struct Access {
     const Op* op = nullptr;  // null: nobody
     uint32_t group = 0;

@@ -1,4 +1,4 @@
-// Register indexing mode (s_set_gpr_idx_on): while it is on, M0 offsets the vector registers that a VALU instruction names.
+// Register indexing mode (s_set_gpr_idx_on): while it is on, M0 is an offset for the vector registers of VALU instructions.
 #pragma once
 
 #include "exec/wave.h"

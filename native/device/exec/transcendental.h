@@ -1,6 +1,6 @@
-// Single-precision exponentials and logarithms of a chunk of lanes. The results are the rounded double-precision results of the
-// host's library. They are first computed with a small error, and then by the library where that error could change the rounded
-// result.
+// Single-precision exponentials and logarithms for a chunk of lanes. The results are the host library's double-precision
+// results, rounded. A fast computation with a small error comes first; where that error could change the rounded result, the
+// library is called.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,13 @@
 
 namespace rpd {
 
-// A result. It is doubtful if its error could change the rounding, or if the operand is outside the usual range.
+// A result, and whether it is doubtful: its error could change the rounding, or the operand is outside the usual range.
 struct Estimate {
   float value;
   bool doubtful;
 };
 
-// Whether a double is so close to the middle between two singles that an error of a few units in its last place matters. The
+// Whether a double is so close to the midpoint between two singles that an error of a few units in its last place matters. The
 // error of the functions below is less than four units, and the library's is less than one.
 inline bool is_near_tie(double value) {
   constexpr uint64_t below = uint64_t{1} << 29, middle = below / 2, margin = 16;
@@ -34,7 +34,7 @@ inline double horner(double x, double highest, C... others) {
   return sum;
 }
 
-// 2^x, by the Taylor polynomial of e^t for |t| <= ln(2) / 2. The first omitted term is less than 1e-17.
+// 2^x, from the Taylor polynomial of e^t for |t| <= ln(2) / 2. The first omitted term is less than 1e-17.
 inline Estimate quick_exponential(float x) {
   constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, which the lowest bits hold
   const bool usual = (x >= -125.0f) & (x <= 127.5f);
@@ -47,11 +47,11 @@ inline Estimate quick_exponential(float x) {
   return {static_cast<float>(result), !(usual & !is_near_tie(result))};
 }
 
-// The logarithm to base 2, by the series of the inverse hyperbolic tangent for |s| < 0.172.
+// The base-2 logarithm, from the series of the inverse hyperbolic tangent for |s| < 0.172.
 inline Estimate quick_logarithm(float x) {
   const bool usual = (x >= 0x1p-126f) & (x <= 0x1.fffffep127f);
   const double in = static_cast<double>(choose(usual, x, 1.0f));
-  // The exponent, plus 1024, with which the mantissa lies between the square roots of 1/2 and 2.
+  // The exponent for which the mantissa lies between the square roots of 1/2 and 2, plus 1024.
   constexpr uint64_t root_of_half = 0x3fe6a09e667f3bcd, more = uint64_t{1024} << 52;
   const uint64_t shifted = (bits_of(in) - root_of_half + more) >> 52;
   const double mantissa = from_bits<double>(bits_of(in) + more - (shifted << 52));

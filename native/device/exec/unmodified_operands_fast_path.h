@@ -1,5 +1,5 @@
-// A faster way to execute vector instructions in their plain form (isa/unmodified_operands.h), which is by far the most
-// frequent form: one chunk of lanes after the other, in registers of the host. The results are the same as with the general
+// A faster way to execute vector instructions in their plain form (isa/unmodified_operands.h), which is by far the most common
+// form: one chunk of lanes after another, in registers of the host. The results are the same as those of the general
 // implementation in lane_function.h.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace rpd {
 
 // ---- operands ----
 
-// Where a source's words are: [word][lane]. A value that is the same for all lanes has only one chunk.
+// Where a source's words are stored: [word][lane]. A value that is the same for all lanes has only one chunk.
 struct SourceWords {
   const uint32_t* words;
   ptrdiff_t chunk_bytes = sizeof(Words);  // from a chunk to the next; 0 for a value that is the same for all lanes
@@ -48,14 +48,14 @@ using Source = const SourceWords&;
 // Whether values of these types fill registers; the plain form is implemented only for functions of such types.
 template <class... T>
 constexpr bool kFillWords = ((sizeof(T) == 4 || sizeof(T) == 8) && ...);
-// Whether any of the types has 64 bits, which decides the order of lanes in chunks.
+// Whether any of the types is 64 bits wide, which decides the order of lanes in chunks.
 template <class... T>
 constexpr bool kAnyWide = ((sizeof(T) == 8) || ...);
 
 // ---- one result for each lane ----
 
-// Where NaN results come from: the function itself, or the NaN rule for arithmetic (settle_nan), which the function does not
-// apply.
+// Where NaN results come from: the function itself, or the NaN rule for arithmetic (settle_nan), which such a function does not
+// apply itself.
 enum class Nans { AsComputed, Settled };
 
 template <auto F, class R, class... T>
@@ -66,7 +66,7 @@ inline Chunk<R> compute_chunk(const Chunk<T>&... sources) {
   return out;
 }
 
-// Computes a chunk that has NaNs among its results.
+// Computes a chunk whose results include NaNs.
 template <auto F, class R, class... T>
 [[gnu::noinline, gnu::cold]] void compute_settled(uint32_t* to, uint64_t mask, Address<T>... sources) {
   constexpr bool interleaved = kAnyWide<R, T...>;
@@ -78,7 +78,7 @@ template <auto F, class R, class... T>
   store_chunk<interleaved, false>(to, settled(load_chunk<T, interleaved>(sources)...), mask);
 }
 
-// Computes two chunks at a time, which share a test for NaNs. Neither chunk is written before that test, because settling NaNs
+// Computes two chunks at a time, with a single test for NaNs. Neither chunk is written before that test, because settling NaNs
 // reads the sources again, and the destination may be one of them.
 template <auto F, Nans Rule, bool All, class R, class... T>
 inline void compute_chunks(uint32_t* to, uint64_t exec, Source<T>... sources) {

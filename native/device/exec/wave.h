@@ -72,8 +72,8 @@ struct Wave {
   Observer* observer = nullptr;
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own state
-  // Ranges recently found accessible: [slot, shared by some instructions][writes]. Most accesses of an instruction stay within
-  // one allocation. Later waves of the dispatch that are placed in this object reuse the ranges.
+  // Ranges recently found to be accessible: [slot][writes], where several instructions share a slot. Most accesses of an
+  // instruction stay within one allocation. Later waves of the dispatch that are placed in this object reuse the ranges.
   static constexpr uint32_t kWindowSlots = 4;
   std::array<std::array<AccessWindow, 2>, kWindowSlots> windows;
   GlobalWaveSync* sync = nullptr;  // the XCD's
@@ -131,7 +131,7 @@ struct Wave {
   }
 
  private:
-  // Why an access is a fault.
+  // Why an access causes a fault.
   struct Refusal {
     const char* why = nullptr;  // null if the access is allowed
     FaultKind kind = FaultKind::MemoryFault;

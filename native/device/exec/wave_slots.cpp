@@ -5,7 +5,7 @@
 namespace rpd {
 namespace {
 
-// Takes the lowest free slot out of 16, or the last one if all are taken.
+// Takes the lowest free slot of 16, or the last one if all are taken.
 uint32_t take(uint16_t& taken) {
   const auto slot = static_cast<uint32_t>(std::countr_one(taken));
   if (slot >= 16) return 15;
@@ -16,7 +16,7 @@ void give_back(uint16_t& taken, uint32_t slot) { taken = static_cast<uint16_t>(t
 
 // HW_ID of gfx9: WAVE_ID 3:0, SIMD_ID 5:4, PIPE_ID 7:6, CU_ID 11:8, SH_ID 12, SE_ID 15:13, TG_ID 19:16, VM_ID 23:20,
 // QUEUE_ID 26:24, STATE_ID 29:27, ME_ID 31:30. The dispatcher serves the shader engines in turn. The driver assigns
-// compute processes virtual memory ids from 8 on; the first compute micro engine is ME 1.
+// compute processes virtual memory ids starting with 8; the first compute micro engine is ME 1.
 uint32_t hardware_id(uint32_t cu, uint32_t group, uint32_t simd, uint32_t slot) {
   const uint32_t engines = target::shader_engines_per_xcd();
   constexpr uint32_t first_vmid = 8, compute_engine = 1;

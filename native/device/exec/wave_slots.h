@@ -1,4 +1,5 @@
-// The places of workgroups and their waves on an XCD's compute units, which HW_ID and similar registers report to a kernel.
+// The slots that workgroups and their waves occupy on an XCD's compute units; HW_ID and similar registers report them to
+// kernels.
 #pragma once
 
 #include <array>

@@ -49,7 +49,8 @@ void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
       for (uint32_t x = 0; x < sizes[0]; ++x) ids.push_back(x | y << 10 | z << 20);
 }
 
-// Sets the work-item ids: packed into v0, or in up to three registers, as many as the kernel asks for.
+// Sets the work-item ids: packed into v0 or, on targets that do not pack them, in up to three registers (as many as the kernel
+// asks for).
 void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave& wave) {
   if (target_of_device().rules.packs_work_item_ids) {
     std::copy(items.begin(), items.end(), wave.vector);

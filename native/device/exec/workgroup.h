@@ -51,7 +51,7 @@ struct Workgroup {
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
   void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);
-  // Whether there are waves left, and all of them wait at the barrier.
+  // Whether there are waves left and all of them are waiting at the barrier.
   bool has_met() const;
   // Lets the waves at the barrier continue.
   void release_barrier();

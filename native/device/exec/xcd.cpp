@@ -50,7 +50,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
 
 // Workgroups start one after another: while the waves on the device run one slice, at most one workgroup per shader engine
 // starts. If all waves started at once, they would stay in lockstep and miss the caches together, whereas on a GPU one wave
-// finds what another has loaded.
+// finds in the cache what another has loaded.
 void Xcd::launch_some() {
   for (uint32_t i = 0; i < target::shader_engines_per_xcd() && !free_.empty() && !all_launched(); ++i) {
     launch_next(*free_.front());
@@ -165,7 +165,7 @@ bool Xcd::run_group(Workgroup& group) {
   return true;
 }
 
-// Raises a fault if waves on the device wait at the global barrier for other waves, for which no slot will ever become free.
+// Raises a fault if waves on the device are waiting at the global barrier for other waves that will never get a slot.
 void Xcd::stop_waiting() {
   for (Workgroup* group : active_) {
     for (Wave& wave : group->waves) {

@@ -142,7 +142,7 @@ class OpBuilder {
     return operand.value_or(Operand{});
   }
 
-  // SOPP and SOPK: simm16 comes from the bits; the text has at most one register.
+  // SOPP and SOPK: simm16 is taken from the raw bits; the text names at most one register.
   void immediate() {
     op_.immediate = raw_[0] & 0xffff;
     if (semantics_.unit == Unit::Wait) wait_counts();
@@ -179,7 +179,7 @@ class OpBuilder {
     }
   }
 
-  // "[vdata,] vaddr, srsrc, soffset": the address becomes sources 0 to 2, the data becomes source 3 or the destination.
+  // "[vdata,] vaddr, srsrc, soffset": the address becomes sources 0 to 2; the data becomes source 3 or the destination.
   void buffer_operands() {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
@@ -206,7 +206,7 @@ class OpBuilder {
     op_.returns = atomic && op_.sc0;
   }
 
-  // The type of a source, which decides which bits a constant such as 1.0 has.
+  // The type of a source, which determines the bits of a constant such as 1.0.
   Type source_type(size_t i) const {
     const bool is_half =
         semantics_.mixes_precisions && (bits_of(text_.numbers("op_sel_hi"), semantics_.default_packed_high) >> i & 1);

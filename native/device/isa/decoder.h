@@ -17,7 +17,7 @@ struct Decoded {
   std::string problem;                            // why the instruction cannot run; empty if it can
 };
 
-// `raw` is the instruction's bytes. If the device cannot execute the instruction, `problem` is set.
+// `raw` points to the instruction's bytes. If the device cannot execute the instruction, `problem` is set.
 Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address);
 
 }  // namespace rpd

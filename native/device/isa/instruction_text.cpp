@@ -11,7 +11,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Splits at `separator` outside brackets and parentheses.
+// Splits at every `separator` that is outside brackets and parentheses.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;

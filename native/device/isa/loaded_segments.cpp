@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMostSegments = 64;
 
-// The segment that holds `address`, in a code object that begins at `base`, if there is one.
+// The segment that holds `address` in a code object that begins at `base`; nothing if there is no such segment.
 std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const AccessWindow& mapped, uint64_t base,
                                         uint64_t address) {
   Elf64_Ehdr header;

@@ -1,5 +1,5 @@
-// What a loaded code object says about an address within it. The loader copies a code object's segments, the first of which
-// begins with the ELF header, into memory without protection, so a GPU can execute any of them.
+// What a loaded code object says about an address within it. The loader copies a code object's segments (the first one begins
+// with the ELF header) into unprotected memory, so a GPU can execute any of them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct LoadedSegment {
   bool holds(uint64_t address) const { return begin <= address && address < end; }
 };
 
-// The segment around `address`; none if no code object is loaded there. If several headers claim the address, one that calls it
-// data takes precedence, since data can look like a header.
+// The segment that contains `address`; nothing if no code object is loaded there. If several headers claim the address, a
+// header that calls it data takes precedence, since data can look like a header.
 std::optional<LoadedSegment> loaded_segment(const AddressSpace& memory, uint64_t address);
 
 }  // namespace rpd

@@ -48,7 +48,7 @@ struct Operand {
   bool modified() const { return negate || absolute || sign_extend || dpp || select != Select::Dword; }
 };
 
-// DPP control: which lane each lane reads. A disabled lane counts as out of bounds unless `fetches_inactive` is set.
+// DPP control: which lane each lane reads from. A disabled lane counts as out of bounds unless `fetches_inactive` is set.
 struct LanePermutation {
   std::array<int32_t, kLanes> source{};  // number of the lane; arbitrary where it is out of bounds
   uint64_t in_bounds = 0;
@@ -75,15 +75,15 @@ enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
 
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 
-// How many accesses may still be outstanding when a wave proceeds: to vector memory (`vector`), and to scalar memory and the
-// LDS (`scalar`). The largest value of a counter means no wait.
+// How many accesses to vector memory (`vector`), and to scalar memory and the LDS (`scalar`), may still be outstanding when a
+// wave proceeds. The largest value of a counter means no wait.
 struct WaitCounts {
   static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
   uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
   uint8_t stores = kNoVectorWait;  // where the target counts them separately
 };
 
-// Instructions for which only_computes() is true, each of which follows the previous one in the Program.
+// A run of instructions for which only_computes() is true; each follows the previous one in the Program.
 struct StraightRun {
   uint16_t length = 0;
   uint16_t vector_registers = 0, accumulators = 0;  // the largest number that one of them needs

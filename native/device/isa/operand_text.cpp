@@ -89,7 +89,7 @@ bool parse_state(std::string_view text, Operand& out) {
   return true;
 }
 
-// Reads as 0, and writes to it have no effect.
+// `null` reads as 0, and writes to it have no effect.
 bool parse_null(std::string_view text, Operand& out) {
   if (text != "null") return false;
   out.kind = Operand::Kind::Constant;
@@ -121,7 +121,7 @@ uint64_t float_constant(double value, Type type) {
   }
 }
 
-// A 32-bit literal is the upper half of a double, sign-extended for i64, else zero-extended.
+// A 32-bit literal becomes the upper half of a double; for i64 it is sign-extended, and otherwise zero-extended.
 uint64_t literal_constant(uint32_t value, Type type) {
   if (type == Type::F64) return static_cast<uint64_t>(value) << 32;
   if (type == Type::I64) return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(value)));

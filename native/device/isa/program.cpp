@@ -78,7 +78,7 @@ void Program::decode_from(uint64_t address, bool allowed) {
     todo.pop_back();
     find_or_decode(next, todo, allowed || next != address);
   }
-  // Link in a second pass, when every address to which an Op refers has been decoded.
+  // Link in a second pass, once every address that an Op refers to has been decoded.
   for (size_t i = first_new; i < ops_.size(); ++i) {
     Op& op = ops_[i];
     if (!op.semantics) continue;

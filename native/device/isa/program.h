@@ -25,8 +25,8 @@ class Program {
   // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
-  // The same for a jump from code at `from`. If the target is in no code object, and not in the same allocation as `from`, its
-  // Op raises a fault unless the target has been decoded before.
+  // The same for a jump from code at `from`. If the target is neither in a code object nor in the same allocation as `from`,
+  // its Op raises a fault unless the target has been decoded before.
   const Op* jump(uint64_t from, uint64_t address);
 
   // Forgets everything if any decoded code lies in [begin, begin + size). To be called only while nothing executes.

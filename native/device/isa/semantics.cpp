@@ -15,7 +15,7 @@ Table table_of(std::span<const std::span<const Semantics>> families) {
   return table;
 }
 
-// Tables are never destroyed: queues may still decode while the process exits.
+// The tables are never destroyed, because queues may still be decoding while the process exits.
 const Semantics* find_ocp_semantics(std::string_view mnemonic) {
   static const std::span<const Semantics> families[] = {ocp_conversion_semantics(), ocp_matrix_semantics()};
   static const Table& table = *new Table(table_of(families));

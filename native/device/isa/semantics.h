@@ -45,22 +45,22 @@ enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indic
 // the type suffix decides.
 enum class Arithmetic : uint8_t { None, Add, Multiply, MultiplyAdd, Transcendental, Conversion, Integer32, Integer64 };
 
-// The number type of arithmetic. All 8-bit float formats count as one. F6F4 is for matrix instructions that accept 8, 6 and 4
-// bits.
+// The number type of arithmetic. All 8-bit float formats count as one. F6F4 is for matrix instructions that accept 8-, 6- and
+// 4-bit floats.
 enum class Precision : uint8_t { None, I8, F8, F6F4, F16, BF16, F32, XF32, F64 };
 
-// The amount of arithmetic in a matrix instruction: M x N x K for each of a number of blocks; all 0 for other instructions.
+// The amount of arithmetic in a matrix instruction: M x N x K for each block; all 0 for other instructions.
 struct MatrixShape {
   int m = 0, n = 0, k = 0, blocks = 0;
   bool sparse = false;
   bool half_rate = false;  // takes twice as long as the same operations in other instructions of the type
   bool doubled = false;    // takes half as long: the shapes that gfx950 adds, twice as deep as gfx942's
 
-  // Multiplications and additions per execution. A sparse instruction performs half of them, and only those count.
+  // Multiplications and additions per execution. A sparse instruction performs only half of them, and only that half counts.
   constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
 };
 
-// What an atomic does to memory. Atomics of one kind commute, except Exchange and Float (and Increment and Decrement with
+// What an atomic does to memory. Atomics of the same kind commute, except Exchange and Float (and Increment and Decrement with
 // different limits); subtraction counts as Add.
 enum class Update : uint8_t {
   None,
@@ -150,8 +150,8 @@ struct Semantics {
   }
 };
 
-// Whether a wait for stores alone waits for `op`: a store, or an atomic that returns nothing, on a target that counts these
-// separately.
+// Whether `op` counts as a store in a wait for stores alone: it is a store, or an atomic that returns nothing, and the target
+// counts these separately.
 inline bool is_counted_as_store(const Op& op) {
   const bool is_store = op.semantics->unit == Unit::VectorStore || (op.semantics->unit == Unit::VectorAtomic && !op.returns);
   return is_store && target_of_device().rules.counts_stores_apart;
@@ -167,11 +167,11 @@ constexpr bool changes_memory(const Semantics& semantics) {
 // are OCP floats.
 const Semantics* find_semantics(std::string_view mnemonic);
 
-// All entries, family by family.
+// All entries, grouped by family.
 std::span<const std::span<const Semantics>> semantics_families();
 
-// What an Op does if the device cannot execute the instruction at its address (op.text ends with the reason), or if there is no
-// memory from which to fetch an instruction.
+// What an Op does if the device cannot execute the instruction at its address (op.text then ends with the reason) or if there
+// is no memory to fetch an instruction from.
 void refuse_instruction(const Op& op, Wave& wave);
 void refuse_fetch(const Op& op, Wave& wave);
 

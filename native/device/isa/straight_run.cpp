@@ -13,8 +13,8 @@ bool may_write_exec(const Operand& destination) {
   return destination.kind == Operand::Kind::Scalar && destination.reg + 1 >= kExec;  // also as the second register of a pair
 }
 
-// Judges by the mnemonic: v_cmpx and s_and_saveexec write EXEC; s_setreg, s_set_gpr_idx, s_getreg and s_getpc access other
-// state; *_movrel and v_swaprel may fault.
+// Goes by the mnemonic: v_cmpx and s_and_saveexec write EXEC; s_setreg, s_set_gpr_idx, s_getreg and s_getpc access other state;
+// *_movrel and v_swaprel may fault.
 bool concerns_state(std::string_view mnemonic) {
   const auto has = [&](std::string_view part) { return mnemonic.find(part) != std::string_view::npos; };
   return has("cmpx") || has("exec") || has("s_set") || has("s_get") || has("movrel") || has("swaprel");

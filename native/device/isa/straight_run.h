@@ -5,8 +5,8 @@
 
 namespace rpd {
 
-// Whether the instruction does nothing but compute with registers: it always continues with the next instruction, cannot fault,
-// and does not change exec, MODE or anything else that observers watch.
+// Whether the instruction only computes on registers: it always continues with the next instruction, cannot fault, and does not
+// change EXEC, MODE or anything else that observers watch.
 bool only_computes(const Op& op);
 
 // The run that begins with `op`. `op.next` must be linked; if it is also the next Op in the Program, its `run` must be set.

@@ -1,4 +1,4 @@
-// The GPU that the device models: a family with the dimensions of a product, as given in its table of parameters.
+// The GPU that the device models: a family, plus the dimensions of one product as given in its parameter table.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace rpd {
 
 constexpr int kLanes = 64;  // the largest number of lanes in a wave
 
-// Where the generations of GPUs differ (CDNA 4 and RDNA 2 ISA; LLVM, GCNSubtarget and AMDGPUUsage).
+// How GPU generations differ (sources: the CDNA 4 and RDNA 2 ISA documents; LLVM's GCNSubtarget and AMDGPUUsage).
 struct IsaRules {
   bool has_wave32;           // kernels say whether their waves have 32 lanes
   bool packs_work_item_ids;  // all three ids are in v0
@@ -24,7 +24,7 @@ struct IsaRules {
   bool has_ocp_floats;       // 8-bit floats are OCP floats (e4m3fn, e5m2), not those with a single NaN (FNUZ)
 };
 
-// The properties of a family, apart from its set of instructions, which the disassembler knows.
+// The properties of a family, except for its instruction set, which the disassembler knows.
 struct Target {
   std::string_view name;    // as in the names of the parameter tables
   const char* isa_name;     // of LLVM
@@ -50,10 +50,10 @@ const Target& target_of_device();
 // Also sets all parameters to the values in the target's table. Throws std::runtime_error if the device has no such target.
 void choose_target(uint32_t version);
 void choose_target(std::string_view name);
-// The index of the target's table among the tables of parameters.
+// The index of the target's table among the parameter tables.
 size_t parameter_table();
 
-// On targets with workgroup processors (WGPs, two CUs that share their LDS), each WGP counts as a CU.
+// On targets with workgroup processors (WGPs: pairs of CUs that share their LDS), each WGP counts as a CU.
 namespace target {
 
 constexpr uint64_t kLongestInstruction = 20;  // bytes

@@ -7,7 +7,7 @@
 namespace rpd {
 namespace {
 
-// The sign modifiers of packed instructions apply to halves.
+// In packed instructions, sign modifiers apply to each half separately.
 bool changes_signs_of_halves(const Op& op) {
   const auto changes = [](const Operand& source) { return source.negate || source.absolute; };
   return op.semantics->packed && (op.negate_low || op.negate_high || std::any_of(op.source.begin(), op.source.end(), changes));

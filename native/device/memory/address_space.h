@@ -8,16 +8,16 @@
 
 namespace rpd {
 
-// Where the LDS and private memory appear in the flat address space (where ROCr's thunk puts them if a model replaces the
-// driver).
+// Where the LDS and private memory appear in the flat address space (the addresses where ROCr's thunk puts them when a model
+// replaces the driver).
 constexpr uint64_t kSharedAperture = 0x4000000000000000ull;
 constexpr uint64_t kPrivateAperture = 0x5000000000000000ull;
 constexpr uint64_t kApertureMask = 0xffffffff00000000ull;
 
-// The thunk puts device memory into an aperture in the host process: device address a lies at base + a. The device addresses
-// that it hands out come from a range that it has also reserved among the process's own addresses. So no host memory lies in
-// that range, and every address outside it is a host address, even if the program is linked to a low address and so has its
-// code and its heap there.
+// The thunk puts device memory into an aperture in the host process: device address a is at host address base + a. The device
+// addresses that the thunk hands out come from a range that it has also reserved in the process's own address space. So no host
+// memory lies in that range, and every address outside it is a host address, even if the program is linked at a low address and
+// its code and heap are therefore at low addresses too.
 class AddressSpace {
  public:
   // Without a map, the aperture belongs to the device and may be accessed; nothing else may be.
@@ -28,7 +28,7 @@ class AddressSpace {
     aperture_size_ = size;
     if (!map_) span_ = size;
   }
-  // Extends the device's range of addresses to include these, and any gap in between.
+  // Extends the device's address range to include these addresses and any gap in between.
   void cover(uint64_t begin, uint64_t size) {
     const uint64_t end = span_ == 0 ? begin + size : std::max(begin + size, begin_ + span_);
     begin_ = span_ == 0 ? begin : std::min(begin, begin_);
@@ -43,7 +43,7 @@ class AddressSpace {
 
   uint64_t aperture_size() const { return aperture_size_; }
 
-  // The range around `address` in which every access is legal; empty if none is legal at `address`.
+  // The range around `address` in which every access is legal; empty if `address` itself may not be accessed.
   AccessWindow window(uint64_t address, bool writes) const {
     if (!map_) return is_device(address) ? AccessWindow{begin_, span_} : AccessWindow{};
     if (!is_device(address)) return map_->host_window(address, writes);

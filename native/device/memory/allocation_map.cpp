@@ -9,7 +9,7 @@
 namespace rpd {
 namespace {
 
-// The entry that begins at or before `address`, or end().
+// The last entry that begins at or before `address`, or end().
 template <class Map>
 auto entry_before(const Map& map, uint64_t address) {
   const auto next = map.upper_bound(address);

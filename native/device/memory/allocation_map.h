@@ -8,14 +8,14 @@
 
 namespace rpd {
 
-// A range within which accesses need no further checks. Empty if there is none.
+// A range within which accesses need no further checks. Has size 0 if there is no such range.
 struct AccessWindow {
   uint64_t begin = 0;
   uint64_t size = 0;
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
-// The owner of memory: the host, or a device, given by its number.
+// Who owns a piece of memory: the host, or the device with this number.
 using Owner = int8_t;
 constexpr Owner kHost = -1;
 constexpr Owner kMostDevices = 8;
@@ -28,21 +28,21 @@ struct OwnedRange {
   bool holds(uint64_t address) const { return address - begin < size; }
 };
 
-// The memory that one device knows of: its own allocations, other devices' allocations, and the host's memory.
+// The memory that one device knows about: its own allocations, other devices' allocations, and the host's memory.
 class AllocationMap {
  public:
   explicit AllocationMap(Owner device = 0) : device_(device) {}
   Owner device() const { return device_; }
 
   // Memory as the kernel driver hands it out, in whole pages. This alone decides what may be accessed. `granted`: whether the
-  // device may access all of it. Otherwise, the device may access only the parts that this process has mapped into the device's
-  // aperture, as the driver does for a device that is given access to another device's memory.
+  // device may access all of it. Otherwise, it may access only the parts that this process has mapped into the device's
+  // aperture, which is what the driver does when a device is given access to another device's memory.
   void add(uint64_t begin, uint64_t size, Owner owner, bool granted = true);
   void remove(uint64_t begin);
   Owner owner(uint64_t address) const;
   bool is_local(uint64_t address) const { return owner(address) == device_; }
   bool overlaps(uint64_t begin, uint64_t size) const;
-  // The allocation around `address`. If there is none, the gap around it, which belongs to the host.
+  // The allocation that contains `address`; if none does, the gap that contains it, which belongs to the host.
   OwnedRange placement(uint64_t address) const;
 
   // Allocations as the program requested them. Several of them may share a page. They are used only in messages.
@@ -53,10 +53,10 @@ class AllocationMap {
   void forget_host_ranges();
 
   // The range around `address` that the device may access; empty if it may not access the address. Adjacent allocations are
-  // included if both they and the allocation itself are granted. `aperture`: the host's address of device address 0.
+  // included if both they and the allocation itself are granted. `aperture`: the host address of device address 0.
   AccessWindow device_window(uint64_t address, uint64_t aperture, bool writes) const;
-  // The same for an address of the host process, from /proc/self/maps. If `writes`, ranges that the process itself cannot
-  // write are left out.
+  // The same for an address in the host process, according to /proc/self/maps. If `writes`, ranges that the process itself
+  // cannot write are left out.
   AccessWindow host_window(uint64_t address, bool writes) const;
 
   // The range around an address that the process has reserved without access rights; empty if there is none.

@@ -1,4 +1,4 @@
-// A write-back cache: the tags of its lines, and which bytes of each line are valid and dirty, but no data.
+// A model of a write-back cache: it holds the tag of each line and which of the line's bytes are valid or dirty, but no data.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace rpd {
 
 constexpr uint32_t kLineBytes = 128;
 
-// The bytes of a line, one bit each.
+// A set of bytes in a line, with one bit for each byte.
 struct ByteMask {
   uint64_t low = 0, high = 0;
   bool covers(const ByteMask& other) const { return !(other.low & ~low) && !(other.high & ~high); }
@@ -33,8 +33,8 @@ struct ByteMask {
   static uint64_t first(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 };
 
-// The number of requests needed to write these bytes: a half line in which both 32-byte sectors are touched goes as one 64-byte
-// request, a single sector as one 32-byte request.
+// The number of requests needed to write these bytes: a half line in which both 32-byte sectors are touched takes one 64-byte
+// request; a single sector takes one 32-byte request.
 struct WriteRequests {
   uint32_t bytes64 = 0, bytes32 = 0;
 };
@@ -82,14 +82,15 @@ class Cache {
     masks.dirty.add(bytes);
     set(place, masks);
   }
-  // The line that was found or allocated last becomes its set's next victim, unless it is used again.
+  // Marks the line that was found or allocated last as the next victim in its set, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
   // Drops all lines in constant time.
   void invalidate() {
     tags_.invalidate();
     dirty_.clear();
   }
-  // Something else has written the line. If it is in the cache, it keeps its place, but only its dirty bytes remain valid.
+  // To be called when something else has written the line. If the line is in the cache, it keeps its place, but only its dirty
+  // bytes remain valid.
   void make_stale(uint64_t line) {
     if (const size_t place = tags_.look_up(line); place != kNowhere) make_stale_at(place);
   }
@@ -106,9 +107,9 @@ class Cache {
     tags_.for_each([&](size_t place) { f(tags_.line_at(place)); });
   }
   size_t capacity() const { return tags_.capacity(); }
-  // Brings into the host's cache the data that a search for the line reads.
+  // Prefetches into the host's cache the data that a search for the line will read.
   void prefetch(uint64_t line) const { tags_.prefetch(line); }
-  // Calls f(line, its dirty bytes) for every dirty line and cleans it.
+  // Calls f(line, its dirty bytes) for every dirty line and marks the line clean.
   template <class F>
   void write_back(F f) {
     for (const uint32_t place : dirty_) {

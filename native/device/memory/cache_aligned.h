@@ -1,5 +1,5 @@
-// Vectors that begin at a cache line of the host, so that none of the host's vector accesses to them crosses into the next
-// line.
+// Vectors that begin on a cache line boundary of the host, so that the host's vector accesses to them do not straddle two
+// lines.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The distinct lines accessed, in the order of their first access.
+// The distinct lines accessed, in order of first access.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class DistinctLines {
     const Block& block = slots_[last_].number == number_of(line) ? slots_[last_] : slots_[find(number_of(line))];
     return block.lines >> line % kLinesInBlock & 1;
   }
-  // Forgets the line, and returns whether it was contained. It stays in lines().
+  // Forgets the line and returns whether it had been inserted. It stays in lines().
   bool forget(uint64_t line) {
     Block& block = slots_[find(number_of(line))];
     const uint64_t bit = uint64_t{1} << line % kLinesInBlock;
@@ -38,7 +38,7 @@ class DistinctLines {
   }
 
  private:
-  // Neighbouring lines share a slot, since they are mostly accessed together. A free slot has no number and no lines.
+  // Neighbouring lines share a slot, since they are usually accessed together. A free slot has no number and no lines.
   static constexpr uint64_t kLinesInBlock = 64;
   struct Block {
     uint64_t number = 0;  // line / kLinesInBlock + 1

@@ -13,7 +13,7 @@ namespace rpd {
 
 constexpr uint32_t kByteBlock = 16;
 
-// Returns one bit for each byte, set if the byte equals `value`. `Count`: at most 64, in whole blocks.
+// Returns one bit for each byte, set if the byte equals `value`. `Count`: at most 64, and a multiple of kByteBlock.
 template <uint32_t Count>
 uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
   static_assert(Count % kByteBlock == 0 && Count <= 64);
@@ -34,8 +34,8 @@ uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
   return same;
 }
 
-// ---- changes to single bytes that read and write all of them ----
-// If the bytes are soon read together, the host would otherwise have to wait until a narrow write has reached its cache.
+// ---- changes to single bytes, made by reading and writing all of them ----
+// Otherwise, if the bytes are read together soon afterwards, the host has to wait until the narrow write has reached its cache.
 
 template <uint32_t Count>
 struct ByteVector {

@@ -1,7 +1,7 @@
-// The memory-attached last-level cache (MALL, Infinity Cache): which lines it holds, from dispatch to dispatch.
+// The memory-attached last-level cache (MALL, Infinity Cache), whose contents are tracked across dispatches.
 //
 // All XCDs share this cache, but they execute in parallel on host threads. To keep the outcome independent of thread
-// scheduling, the cache is consulted only once per dispatch, for the distinct lines of one XCD after the other.
+// scheduling, the cache is consulted only once per dispatch, for the distinct lines of one XCD after another.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ class Mall {
  public:
   static constexpr uint32_t kWays = 16;
 
-  // 0 bytes: there is no such cache.
+  // If `bytes` is 0, there is no such cache.
   explicit Mall(uint64_t bytes);
 
   // Returns whether the line is in the cache. Changes nothing.
   bool holds(uint64_t line) const { return !tags_.empty() && same_words(&tags_[first_of(line)], tag_of(line)) != 0; }
-  // Enters the line, and returns whether it was in the cache before.
+  // Adds the line and returns whether it was already in the cache.
   bool touch(uint64_t line);
   void clear();
-  // Brings into the host's cache the data that the functions above read.
+  // Prefetches into the host's cache the data that the functions above will read.
   void prefetch(uint64_t line) const {
     if (!tags_.empty()) __builtin_prefetch(&tags_[first_of(line)]);
   }

@@ -1,5 +1,5 @@
-// The tags of a set-associative cache, with least-recently-used replacement. The owner stores whatever else is known about a
-// line, by the line's place.
+// The tags of a set-associative cache, with least-recently-used replacement. Whatever else is known about a line is stored by
+// the owner of the tags, indexed by the line's place.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class Tags {
 
   size_t capacity() const { return lines_.size(); }
 
-  // The line's place, or kNowhere. The line becomes the most recently used one of its set.
+  // The line's place, or kNowhere. Marks the line as the most recently used one in its set.
   size_t find(uint64_t line) {
     const Recent& recent = recent_[line % kRecent];
     const size_t place = recent.line == line ? recent.place : look_up(line);
@@ -45,7 +45,7 @@ class Tags {
     remember(line, place);
     return place;
   }
-  // The same, but without making the line the most recently used one.
+  // The same, but without marking the line as the most recently used one.
   size_t look_up(uint64_t line) const {
     const size_t set = set_of(line), first = set * Ways;
     if (sets_[set].epoch != epoch_) return kNowhere;
@@ -75,7 +75,7 @@ class Tags {
     return made;
   }
 
-  // The line that was found or allocated last becomes its set's next victim, unless it is used again.
+  // Marks the line that was found or allocated last as the next victim in its set, unless it is used again.
   void expect_no_reuse() { sets_[last_ / Ways].expect_no_reuse(way_of(last_)); }
 
   // Drops all lines in constant time.
@@ -97,7 +97,7 @@ class Tags {
         if (sets_[set].marks[way]) f(set * Ways + way);
     }
   }
-  // Brings into the host's cache the data that a search for the line reads.
+  // Prefetches into the host's cache the data that a search for the line will read.
   void prefetch(uint64_t line) const {
     const size_t set = set_of(line);
     __builtin_prefetch(&sets_[set]);
@@ -117,7 +117,7 @@ class Tags {
 
   static constexpr uint8_t kFirstToGo = 255;
 
-  // The data that a search reads is contiguous: for 16 ways, it is in one line of the host's cache.
+  // The data that a search reads is contiguous: for 16 ways, it fits in one line of the host's cache.
   struct alignas(64) Set {
     uint8_t marks[kPadded];  // [way], see mark_of()
     // [way]: how many lines of the set have been used since this one; kFirstToGo for lines that are not expected to be used
@@ -126,7 +126,7 @@ class Tags {
     uint32_t epoch;  // of the set's contents; a new one begins when all lines are dropped
 
     void use(uint32_t way) {
-      // Lines used more recently than this one now have one more line used after them.
+      // Each line that was used more recently than this one now has one more line used after it.
       if (ages[way] != 0) move_to_front<kPadded>(ages, way, ages[way]);
     }
     // The first free way; otherwise the first line that is not expected to be used again; otherwise the least recently used
@@ -137,26 +137,26 @@ class Tags {
       return first_of(find_equal<kPadded>(ages, Ways - 1) & kAllWays);
     }
     void fill(uint32_t way, uint8_t mark) {
-      // A free way counts as one whose line has never been used.
+      // A free way is treated as if its line had never been used.
       move_to_front<kPadded>(ages, way, marks[way] ? ages[way] : kFirstToGo);
       set_byte<kPadded>(marks, way, mark);
     }
     void expect_no_reuse(uint32_t way) {
       const uint8_t its_age = ages[way];
-      // Closes the gap that the line leaves among the ages of the others.
+      // Closes the gap that the line leaves in the ages of the other lines.
       for (uint8_t& age : ages) age = static_cast<uint8_t>(age - (age > its_age && age < kFirstToGo));
       ages[way] = kFirstToGo;
     }
   };
   static uint32_t first_of(uint64_t ways) { return static_cast<uint32_t>(std::countr_zero(ways)); }
 
-  // Folds the upper address bits into the set number, so that power-of-two strides do not pile up in a few sets. The
-  // hardware's own hash is not published.
+  // Folds the upper address bits into the set number, so that accesses with power-of-two strides do not pile up in a few sets.
+  // The hardware's own hash is not published.
   uint32_t set_of(uint64_t line) const {
     const uint64_t folded = line ^ line >> set_bits_ ^ line >> set_bits_ >> set_bits_;
     return static_cast<uint32_t>(folded & ((uint64_t{1} << set_bits_) - 1));
   }
-  // A byte of the line's hash, by which most lines of a set differ; 0 marks a free way.
+  // A byte of the line's hash, which tells most lines of a set apart; never 0, which marks a free way.
   static uint8_t mark_of(uint64_t line) {
     const auto hash = static_cast<uint8_t>(line * 0x9e3779b97f4a7c15ull >> 56);
     return hash ? hash : 1;

@@ -13,7 +13,7 @@ constexpr uint64_t kPageBytes = 4096;
 
 uint64_t size_of(uint64_t size) { return size; }
 
-// The entry around `address`, or end().
+// The entry that contains `address`, or end().
 template <class Map, class Size>
 auto entry_around(const Map& map, uint64_t address, Size size) {
   const auto next = map.upper_bound(address);
@@ -113,7 +113,7 @@ AccessWindow WritableMemory::own_window(uint64_t address) const {
   for (auto next = std::next(found); next != own_.end() && next->first <= window.begin + window.size; ++next) {
     window.size = std::max(window.size, next->first + next->second - window.begin);
   }
-  // Barred ranges do not overlap, so only the two around the address can reduce the window.
+  // Barred ranges do not overlap, so only the nearest range on either side of the address can shrink the window.
   auto above = barred_.upper_bound(address);
   if (above != barred_.end()) window = without(window, address, above->first, above->second.size);
   if (above != barred_.begin()) {
@@ -123,7 +123,7 @@ AccessWindow WritableMemory::own_window(uint64_t address) const {
   return window;
 }
 
-// To raise a signal, a kernel also reads which word wakes its waiters.
+// To raise a signal, a kernel also has to read which word wakes the signal's waiters.
 bool WritableMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) const {
   const std::lock_guard lock(mutex_);
   if (bytes == sizeof(uint64_t) && mailboxes_.contains(address)) return true;

@@ -1,6 +1,6 @@
-// Which mapped memory is the program's own, so that its kernels may access it, and which is not. Packets, queues, signals,
-// kernel arguments and code belong to the runtime: a kernel that writes to them can make its dispatch look like a different
-// one. Undeclared memory counts as the runtime's.
+// Tells which mapped memory belongs to the program, so that its kernels may access it, and which does not. Packets, queues,
+// signals, kernel arguments and code belong to the runtime: a kernel that writes to them can make its dispatch look like a
+// different one. Memory that has not been declared counts as the runtime's.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class WritableMemory {
   // Memory that is given to the program: allocated, registered, mapped or loaded for it.
   void add(uint64_t begin, uint64_t size);
   void remove(uint64_t begin);
-  // Memory that must not be written, nor read unless `may_be_read`, even if it lies within the program's memory. `what` names
-  // it in messages; the text must outlive this object.
+  // Memory that must not be written (or read, unless `may_be_read` is set), even if it lies within the program's memory. `what`
+  // names it in messages; the text must outlive this object.
   void bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read = false);
   void unbar(uint64_t begin);
 
@@ -30,7 +30,7 @@ class WritableMemory {
   void remove_signal(uint64_t signal);
   void completes(uint64_t signal);
 
-  // The range around `address` that kernels may write, or read; empty if there is none.
+  // The range around `address` that kernels may write (or read); empty if there is none.
   AccessWindow writable(uint64_t address) const;
   AccessWindow readable(uint64_t address) const;
   // The piece of memory around `address` that the program was given in one call; empty if there is none.

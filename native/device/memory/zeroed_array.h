@@ -35,8 +35,8 @@ class ZeroedArray {
   const T& operator[](size_t i) const { return items_.get()[i]; }
 
  private:
-  // Arrays of at least this size get pages of their own, but not from calloc: malloc's threshold for that moves, and calloc may
-  // clear memory that has been used before.
+  // Arrays of at least this size get pages of their own, but not from calloc: malloc's threshold for doing so varies at run
+  // time, and calloc may have to clear memory that has been used before.
   static constexpr size_t kOwnPages = 64 << 10;
   static constexpr size_t kAlignment = std::max(alignof(T), alignof(std::max_align_t));
 

@@ -1,5 +1,6 @@
-// HIP exports no function that returns its tables. But each exported entry point calls an internal function that does, loads
-// the pointer at its own place in the returned table, and jumps to it. So the first call in an entry point leads to the table.
+// HIP exports no function that returns its tables. However, each exported entry point calls an internal function to get its
+// table, loads the pointer at its own place in that table, and jumps to it. So the first call in an entry point leads to the
+// table.
 #include "preload/hip_tables.h"
 
 #include <dlfcn.h>
@@ -38,7 +39,8 @@ bool is_in_same_library(const void* one, const void* other) {
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
 }
 
-// Both tables begin with their size in bytes, as in the headers that HIP was built with, followed by function pointers.
+// Both tables begin with their size in bytes (as defined by the headers that HIP was built with), followed by function
+// pointers.
 bool looks_like_table(const void* table, const void* entry_point) {
   size_t bytes;
   const void* first;

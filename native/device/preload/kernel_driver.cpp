@@ -1,7 +1,8 @@
 // The kernel driver's topology for programs that read it directly: profilers and multi-GPU libraries such as RCCL read
 // /sys/class/kfd/kfd/topology instead of asking ROCr.
 //
-// This library, which is to be preloaded, redirects accesses under that path to the folder that HSA_MODEL_TOPOLOGY names.
+// When preloaded, this library redirects accesses to that path, and to a few related ones, to the folder named by
+// HSA_MODEL_TOPOLOGY.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ constexpr Place kPlaces[] = {
     {"/dev/kfd", "/kfd"},
 };
 
-// A path, redirected if necessary. Allocates nothing, since programs may open files where allocation is forbidden.
+// A path, redirected if necessary. Allocates no memory, since programs may open files in places where allocation is forbidden.
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
@@ -55,7 +56,7 @@ class Path {
   char redirected_[PATH_MAX];
 };
 
-// The C library's function of this name.
+// The C library's own function with this name.
 template <class Function>
 Function* next(const char* name, Function* /*this*/) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -65,7 +66,8 @@ bool takes_mode(int flags) { return flags & (O_CREAT | O_TMPFILE); }
 
 }  // namespace
 
-// Defines a C library function that has a parameter `path`; the last arguments are those passed to the original.
+// Defines a replacement for a C library function that has a parameter `path`; the macro's last arguments are passed to the
+// original.
 #define REDIRECT(RESULT, NAME, PARAMETERS, ...)       \
   RPD_VISIBLE RESULT NAME PARAMETERS {                \
     static auto* const original = next(#NAME, &NAME); \

@@ -1,7 +1,7 @@
 // Hands the API tables of ROCr and HIP to a profiler that is built on AMD's rocprofiler-sdk, such as rocprofv3.
 //
 // AMD's builds of ROCr and HIP do so themselves, through rocprofiler-register. Debian's builds lack it, so without this file a
-// profiler would see nothing of the program.
+// profiler would see nothing of what the program does.
 #include <dlfcn.h>
 #include <hsa/hsa_api_trace.h>
 
@@ -16,7 +16,7 @@ namespace rpd::preload {
 namespace {
 
 // A function of rocprofiler-sdk that rocprofiler-register calls for each library. It passes the library's name, its version as
-// a number of five digits, the number of earlier libraries with this name, and the library's tables.
+// a five-digit number, the number of earlier libraries with this name, and the library's tables.
 using SetApiTable = int(const char* name, uint64_t version, uint64_t instance, void** tables, uint64_t count);
 
 constexpr const char* kSdk = "librocprofiler-sdk.so.1";
@@ -40,7 +40,7 @@ SetApiTable* profiler() {
   return found;
 }
 
-// Whether the library was built with rocprofiler-register: it then exports a function named `import`.
+// Whether the library was built with rocprofiler-register: if so, it exports a function named `import`.
 bool registers_itself(void* library, const char* import) { return dlsym(library, import); }
 
 void hand_over_hip(const HipTables& hip) {

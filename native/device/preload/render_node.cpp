@@ -67,8 +67,8 @@ std::optional<Node> node_of_minor(uint64_t minor) {
   return std::nullopt;
 }
 
-// The node of an open descriptor; empty if it is not one of the model's. A render node is opened by opening its node's folder,
-// so the descriptor's path tells which node it is.
+// The node that an open descriptor refers to; empty if it is not one of the model's nodes. A render node is opened by opening
+// its node's folder, so the descriptor's path tells which node it is.
 std::optional<Node> node_of_descriptor(int descriptor) {
   char path[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor), nodes = nodes_folder();
@@ -104,7 +104,7 @@ OpenedDevices& opened() {
   return *all;
 }
 
-// libdrm's function of this name; null if libdrm is not loaded.
+// libdrm's own function with this name; null if libdrm is not loaded.
 template <class Function>
 Function* next(const char* name, Function* /*this*/) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

@@ -52,7 +52,7 @@ uint64_t aperture_size() {
   return list.empty() ? 0 : list.front()->memory().aperture_size();
 }
 
-// All devices see the same pages, as all GPUs of a program do.
+// All devices see the same pages, just as all GPUs that a program uses do.
 int map_memory(uint64_t address, uint64_t size) {
   const int file = memfd_create("rocm-perf-exact", MFD_CLOEXEC);
   if (file < 0) return errno;

@@ -17,7 +17,7 @@ class Deadlock {
  public:
   Deadlock(const EngineScheduler& scheduler, std::chrono::seconds patience) : scheduler_(scheduler), patience_(patience) {}
 
-  // Whether there is a deadlock; always false if the patience is unlimited. Waiting threads call this repeatedly.
+  // Whether there is a deadlock; always false if patience is unlimited. Waiting threads call this repeatedly.
   bool is_there();
 
  private:

@@ -172,7 +172,7 @@ void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
   if (signal_address == 0) return;
   auto* signal = memory_.at<amd_signal_t>(signal_address);
   set_times(*signal, start, end);
-  // Whoever sees the new value may destroy the signal: read everything else first.
+  // Whoever sees the new value may destroy the signal, so read everything else first.
   const uint64_t mailbox = signal->event_mailbox_ptr;
   const uint32_t event = signal->event_id;
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);

@@ -41,7 +41,7 @@ class Device {
   // still running and the device must not be destroyed.
   bool stop_queues(std::chrono::milliseconds patience);
 
-  // Called by tools, see rocm_perf_device.h.
+  // Called by tools; see rocm_perf_device.h.
   int map_memory(uint64_t address, uint64_t size, int file);
   int unmap_memory(uint64_t address, uint64_t size);
   void forget_caches();
@@ -58,15 +58,16 @@ class Device {
   // Runs PM4 commands. Returns an empty string, or the reason why they could not be run.
   std::string run_commands(const Pm4IbPacket& packet, QueueRegisters& queue);
   CommandProcessors& command_processors() { return command_processors_; }
-  // Called when the packet to which `signal_address` belongs has ended: writes the packet's virtual times to the signal, then
-  // decrements the signal and wakes whoever waits for it. Does nothing for address 0.
+  // Called when the packet that `signal_address` belongs to has finished: writes the packet's virtual times to the signal, then
+  // decrements the signal and wakes whoever is waiting for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
 
   EventWakeups& wakeups() { return wakeups_; }
   void wake_queues();
   // Whether any queue can make progress (see Queue::can_make_progress).
   bool can_make_progress();
-  // Whether any queue has a packet that was submitted before this virtual time and that its thread will serve at once.
+  // Whether any queue has a packet that was submitted before this virtual time and that the queue's thread will serve right
+  // away.
   bool is_about_to_serve(uint64_t time);
   // Describes where the waves of a dispatch in flight on this device are.
   std::string whereabouts(const Flight& flight) const;
@@ -102,9 +103,9 @@ class Device {
   std::vector<std::shared_ptr<Queue>> queues_;
 };
 
-// All devices of the process. They live until it ends, because queues may run until then.
+// All devices of the process. They live until the process ends, because queues may run until then.
 std::vector<Device*> devices();
-// The device of a node of the topology; null if there is none.
+// The device at this node of the topology; null if there is none.
 Device* device_of_node(uint32_t node);
 bool any_device_can_make_progress();
 

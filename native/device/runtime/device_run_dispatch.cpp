@@ -1,4 +1,4 @@
-// Running a device's dispatches: each runs on its queue's thread, and they take turns on the engines.
+// Runs a device's dispatches, each on its queue's thread; they take turns using the engines.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Unannounced changes of memory are found by polling: without a pause at first, since many happen within microseconds.
+// Unannounced changes to memory are found by polling, at first without pauses, since many happen within microseconds.
 void pause(Clock::duration waited, uint32_t seen) {
   if (waited < 1ms) return std::this_thread::yield();
   signal_changes().wait(seen, waited < 100ms ? 50us : 1ms);
@@ -148,9 +148,9 @@ bool Device::wait(Flight& flight) {
   return true;
 }
 
-// Records when, in virtual time, this dispatch was released from its wait for another one: when the last dispatch ended or,
-// if none has ended meanwhile, at the latest start of a dispatch that is not itself waiting. The rest of this dispatch's work
-// comes after that time.
+// Records when, in virtual time, this dispatch was released from its wait for another one: when the last dispatch ended or, if
+// none has ended in the meantime, when the most recent dispatch that is not itself waiting started. The rest of this dispatch's
+// work comes after that time.
 void Device::note_release(Flight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (dispatches_in_flight().ended != ended_before) {
@@ -178,7 +178,8 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   return result;
 }
 
-// How long the dispatch takes while others run. While it waits for another dispatch, it does not compete for resources.
+// How long the dispatch takes when others run at the same time. While it waits for another dispatch, it does not compete for
+// resources.
 uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
   if (!result.error.empty()) return result.duration_ns;
   if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whether no queue is about to serve an earlier packet. Returns true in any case once the entry has been in line for a limited
-// time: a queue's thread can be late in serving its packet.
+// Whether no queue is about to serve an earlier packet. Once the entry has been in line for a certain time, returns true in any
+// case, since a queue's thread can be late in serving its packet.
 bool is_first(const EngineScheduler::Entry& entry) {
   constexpr auto kPatience = 50ms;
   if (std::chrono::steady_clock::now() - entry.queued > kPatience) return true;

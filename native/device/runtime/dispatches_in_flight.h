@@ -1,7 +1,7 @@
 // The dispatches in flight on all devices of the process.
 //
-// Although each device has its own engine, all dispatches take turns on one schedule. So what a kernel sees of another device's
-// memory does not depend on the speed of the host. In modelled time, kernels on different devices overlap.
+// Although each device has its own engine, all dispatches take turns under a single schedule. So what a kernel sees in another
+// device's memory does not depend on the speed of the host. In modelled time, kernels on different devices overlap.
 #pragma once
 
 #include <atomic>

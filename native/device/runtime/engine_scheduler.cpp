@@ -8,7 +8,8 @@ namespace rpd {
 namespace {
 
 // Once a dispatch has executed kLongInstructions, another one may begin, and from then on they take turns. Most dispatches that
-// only compute end within that limit, yet it is low enough for dispatches that wait for others in ways that cannot be detected.
+// only compute finish within that limit, yet the limit is low enough for dispatches that wait for others in ways that cannot be
+// detected.
 constexpr uint64_t kLongInstructions = 20'000'000;
 constexpr uint64_t kSliceInstructions = 20'000;
 

@@ -32,11 +32,11 @@ class EngineScheduler {
   explicit EngineScheduler(std::function<bool(const Entry&)> may_begin) : may_begin_(std::move(may_begin)) {}
 
   // queue() puts an entry in line for the engine, in order of submission among the entries that have not begun; leave() removes
-  // it from the line or takes the engine from it.
+  // it from the line or takes the engine away from it.
   void queue(Entry& entry, uint64_t submitted);
   void leave(Entry& entry);
-  // Called for the entry that has the engine: pass() moves it to the end of the line, park() sets it aside until `can_go_on`
-  // returns true.
+  // Called for the entry that has the engine: pass() moves it to the end of the line, and park() sets it aside until
+  // `can_go_on` returns true.
   void pass(Entry& entry);
   void park(Entry& entry, std::function<bool()> can_go_on);
   // Whether the entry has the engine now. Must be called repeatedly: each call hands the engine, if free, to the next entry.

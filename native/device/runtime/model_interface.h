@@ -1,7 +1,7 @@
 // The interface between ROCr's thunk (libhsakmt) and a software GPU model, version 0.4.
 //
-// The thunk loads $HSA_MODEL_LIB, calls get_hsakmt_model_functions() and then drives the model through the
-// table below. Layout and meaning follow ROCr's hsakmtmodeliface.h, a header that is not installed.
+// The thunk loads $HSA_MODEL_LIB, calls get_hsakmt_model_functions() and then drives the model through the table below. The
+// table's layout and meaning follow ROCr's hsakmtmodeliface.h, a header that is not installed.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct QueueInfo {
   uint32_t queue_type;
 };
 
-// The values of QueueInfo::queue_type that the thunk passes on.
+// The values of QueueInfo::queue_type that the thunk passes.
 enum QueueType : uint32_t { kSdmaQueue = 1, kComputeAqlQueue = 2 };
 
-// Bits of alloced_memory's flags (KFD's own).
+// Bits of the flags passed to alloced_memory (defined by KFD).
 enum AllocationFlag : uint32_t { kLocalMemory = 1u << 0 };
 
 // Wakes the threads that wait for an event. The callback sets the event and broadcasts without holding the mutex under which

@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-//   initial-values=SEED  registers, LDS and private memory initially contain words drawn from this seed; 0: zeros
+//   initial-values=SEED  registers, LDS and private memory initially contain random words drawn with this seed; 0: zeros
 //   kernel-limit=N     a kernel counts as endless if one of its waves executes more than N instructions
 //   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
 //   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
@@ -17,8 +17,8 @@ namespace rpd {
 //                      counted or timed, and every dispatch takes kUnobservedDispatchNs
 //   lds-check          a kernel fails if it accesses LDS outside its workgroup's allocation
 //   memory-check       a kernel fails if it accesses memory that does not belong to its program
-//   race-check[=SEED]  the device looks for races, executing in an order drawn from this seed (default 1); 0: the usual order
-//   timed-cu=N         which CU, among those that a kernel uses, is replayed to time it, counted from 0 across the XCDs in turn
+//   race-check[=SEED]  the device looks for races, executing in an order determined by this seed (default 1); 0: the usual one
+//   timed-cu=N         of the CUs that a kernel uses, the one replayed to time it, counted from 0 across the XCDs in turn
 //   timing.NAME=VALUE  a different value for an adjustable parameter of the target's timing table
 //   unordered-atomics  the race check also reports atomic loads and stores that nothing orders with other atomic accesses
 constexpr uint64_t kUnobservedDispatchNs = 1000;

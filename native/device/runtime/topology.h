@@ -10,9 +10,9 @@ namespace rpd {
 std::string topology_line(uint32_t node, const std::string& file);
 // The value of a node's numeric property; 0 if the node has no property of that name.
 uint64_t topology_property(uint32_t node, const std::string& name);
-// The version of the first GPU's target, such as 90402 for gfx942; 0 if no node is a GPU.
+// The target version of the first GPU, such as 90402 for gfx942; 0 if no node is a GPU.
 uint32_t topology_gpu_version();
-// The node of GPU number `number`, counted from 0.
+// The node of the GPU with this number; GPUs are numbered from 0.
 uint32_t topology_gpu_node(uint32_t number);
 
 }  // namespace rpd

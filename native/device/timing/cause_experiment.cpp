@@ -20,8 +20,8 @@ constexpr size_t kMostLines = 16, kMostTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // a share of the duration
 constexpr double kUnlimited = 1e12;  // bytes per cycle
 
-// The number of workgroups to replay: more than twice as many as are resident at once, so that some start when others end, and
-// at least as many as contain kMostEntries instructions. If there are fewer, all recorded workgroups are replayed.
+// The number of workgroups to replay: more than twice as many as are resident at once, so that some start only when others end,
+// and enough to contain kMostEntries instructions. If fewer were recorded, all of them are replayed.
 size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
@@ -33,8 +33,8 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
   return groups;
 }
 
-// Whether the workgroup changes memory in the part of it that is recorded; if its recording is incomplete, it may do so later
-// and counts as changing memory.
+// Whether the recorded part of the workgroup changes memory. A workgroup whose recording is incomplete may do so later, so it
+// counts as changing memory.
 bool changes_memory(const CuTrace::Group& group) {
   const auto changes = [](const TraceEntry& entry) { return entry.cost.lanes > 0 && changes_memory(*entry.op->semantics); };
   return std::ranges::any_of(
@@ -48,7 +48,8 @@ std::vector<bool> idle_groups(const CuTrace& trace, size_t groups) {
   return idle;
 }
 
-// Calls `f` for each recorded instruction of the first `groups` workgroups. `left_out`: the workgroups to skip; null: none.
+// Calls `f` for each recorded instruction of the first `groups` workgroups. `left_out` marks the workgroups to skip; if it is
+// null, none are skipped.
 template <class F>
 void for_each_entry(const CuTrace& trace, size_t groups, const std::vector<bool>* left_out, F f) {
   for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) {
@@ -63,7 +64,7 @@ uint32_t most_resident_groups(const CuTrace& trace) {
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
 
-// The demand of the replayed instructions on each resource that sets a lower bound on the time.
+// The demand that the replayed instructions place on each resource that sets a lower bound on the time.
 struct Demands {
   enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
   std::array<double, kKinds> of{};
@@ -104,7 +105,7 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
-  // The cycles of all replayed CUs without the causes in `ideal`, added up.
+  // The total cycles of all replayed CUs when the causes in `ideal` are removed.
   double replayed(const RemovedCauses& ideal) const {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
@@ -157,8 +158,8 @@ class Experiments {
     if (counts(Cause::LdsIssue)) to.of[Demands::kLds] += cost.lds_cycles;
   }
 
-  // The demands that remain without the causes. Added up again only if needed: most causes change no demand, or remove the
-  // lower bound that depends on it.
+  // The demands that remain when the causes are removed. They are added up again only if necessary: most causes either change
+  // no demand or remove the lower bound that depends on the demand they change.
   Demands left(const RemovedCauses& ideal) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
@@ -206,7 +207,7 @@ bool accesses(const Op& op) {
   return unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue;
 }
 
-// The instructions that access memory or the LDS, the most executed ones first; at most kMostInstructions.
+// The instructions that access memory or the LDS, most frequently executed first; at most kMostInstructions of them.
 std::vector<const Op*> accesses_of(const Experiments& experiments) {
   std::vector<std::pair<const Op*, uint64_t>> sorted;
   for (const auto& [op, times] : experiments.executed())
@@ -238,7 +239,8 @@ bool concerns(Cause cause, const Op& op) {
   }
 }
 
-// A source line's instructions. `weight` is how often they were executed; accesses weigh more because they may take longer.
+// A source line's instructions. `weight` is how often they were executed, with accesses weighted more heavily because they may
+// take longer.
 struct Line {
   std::string source;
   Instructions instructions;
@@ -287,8 +289,8 @@ std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experim
   return result;
 }
 
-// At most `most` causes: those whose removal saves most time, if it saves a noticeable amount. The amount is what removing the
-// cause alone saves, plus what removing it after all others saves.
+// At most `most` causes: those whose removal saves the most time, provided that the saving is noticeable. A cause's saving is
+// what removing it alone saves plus what removing it after all the others saves.
 std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   const auto gain = [&](Cause cause) {
     const auto i = static_cast<size_t>(cause);
@@ -304,8 +306,8 @@ std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
   return causes;
 }
 
-// The time without each set of causes. Removing more causes can make a replay slower, for example if waves that used to be late
-// get ahead of others; then the time for the smaller set is used.
+// The time with each set of causes removed. Removing more causes can make a replay slower, for example if waves that used to be
+// late get ahead of others; in that case, the time for the smaller set is used.
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {

@@ -19,7 +19,8 @@ struct CauseStack {
   std::array<uint64_t, kCauses> without_ns{};  // [cause]: with only this cause removed ...
   std::array<uint64_t, kCauses> only_ns{};     // ... and with all causes except this one removed
   uint64_t without_all_ns = 0;
-  // The causes that matter, and the time without each set of them. Bit i of an index into subset_ns stands for chosen[i].
+  // The causes that matter, and the time with each subset of them removed. Bit i of an index into subset_ns stands for
+  // chosen[i].
   std::vector<Cause> chosen;
   std::vector<uint64_t> subset_ns;
   struct OfInstruction {
@@ -30,8 +31,8 @@ struct CauseStack {
   struct OfLine {
     std::string source;   // "file:line"
     uint64_t without_ns;  // if its instructions took no time
-    // For each cause of `chosen` that can apply to these instructions: the time without the cause in these instructions alone.
-    // Filled in only for the first few lines.
+    // For each cause in `chosen` that can apply to these instructions: the time with the cause removed from these instructions
+    // only. Filled in only for the first few lines.
     std::vector<std::pair<Cause, uint64_t>> without_cause_ns;
   };
   std::vector<OfLine> lines;  // those with most to gain come first; empty if source lines are not known

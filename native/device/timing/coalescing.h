@@ -1,4 +1,4 @@
-// How the lanes of a vector access become requests (64-byte blocks that are written) and look-ups (of lines).
+// How the lanes of a vector access turn into write requests (for 64-byte blocks) and look-ups (of cache lines).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace rpd {
 
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 
-// The number of lanes that the address unit accepts in one cycle. For 8 or more bytes per lane, it is 4 (recorded: vecCopy on
-// MI300X has 16 look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
+// The number of lanes that the address unit accepts in one cycle. It is 4 for accesses of 8 or more bytes per lane (in
+// recordings, vecCopy on MI300X makes 16 look-ups for 64 lanes); in narrower accesses, 16 lanes coalesce into 64 bytes.
 constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
 inline uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
 
@@ -45,7 +45,7 @@ void for_each_lane(uint64_t mask, F f) {
   for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
-// The bytes that one instruction writes to one 64-byte block, which form one request.
+// A single request: the bytes that one instruction writes to one 64-byte block.
 struct WriteRequest {
   uint64_t block;  // address / 64
   uint64_t bytes;  // one bit per byte
@@ -91,7 +91,7 @@ void coalesce_consecutive(const VectorAccess& access, F emit) {
   }
 }
 
-// Groups the lanes' writes into requests; lanes that write the same block share one.
+// Groups the lanes' writes into requests; lanes that write to the same block share a request.
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
   if (access.consecutive()) return coalesce_consecutive(access, emit);
@@ -140,7 +140,7 @@ inline uint64_t groups_in(const VectorAccess& access) {
   return groups;
 }
 
-// The number of different lines among the active lanes of each group, summed over the groups.
+// The number of distinct lines that the active lanes of each group access, summed over the groups.
 template <uint32_t Group>
 uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   uint64_t distinct = 0;
@@ -151,7 +151,7 @@ uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   return distinct;
 }
 
-// L1 look-ups of a store: for each group of lanes, one for each line in which an access of these lanes begins.
+// The number of L1 look-ups that a store makes: in each group of lanes, one for each line in which a lane's access begins.
 inline uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   if (access.pattern == LanePattern::Same) return groups_in(access);

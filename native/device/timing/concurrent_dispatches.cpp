@@ -10,7 +10,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kNothing = 1e-3;  // ns, or a share: anything less is a rounding error
 
-// The rate at which a dispatch with this `use` can progress if each resource has `left` of its capacity.
+// The rate at which a dispatch with this `use` can progress if `left` is the share of each resource that is still available.
 double rate_within(const DeviceUse& use, const DeviceUse& left) {
   double rate = 1;
   for (size_t i = 0; i < use.shares.size(); ++i) {

@@ -1,4 +1,4 @@
-// Dispatches of several queues that run at the same time share the device.
+// How dispatches from different queues share the device when they run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace rpd {
 
-// The device's use over virtual time. A new dispatch gets the resources that the earlier ones leave. The earlier ones have
-// already reported their times, so they are not slowed down: a long one keeps its priority. However, a short dispatch does not
-// wait until the end of a long one that fills the device, because slots become free as workgroups end: each dispatch lends the
-// share `kLent` of its device time to later ones. As long as any of this is left, a later one gets at least an equal share of
-// the device.
+// The device's use over virtual time. A new dispatch gets whatever resources the earlier ones leave free. The earlier
+// dispatches have already reported their times, so they are not slowed down, and a long one keeps its priority. However, a
+// short dispatch does not have to wait for the end of a long one that fills the device, because slots become free as workgroups
+// end. To model this, each dispatch lends the share `kLent` of its device time to later ones. As long as any of that time is
+// left, a later dispatch gets at least an equal share of the device.
 class ConcurrentDispatches {
  public:
   // Adds a dispatch that starts at `start` and takes `alone` ns on an idle device. Returns how long it takes while the others
@@ -29,7 +29,7 @@ class ConcurrentDispatches {
     DeviceUse use;
     double lends;  // device time that is left to lend, in ns
   };
-  // The conditions under which a dispatch runs for a while.
+  // The conditions under which a dispatch runs up to the time `until`.
   struct Pace {
     double rate;         // progress per ns: 1 if nothing slows it down
     double borrows;      // device time per ns taken from `lender`

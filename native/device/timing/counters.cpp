@@ -40,7 +40,7 @@ double operations512(const Op& op, Precision precision) {
   return is_matrix(op, precision) ? op.semantics->shape.operations() / 512 : 0;
 }
 
-// ---- counter definitions: a weight for every executed instruction, or a value of the dispatch ----
+// ---- counter definitions: either what each executed instruction adds, or a value of the dispatch as a whole ----
 
 struct Dispatch {
   const MemoryCounts& memory;
@@ -243,8 +243,8 @@ static_assert(std::size(kDefinitions) == kCounterCount, "counters.toml and the d
 
 size_t place_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
 
-// The instruction counters to which one execution of an instruction adds. They depend only on the instruction's semantics;
-// there are few different semantics, and most counters are 0 for most of them.
+// The counters that one execution of an instruction increases, and by how much. Both depend only on the instruction's
+// semantics; there are few distinct semantics, and most of them leave most counters unchanged.
 using Weights = std::vector<std::pair<size_t, double>>;
 
 Weights weights_of(const Op& op) {
@@ -278,9 +278,9 @@ bool is_on_target(size_t place) {
   return !on_hardware;
 }
 
-// The places of the target's counters among all counters.
+// The positions of the target's counters in the list of all counters.
 const std::vector<size_t>& places() {
-  // Never destroyed: dispatches may still end while the process exits.
+  // Never destroyed, since dispatches may still end while the process is exiting.
   static const auto& offered = *new std::vector<size_t>([] {
     std::vector<size_t> found;
     for (size_t place = 0; place < kCounterCount; ++place)

@@ -17,16 +17,16 @@ namespace rpd {
 // The counters of the device's target, in the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
 
-// The counter that counts this event of a hardware block on the device's target, if the device has it.
+// The counter for this event of this hardware block on the device's target, if there is one.
 std::optional<size_t> counter_of_event(std::string_view block, uint32_t event);
 
 // Whether the counter is an estimate if only a sample of the dispatch was observed. All other counters are always exact.
 bool is_estimated(size_t counter);
-// Whether the counter depends on what the L2s hold when the dispatch begins; and if so, whether it counts requests or lines
+// Whether the counter depends on what the L2s hold when the dispatch begins and, if so, whether it counts requests or lines
 // (rather than cycles).
 bool depends_on_l2(size_t counter);
 bool is_request(size_t counter);
-// The cycles of all waves, and whether a counter is a part of these cycles.
+// The total cycles of all waves, and whether a counter counts a part of these cycles.
 double wave_cycles(const std::vector<double>& counters);
 bool is_part_of_wave_cycles(size_t counter);
 

@@ -108,7 +108,7 @@ class Replay {
   struct Turn {
     uint64_t time;
     ReplayedWave* wave;
-    // The earliest time comes first; among equal times, the wave that was launched first.
+    // The earliest time comes first; if times are equal, the wave that was launched first goes first.
     bool operator<(const Turn& other) const { return time != other.time ? time > other.time : wave->age > other.wave->age; }
   };
 
@@ -139,7 +139,7 @@ class Replay {
   uint64_t launch_cycles(const CuTrace::Group& group) const { return group.size() * starting(parameter::wave_launch_cycles); }
   uint64_t starting(uint64_t cycles) const { return ideal_.removes(Cause::WaveLaunch) ? 0 : cycles; }
 
-  // Issues the wave's next instruction at `time`, or schedules it for when that is possible.
+  // Issues the wave's next instruction at `time` if possible; otherwise schedules it for later.
   void advance(ReplayedWave& wave, uint64_t time) {
     if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
     const TraceEntry& entry = (*wave.entries)[wave.position];
@@ -276,8 +276,8 @@ class Replay {
     }
   }
 
-  // Whether only the active lanes count towards the instruction's cycles, because divergence is removed. Matrix instructions
-  // work on all lanes, active or not.
+  // Whether only the active lanes count towards the instruction's cycles, which they do if divergence is removed. Matrix
+  // instructions work on all lanes, active or not.
   bool goes_by_lanes(const TraceEntry& entry) const {
     return entry.cost.lanes < kLanes && ideal_.removes(Cause::Divergence, *entry.op) &&
            entry.op->semantics->unit != Unit::Matrix;
@@ -295,19 +295,19 @@ class Replay {
     return whole;
   }
 
-  // Reduces the least time for which the instruction occupies a unit of the CU in the same way, but without slots and
+  // Like of_active_lanes(), but for the minimum time that the instruction occupies a unit of the CU, and without slots or
   // remainders.
   uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
 
-  // The wave proceeds past the instruction that it issued last.
+  // Moves the wave past the instruction that it issued last.
   void go_on(ReplayedWave& wave, uint64_t time) {
     if (observer_) observer_->executed(wave.number(), *(*wave.entries)[wave.position - 1].op, wave.arrived, wave.issued, time);
     wave.arrived = time;
   }
 
-  // Whether the wave, which has just issued `op`, continues elsewhere than at the instruction after it.
+  // Whether the wave, which has just issued `op`, continues anywhere other than at the instruction after it.
   static bool jumps(const ReplayedWave& wave, const Op& op) {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
@@ -324,8 +324,8 @@ class Replay {
     return 0;
   }
 
-  // When the lines that the access at `time` hits in its cache actually arrive; 0 if none are awaited. The lines may still be
-  // on their way to a different wave. If, in the replay, that wave has not requested them yet, this access has to fetch them.
+  // When the lines that the access at `time` hits in its cache actually arrive; 0 if it does not have to wait for any. A
+  // different wave may have requested these lines. If it has not done so yet in the replay, this access has to fetch them.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
     const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
@@ -370,7 +370,7 @@ class Replay {
       atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * around_.atomic_cycles;
       done = std::max(done, atomic_free_ + l2_latency);
     }
-    // Data that a store leaves dirty in the L2 goes to memory later but on the same channels, except for the share that stays
+    // Data that a store leaves dirty in the L2 goes to memory later but over the same channels, except for the share that stays
     // in the L2 until the end of the dispatch.
     const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
                                  64.0 * cost.l2_writes * around_.early_write_share / around_.memory_write_bytes_per_cycle;

@@ -1,8 +1,8 @@
-// Replays one compute unit from a recording, and so computes when each instruction of each wave would issue.
+// Replays one compute unit from a recording to compute when each instruction of each wave would issue.
 //
-// Waves issue in order. The four SIMDs take turns; in its turn, every fourth cycle, each issues at most one instruction per
-// wave and one per kind of unit. A wave waits for a busy unit, at s_waitcnt for its outstanding accesses, at s_barrier for its
-// workgroup, for the result of a matrix instruction that it reads too early, and for instructions that are not in the
+// Waves issue in order. The four SIMDs take turns: every fourth cycle, each of them issues at most one instruction per wave and
+// one per kind of unit. A wave waits for busy units, for its outstanding accesses (at s_waitcnt), for its workgroup (at
+// s_barrier), for the result of a matrix instruction that it reads too early, and for instructions that are not in the
 // instruction cache.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace rpd {
 
-// The conditions under which the CU works. Each bandwidth is the CU's fair share of a bandwidth that several active CUs use: for
-// the L2, the active CUs of its XCD; for memory, those of the whole device.
+// The conditions under which the CU works. Each bandwidth is the CU's fair share of one that it shares with other active CUs:
+// for the L2, those of its XCD; for memory, those of the whole device.
 struct CuSurroundings {
   uint32_t resident_groups;          // the most workgroups at a time
   double l2_read_bytes_per_cycle;
@@ -50,7 +50,7 @@ struct CuOutcome {
   uint64_t memory_reads = 0;  // of 128 bytes, beyond the L2
   double memory_read_cycles = 0;  // sum over memory_reads of the time from the L2 to memory and back
 
-  // Adds up the outcomes of CUs, except for `cycles`, which becomes the maximum.
+  // Adds the outcome of another CU, except that `cycles` becomes the maximum of the two.
   void add(const CuOutcome& other) {
     cycles = std::max(cycles, other.cycles);
     instructions += other.instructions;
@@ -66,7 +66,7 @@ struct CuOutcome {
 // The cost of an access if the causes in `ideal` are removed.
 AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal);
 
-// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal`: the causes to
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal` says which causes to
 // remove.
 CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
                       InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});

@@ -17,14 +17,14 @@
 namespace rpd {
 namespace {
 
-// Smallest relative error of an estimate: the observed XCDs may have something in common that the others lack. For counters
-// that are a part of the waves' cycles, the error is relative to these cycles.
+// The smallest relative error that any estimate is given, since the observed XCDs may have something in common that the others
+// lack. For counters that count a part of the waves' cycles, the error is relative to the total of these cycles.
 constexpr double kLeastError = 0.01;
 
 class DispatchTiming;
 using Slots = std::vector<DispatchTiming*>;
 
-// Counts and times the dispatches of one slot, from the work of the slot's XCDs.
+// Computes the counters and times of one slot's dispatches from the work of the slot's XCDs.
 class DispatchTiming final : public DispatchObserver {
  public:
   // `slots`: all slots of the device; this one adds itself to the list.
@@ -101,7 +101,7 @@ class DispatchTiming final : public DispatchObserver {
     return observed;
   }
 
-  // Times the dispatch. The work of the XCDs in `observed` is as counted; that of the others is estimated from it.
+  // Times the dispatch. Takes the work of the XCDs in `observed` as counted and estimates the work of the others from it.
   Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
                 Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);
@@ -121,7 +121,7 @@ class DispatchTiming final : public DispatchObserver {
     return {work, counters(kernel, done, work)};
   }
 
-  // Each observed XCD is left out in turn, to see how much the estimates depend on which XCDs are observed.
+  // Leaves out each observed XCD in turn to see how much the estimates depend on which XCDs are observed.
   void state_errors(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, const InstructionCache& before,
                     DispatchResult& result) const {
     std::vector<Outcome> outcomes;
@@ -146,8 +146,8 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // The dispatch was observed as a whole, but what the L2s held before is not certain. `doubtful` accesses may have hit instead
-  // of missed, or the reverse; the time gets the same relative error.
+  // The whole dispatch was observed, but what the L2s held beforehand is uncertain. `doubtful` accesses may have hit instead of
+  // missing, or vice versa; the time is given the same relative error.
   void state_doubts(DispatchResult& result) const {
     uint64_t doubtful = 0, requests = 0;
     for (const auto& xcd : xcds_) {
@@ -163,7 +163,7 @@ class DispatchTiming final : public DispatchObserver {
     }
   }
 
-  // The sample of the chosen XCD, then those of the other observed XCDs that have workgroups.
+  // The sample of the chosen XCD, followed by the samples of the other observed XCDs that have workgroups.
   std::vector<Sample> recorded(const Kernel& kernel, const Xcds& observed) const {
     const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));

@@ -13,14 +13,14 @@
 namespace rpd {
 namespace {
 
-// CUs whose work differs by no more than this share are taken to need the same time.
+// CUs whose work differs by no more than this share are assumed to take the same time.
 constexpr double kSimilar = 0.02;
-// A CU's first workgroups and the rest are taken to be alike if their waves' work differs by no more than this share.
+// A CU's first workgroups and the rest are assumed to be alike if their waves' work differs by no more than this share.
 constexpr double kAlike = 0.05;
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
-// The bandwidth of the Infinity Cache, which delivers `gbps`, together with the HBM behind it, if the cache answers the share
+// The combined bandwidth of the Infinity Cache, which delivers `gbps`, and the HBM behind it, if the cache answers the share
 // `hits` of the requests.
 double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
@@ -34,7 +34,7 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
 }
 
-// Counts the workgroups of a dispatch, those that have work to do, and the CUs that these run on.
+// Counts a dispatch's workgroups, how many of them have work to do, and the CUs that have work.
 class UsefulWork {
  public:
   explicit UsefulWork(const std::vector<XcdWork>& xcds) {
@@ -44,7 +44,7 @@ class UsefulWork {
     for (const XcdWork& xcd : xcds) cus_ += std::ranges::count_if(*xcd.cus, [this](const CuWork& cu) { return is_on(cu); });
   }
 
-  // Whether the CU has work. If no workgroup changes memory, that does not mean that the kernel is idle: all workgroups then
+  // Whether the CU has work. A kernel in which no workgroup changes memory is not necessarily idle: all of its workgroups then
   // count as having work.
   bool is_on(const CuWork& cu) const { return working_groups_ > 0 ? cu.working_groups > 0 : cu.waves > 0; }
   uint64_t cus() const { return cus_; }
@@ -99,8 +99,8 @@ uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   uint64_t most = 0;
   for (const XcdWork& xcd : xcds) {
     for (const auto& [block, cycles] : *xcd.updates) {
-      // At least one XCD has 1 / (the number of XCDs) or more of a block's total, so a block whose total exceeds `most` passes
-      // this test there.
+      // At least one XCD accounts for 1 / (the number of XCDs) or more of a block's total, so a block whose total exceeds
+      // `most` passes this test on that XCD.
       if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
     }
   }
@@ -144,8 +144,8 @@ double times_done(const CuWork& mine, const CuWork& other, double longer) {
   return std::max(1.0, times);
 }
 
-// The unit cycles that `mine` needs beyond `times` the unit cycles of `other`. They are added up because they may occur when
-// there is nothing else to do, and on one unit after the other.
+// The unit cycles that `mine` needs beyond the unit cycles of `other` multiplied by `times`. They are added up because the
+// units may be busy one after another while there is nothing else to do.
 double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   std::array<double, CuUnits::kKinds> more;
@@ -155,8 +155,8 @@ double more_of_units(const CuWork& mine, const CuWork& other, double times) {
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
 }
 
-// A replayed CU: its cycles, how many of its waves and workgroups ran at a time on average, the share of the last wave's time
-// during which it runs alone, and whether all of its workgroups were resident at once.
+// A replayed CU: its cycles, the average number of waves and of workgroups that ran at a time, the share of the last wave's
+// time during which that wave runs alone, and whether all of its workgroups were resident at once.
 struct Replayed {
   const CuWork* work;
   double cycles;
@@ -167,10 +167,10 @@ struct Replayed {
 };
 
 // The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
-// many times as long; what its waves and units need beyond that is added. The waves' times are from clocks that run as if each
+// many times as long; what its waves and units need beyond that is added. The waves' times come from clocks that run as if each
 // wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
-// longest wave. Otherwise waves run one after another, as many at a time as in the replay, and the longest one may be the last
-// and then runs alone. `longer`: an upper bound on the multiple.
+// longest wave. Otherwise, waves run one after another, as many at a time as in the replay; the longest one may come last and
+// then runs alone. `longer` is an upper bound on the multiple.
 double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
   const double times = times_done(mine, other, longer);
   const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
@@ -184,7 +184,7 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
   return replayed.cycles * times + waiting + more_of_units(mine, other, times);
 }
 
-// A recorded CU that has done `all`, of which `recorded` was replayed.
+// A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
 Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuTrace& trace, uint32_t resident_groups,
                        const CuOutcome& outcome) {
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
@@ -205,14 +205,14 @@ double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
   return cycles_by(replayed, cu, sampled, longer, side_by_side);
 }
 
-// The difference between the two as a fraction of the larger one.
+// The difference between two numbers as a fraction of the larger one.
 double difference(uint64_t mine, uint64_t other) {
   const auto [less, more] = std::minmax(mine, other);
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
 }
 
-// The largest such difference between what the waves of the two CUs do on average. The waves' times are excluded because they
-// also depend on the caches.
+// The largest such difference between two CUs' average work per wave. The waves' times are excluded because they also depend on
+// the caches.
 double difference_per_wave(const CuWork& mine, const CuWork& other) {
   const auto apart = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
   double most = apart(mine.instructions, other.instructions);
@@ -234,8 +234,8 @@ double difference(const CuWork& mine, const CuWork& other) {
   return most;
 }
 
-// The share of the replayed CU's time that `cu` takes if it has less to do; cycles_of_cu() never returns less than the replayed
-// time.
+// The share of the replayed CU's time that `cu` takes if it has less to do than that CU. This is needed because cycles_of_cu()
+// never returns less than the replayed time.
 double share_of(const CuWork& cu, const Replayed& replayed) {
   const CuWork& other = *replayed.work;
   const double share =
@@ -266,8 +266,9 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// Replays a sampled CU in its surroundings, and adds the outcomes of all replays to `outcome`. The rest of the CU's workgroups
-// are replayed separately if they do something different from the first ones, which then say nothing about the rest.
+// Replays a sampled CU in its surroundings, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
+// workgroups do something different from the first ones, the first ones say nothing about the rest, which is then replayed
+// separately.
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
@@ -292,7 +293,7 @@ uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
 }
 
-// The least number of cycles for all traffic beyond the L2s. Reads and writes share the fabric and the HBM's channels.
+// The minimum number of cycles that all traffic beyond the L2s takes. Reads and writes share the fabric and the HBM's channels.
 uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
   const uint64_t reads = device.memory_read_bytes(), writes = early_write_bytes(device);
   const double to_hbm = static_cast<double>(reads) * (1 - hits.reads) + static_cast<double>(writes) * (1 - hits.writes);
@@ -337,7 +338,7 @@ std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>&
   return mean;
 }
 
-// The busy time of the busiest unit of any CU or L2.
+// The busy time of the busiest unit of any CU, or of the busiest L2 if that is longer.
 uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
   return std::max(l2_cycles(xcds), std::ranges::max(unit_cycles(xcds)));
 }
@@ -353,14 +354,14 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
           .mean_units = mean_unit_cycles(xcds, useful)};
 }
 
-// No dispatch is faster than its traffic at full bandwidth, its atomics on one block, or its busiest unit. The waves' own
-// clocks are not such a limit, since they reflect only part of the hits in the Infinity Cache.
+// A dispatch takes at least as long as its traffic at full bandwidth, its atomics on any one block, and its busiest unit. The
+// waves' own clocks set no such limit, since they reflect only part of the hits in the Infinity Cache.
 uint64_t least_cycles(const DurationParts::Floors& floors) {
   return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
 }
 
-// The total cycles of all reads beyond the L2s: reads of whole lines take the average of the replays, all others the bare
-// latency.
+// The total cycles of all reads beyond the L2s: a read of a whole line takes the average time of the replays; any other read
+// takes only the latency.
 double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& outcome, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;
@@ -372,7 +373,7 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
-// The use of each CU's busiest unit, averaged over all CUs: those without work leave room for other dispatches.
+// How busy each CU's busiest unit is, averaged over all CUs, since CUs without work leave room for other dispatches.
 double use_of_units(const std::vector<XcdWork>& xcds, double cycles) {
   uint64_t busy = 0;
   for (const XcdWork& xcd : xcds) {

@@ -1,4 +1,4 @@
-// The time of a dispatch, computed from the work of its CUs and replays of some of them.
+// The time of a dispatch, computed from the work of its CUs and from replays of some of these CUs.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace rpd {
 
-// The work of one CU during a dispatch. Cycles are those of the waves' own clocks, which run as if each wave were alone on the
-// device.
+// The work of one CU during a dispatch. Cycles are counted by the waves' own clocks, which run as if each wave were alone on
+// the device.
 struct CuWork {
   uint64_t launched = 0;      // waves launched ...
   uint64_t waves = 0;         // ... and ended
@@ -31,7 +31,7 @@ struct CuWork {
   uint64_t groups = 0;        // workgroups that ended, ...
   uint64_t working_groups = 0;  // ... and those of them that changed memory
   CuUnits units;
-  // longest_wave and group_cycles, but in instructions, which are also known for waves that were not observed.
+  // The same as longest_wave and group_cycles, but in instructions, which are known even for waves that were not observed.
   uint64_t longest_in_instructions = 0;
   uint64_t groups_in_instructions = 0;
 };
@@ -68,7 +68,7 @@ struct WarmCaches {
   InstructionCache instructions;  // of the replayed CU
 };
 
-// The number of distinct lines of each XCD, added up, and how many of these lines the Infinity Cache held.
+// The number of distinct lines, summed over the XCDs, and how many of these lines the Infinity Cache held.
 struct MallLines {
   uint64_t distinct = 0;
   uint64_t hits = 0;
@@ -99,7 +99,7 @@ struct Sample {
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 
-// The components of a dispatch's time, for experiments, in cycles except for duration_ns.
+// The components of a dispatch's time, for use in experiments; in cycles, except for duration_ns.
 struct DurationParts {
   struct ReplayedCu {
     Sample sample;
@@ -113,8 +113,8 @@ struct DurationParts {
   };
   std::vector<ReplayedCu> replayed;
   std::optional<InstructionCache> instructions;  // before the dispatch
-  // A CU has work if one of its workgroups changes memory; if no workgroup of the dispatch does, a CU has work if it has
-  // workgroups.
+  // A CU has work if one of its workgroups changes memory; if no workgroup of the dispatch does, every CU that has workgroups
+  // has work.
   double busiest_cu = 0;  // cycles according to the replays, ...
   double mean_cu = 0;  // ... and their mean over the CUs that have work
   double share_of_cus = 1;  // CUs that have work, as a share of all CUs
@@ -124,10 +124,10 @@ struct DurationParts {
   uint64_t duration_ns = 0;
 };
 
-// `samples`: the first is replayed, and so is each further one whose work differs from every sample replayed before it.
-// `answers`: the result of ask_mall(). `instructions`: the instruction cache of the first sample's CU. `watched` does not
-// influence the result; its replay is at the peak clock, whatever the power limit. `parts` is for the peak clock, too. Both
-// `watched` and `parts` may be null.
+// The first of the `samples` is replayed, and so is every other one whose work differs from that of each sample replayed before
+// it. `answers` is the result of ask_mall(), and `instructions` is the instruction cache of the first sample's CU. `watched`
+// does not influence the result; its replay runs at the peak clock, whatever the power limit. `parts` also assumes the peak
+// clock. Both `watched` and `parts` may be null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
                        InstructionCache& instructions, const WatchedCu* watched = nullptr, DurationParts* parts = nullptr);
 

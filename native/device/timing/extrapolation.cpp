@@ -12,7 +12,7 @@ namespace {
 
 using Count = uint64_t MemoryCounts::*;
 
-// Which count scales with which quantity. The quantity is known even for XCDs that were not observed.
+// A count and the quantity that it scales with. The quantity is known even for XCDs that were not observed.
 struct Proportion {
   Count count;
   uint64_t (*to)(const TouchedLines&, const MemoryCounts&);
@@ -55,7 +55,7 @@ uint64_t times(uint64_t count, uint64_t of, uint64_t per) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(count) * static_cast<double>(of) / static_cast<double>(per)));
 }
 
-// What was counted since the dispatch was known to be large.
+// What has been counted since the dispatch turned out to be large.
 MemoryCounts counts_since(const XcdWork& xcd) {
   MemoryCounts since = *xcd.memory;
   since.subtract(*xcd.memory_before);
@@ -68,8 +68,8 @@ uint64_t instructions_of(const XcdWork& xcd) {
   return sum;
 }
 
-// An XCD's total count, estimated from the counts of the XCDs in `observed`. If none of these executed enough to show that the
-// dispatch is large, the count is assumed to be proportional to instructions.
+// An XCD's total count, estimated from the counts of the XCDs in `observed`. If none of those XCDs executed enough to show that
+// the dispatch is large, the count is assumed to be proportional to the number of instructions.
 uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const std::vector<XcdWork>& observed) {
   uint64_t counted = 0, per = 0, of_all = 0, instructions = 0;
   bool any_large = false;
@@ -86,7 +86,7 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
   return xcd.memory_before->*proportion.count + times(counted, proportion.to(*xcd.touched_lines, counts_since(xcd)), per);
 }
 
-// Each device is assumed to have the same share of the remote traffic as on the observed XCDs.
+// Each device is assumed to account for the same share of the remote traffic as it does on the observed XCDs.
 void share_among_peers(MemoryCounts& counts, const MemoryCounts& observed) {
   for (Owner device = 0; device < kMostDevices; ++device) {
     counts.peer_reads64[device] = times(observed.peer_reads64[device], counts.remote_reads64, observed.remote_reads64);

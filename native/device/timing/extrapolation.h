@@ -1,4 +1,4 @@
-// Estimates the work of XCDs that were not observed from the work of the observed XCDs.
+// Estimates the work of unobserved XCDs from the work of the observed ones.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,13 @@ struct XcdEstimate {
   MemoryCounts memory;
 };
 
-// `xcd`: of what was counted after the dispatch was known to be large, only counts that need no cache or timing model are used.
-// The rest is scaled from `observed`, which must not be empty: cache traffic by the lines that are touched, LDS cycles by the
-// lanes that access the LDS, cycles by instructions.
+// Of what was counted for `xcd` after the dispatch turned out to be large, only the counts that need no cache or timing model
+// are used. The rest is scaled from `observed`, which must not be empty: cache traffic in proportion to the lines touched, LDS
+// cycles to the lanes that access the LDS, and the CUs' cycles to their instructions.
 XcdEstimate extrapolate(const XcdWork& xcd, const std::vector<XcdWork>& observed);
 
-// Half the width of the interval that contains a total over `all` XCDs with a probability of 95 %. The total was estimated from
-// some of the XCDs; `others` are the estimates obtained by leaving out each of these in turn.
+// Half the width of the 95 % confidence interval for a total over `all` XCDs. The total was estimated from some of the XCDs;
+// `others` are the estimates obtained by leaving out each of those XCDs in turn.
 double jackknife_error(const std::vector<double>& others, size_t all);
 
 }  // namespace rpd

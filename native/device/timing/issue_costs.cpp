@@ -8,8 +8,8 @@
 namespace rpd {
 namespace {
 
-// Matrix operations per cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of a single
-// block.
+// The number of matrix operations that a CU performs in one cycle. With several blocks, 64-bit, 16-bit and 8-bit types do not
+// reach the rate of a single block.
 long matrix_rate(Precision precision, bool several_blocks) {
   switch (precision) {
     case Precision::XF32: return parameter::matrix_xf32_per_cycle;
@@ -22,14 +22,14 @@ long matrix_rate(Precision precision, bool several_blocks) {
   }
 }
 
-// The work per cycle, relative to gfx942's instructions. 6-bit and 4-bit formats, selected by values of CBSZ and BLGP from 2
-// on, have twice the rate of 8-bit formats (MI355X data sheet).
+// The work per cycle, relative to gfx942's instructions. 6-bit and 4-bit formats, selected by CBSZ and BLGP values of 2 and
+// above, run at twice the rate of 8-bit formats (MI355X data sheet).
 long matrix_speedup(const Op& op) {
   const bool narrow = op.semantics->precision == Precision::F6F4 && op.matrix.broadcast_size > 1 && op.matrix.lane_pattern > 1;
   return (op.semantics->shape.doubled ? 2 : 1) * (narrow ? 2 : 1);
 }
 
-// The number of operations divided by the rate of one SIMD's matrix unit for the type.
+// The number of operations divided by the rate of one SIMD's matrix unit for this data type.
 long matrix_cycles(const Op& op) {
   const MatrixShape& shape = op.semantics->shape;
   const long rate = matrix_rate(op.semantics->precision, shape.blocks > 1) * matrix_speedup(op) / (shape.half_rate ? 2 : 1);
@@ -43,7 +43,7 @@ long lds_store_cycles(const Semantics& semantics) {
   return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
 }
 
-// How many times as long a vector instruction takes on doubles as on singles. For Navi 21, AMD publishes 17.83 TFLOPS for
+// The factor by which a vector instruction is slower on doubles than on singles. For Navi 21, AMD publishes 17.83 TFLOPS for
 // singles and 1.11 for doubles (Radeon PRO W6800 data sheet).
 long double_slowdown() { return target_of_device().rules.has_wave32 ? 16 : 1; }
 

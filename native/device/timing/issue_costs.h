@@ -18,7 +18,7 @@ struct IssueCost {
 
 IssueCost issue_cost(const Op& op);
 
-// The costs of a program's instructions, by Op::index. Not thread-safe.
+// The costs of a program's instructions, indexed by Op::index. Not thread-safe.
 class IssueCosts {
  public:
   // The summed costs of all instructions before a given one, or of a run of instructions.

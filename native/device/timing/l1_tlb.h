@@ -1,5 +1,5 @@
-// The address translations that a CU's vector L1 keeps (AMD's name: UTCL1). Missing ones come from the next level (UTCL2),
-// which takes time: in recorded pointer chases, latency grows from 64 MB on.
+// The address translations that a CU's vector L1 keeps (AMD's name: UTCL1). Missing translations come from the next level
+// (UTCL2), which takes time: in recorded pointer chases, latency grows once the data reaches 64 MB.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace rpd {
 
 class L1Tlb {
  public:
-  // How many of the pages that the access touches have no translation here. From now on, all of them have one.
+  // Returns how many of the pages that the access touches have no translation here, and adds the missing translations.
   uint32_t misses(const VectorAccess& access) {
     switch (access.pattern) {
       case LanePattern::Consecutive: return misses(access.first, uint64_t{access.bytes} * kLanes);
@@ -43,7 +43,7 @@ class L1Tlb {
     return count;
   }
 
-  // In most accesses, all lanes are on one page.
+  // In most accesses, all lanes fall on the same page.
   uint32_t misses_of_lanes(const VectorAccess& access) {
     const uint64_t first = access.address[std::countr_zero(access.mask)];
     uint64_t differing = 0;  // address bits

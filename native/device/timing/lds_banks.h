@@ -16,8 +16,9 @@ struct LdsPasses {
 
 LdsPasses lds_passes(const VectorAccess& access);
 
-// Remembers the last access of up to kKept instructions. Moving all addresses by whole words only rotates the banks, so only
-// the lanes' distances from each other count, and these mostly stay the same when an instruction is executed again.
+// Remembers the last access of up to kKept instructions. Shifting all addresses by a whole number of words only rotates the
+// banks, so only the lanes' distances from each other matter, and these usually stay the same when an instruction is executed
+// again.
 class LdsPatterns {
  public:
   LdsPasses passes(const Op& op, const VectorAccess& access);

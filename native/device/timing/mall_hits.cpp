@@ -21,7 +21,7 @@ void ask(MallLines& asked, Mall& mall, const std::vector<uint64_t>& lines, size_
 }
 
 // `kept` is the share of this dispatch's new lines that fit into the Infinity Cache; the same share of an XCD's repeated
-// requests is taken to hit.
+// requests is assumed to hit.
 double share_answered(const MallLines& asked, uint64_t requests, double kept) {
   const uint64_t again = requests > asked.distinct ? requests - asked.distinct : 0, total = asked.distinct + again;
   if (total == 0) return 0;

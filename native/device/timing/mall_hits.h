@@ -1,4 +1,4 @@
-// The share of a dispatch's requests from the L2s that the Infinity Cache answers.
+// The share of the L2s' requests during a dispatch that the Infinity Cache answers.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct MallHits {
   double writes;
 };
 
-// Looks up in `mall`, once per XCD, each line that the XCD's L2 read from or wrote to memory, and enters the line there.
+// For each XCD, looks up in `mall` every line that the XCD's L2 read from or wrote to memory, and enters the line there.
 MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
 
 // The share of the XCDs' requests that the Infinity Cache answered.

@@ -52,13 +52,13 @@ struct MemoryCounts {
   uint64_t lds_atomic_return_cycles = 0;
   uint64_t lds_lanes = 0;                    // active lanes of all accesses
 
-  // The lanes of all vector memory instructions.
+  // The number of active lanes, summed over all vector memory instructions.
   uint64_t l1_lanes() const {
     return l1_lanes_reading + l1_lanes_writing + l1_lanes_atomic_with_return + l1_lanes_atomic_without_return;
   }
 
   void add(const MemoryCounts& other) {
-    // All members are uint64_t. Unlike a list, a loop cannot miss a new member.
+    // All members are uint64_t. Unlike a list of the members, a loop cannot miss a new one.
     static_assert(sizeof(MemoryCounts) % sizeof(uint64_t) == 0);
     auto* mine = reinterpret_cast<uint64_t*>(this);
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
@@ -69,7 +69,7 @@ struct MemoryCounts {
     const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
     for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] -= theirs[i];
   }
-  // The requests, in units of whole lines: a line that is written in two halves counts once.
+  // The number of requests, in whole lines: a line that is written in two halves counts once.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
   // The share of the written-back lines that had to leave the L2 while waves were still running.
   double early_write_share() const {

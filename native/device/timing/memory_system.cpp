@@ -29,7 +29,7 @@ uint32_t scalar_cache_of(uint32_t cu) {
 constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
 uint64_t most_waves_in_group() { return target_of_device().rules.has_wave32 ? 32 : 16; }
 
-// Vector memory completes in order: no access is done before those issued earlier.
+// Vector memory completes in order: no access completes before the ones issued earlier.
 void complete_vector(WaveTiming& wave, const Op& op, uint64_t latency) {
   if (is_counted_as_store(op)) {
     wave.stores_done = std::max(wave.stores_done, wave.clock + latency);
@@ -46,7 +46,7 @@ void add(T& to, uint64_t what) {
   to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what));
 }
 
-// Adds the increase of the counts during this object's lifetime to a wave's recorded cost and to its demands on the CU's units.
+// Adds the increase in the counts during this object's lifetime to a wave's recorded cost and to its demands on the CU's units.
 class CostOf {
  public:
   CostOf(const MemoryCounts& counts, WaveTiming& wave)
@@ -74,7 +74,7 @@ class CostOf {
  private:
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
-  // Charges the units with the cycles that the replay would charge.
+  // Charges the units for the same number of cycles as the replay would.
   void keep_units_busy() {
     units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
     wave_atomics_ += counts_.l2_atomics - atomics_;
@@ -284,7 +284,7 @@ void MemorySystem::record_access(AccessCost& cost) const {
   cost.waits_for_page = waits_for_page_;
 }
 
-// Prefetches into the host CPU's cache the data of this model that will be read if the line misses in the L1.
+// Prefetches into the host CPU's cache the model's own data about the line, which is needed if the line misses in the L1.
 void MemorySystem::prefetch_beyond_l1(uint64_t line) const {
   l2_.prefetch(line);
   if (mall_) mall_->prefetch(line);
@@ -318,7 +318,7 @@ uint64_t MemorySystem::load_same(uint32_t l1, const VectorAccess& access) {
   return load_lines(l1, first, last, groups_in(access) * (last - first + 1));
 }
 
-// Looks up the lines that these lanes touch, each once.
+// Looks up the lines that these lanes touch, each line once.
 uint64_t MemorySystem::load_lanes(uint32_t l1, const VectorAccess& access, uint64_t lanes) {
   uint64_t latency = 0;
   LineSet lines;
@@ -391,7 +391,7 @@ uint64_t MemorySystem::store(const Op& op, const VectorAccess& access) {
   return parameter::l2_latency_cycles;  // the L2 accepts the store, whether it has the line or not
 }
 
-// Counts per block because a dispatch cannot be faster than the updates of its most updated block.
+// Counts per block because a dispatch cannot be faster than the updates to its most frequently updated block.
 void MemorySystem::count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words) {
   const uint64_t turns = may_share_words ? updates_of_one_word(access, block) : 1;
   updates_[block] += parameter::atomic_request_cycles + (turns - 1) * parameter::atomic_word_cycles;
@@ -538,14 +538,14 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
 
 void MemorySystem::wait(WaveTiming& wave, const WaitCounts& left) {
   uint64_t until = wave.clock;
-  // Waiting until n accesses are left means waiting for the access before the youngest n. (If more are outstanding than there
-  // is room for, the oldest have long been done.)
+  // Waiting until n accesses are left means waiting for the access issued just before the latest n. (If more are outstanding
+  // than there is room for, the oldest have long since completed.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
   if (wave.vector_issued > left.vector && left.vector < room) {
     until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - left.vector) % room]);
   }
-  // Scalar loads and LDS accesses complete in any order: only a wait for all of them has a known end; any other wait is taken
-  // to cost nothing.
+  // Scalar loads and LDS accesses may complete in any order, so only a wait for all of them has a known end; any other wait is
+  // assumed to cost nothing.
   if (left.scalar == 0) until = std::max(until, wave.scalar_done);
   if (left.stores == 0) until = std::max(until, wave.stores_done);
   wave.clock = until;

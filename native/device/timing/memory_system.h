@@ -23,7 +23,7 @@ namespace rpd {
 // The cycles for which atomics occupy each 64-byte block. [address / 64]
 using BlockUpdates = std::unordered_map<uint64_t, uint64_t>;
 
-// A cache that only loads use: its tags, and which fetch brought each line.
+// A cache used only by loads: its tags, and which fetch brought in each line.
 template <uint32_t Ways>
 struct ReadCache {
   explicit ReadCache(size_t lines) : tags(lines), fetches(lines) {}
@@ -40,42 +40,42 @@ class MemorySystem {
  public:
   MemorySystem();
 
-  // An access by the wave's most recently issued instruction. The wave's clock is at the time of issue.
+  // An access by the wave's most recently issued instruction. The wave's clock shows the time of issue.
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
-  // Waits until at most this many accesses are outstanding.
+  // Waits until at most this many accesses of each kind are outstanding.
   static void wait(WaveTiming& wave, const WaitCounts& left);
 
-  // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 the L2s are coherent for the device's own
-  // memory, see written_elsewhere(). `map` says which addresses are the device's own memory; without a map, all are. During the
-  // dispatch, `mall` keeps the contents that it had before.
+  // Begins a dispatch: whatever the L1s hold is now stale. The L2 keeps its lines, since on gfx942 the L2s are coherent for the
+  // device's own memory (see written_elsewhere()). `map` says which addresses belong to the device's own memory; without a map,
+  // all of them do. During the dispatch, `mall` keeps the contents that it had before.
   void begin(const AllocationMap* map, const Mall& mall);
-  // A dispatch ends: with a release, dirty L2 lines are written to memory.
+  // Ends a dispatch; if `releases` is set, dirty L2 lines are written to memory.
   void end(bool releases);
   // From now on, the lines that accesses touch are also recorded.
   void start_tracking_touched_lines();
   void note_lines(const VectorAccess& access);
   void note_scalar_lines(uint64_t address, uint32_t bytes) { note_bytes(AccessKind::Load, address, bytes); }
-  // Until the next dispatch begins, the caches are not modelled: only what can be counted without them is counted.
+  // Stops modelling the caches until the next dispatch begins: only what can be counted without them is counted.
   void stop();
   void count_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void count_scalar_access(uint64_t address, uint32_t bytes);
-  // Ends a dispatch for which stop() was called; the L2 then holds roughly the last noted lines.
+  // Ends a dispatch for which stop() was called; the L2 then holds roughly the most recently noted lines.
   void end_noting();
   // The number of L2 look-ups whose outcome is uncertain because of an earlier dispatch that ended with end_noting().
   uint64_t doubtful() const { return doubtful_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
-  // `writer`: this memory system if `written` includes its own writes, which are ignored; otherwise null.
+  // `writer` is this memory system if `written` includes its own writes, which are ignored; otherwise it is null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
-  // The counts from the time before start_tracking_touched_lines(), and the lines that have been touched since then.
+  // The counts up to the call of start_tracking_touched_lines(), and the lines touched since then.
   const MemoryCounts& before_tracking() const { return before_tracking_; }
   const TouchedLines& touched_lines() const { return touched_lines_; }
-  // The distinct lines that the L2 read from memory, and those that it wrote to memory.
+  // The distinct lines that the L2 read from memory, and the distinct lines that it wrote to memory.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const DistinctLines& lines_written() const { return lines_written_; }
   const BlockUpdates& updates() const { return updates_; }
@@ -137,8 +137,8 @@ class MemorySystem {
   BlockUpdates updates_;
   LdsPatterns lds_patterns_;
   bool streams_ = false;  // the current access is non-temporal
-  // For the current access, if it is recorded: the recording, its fetch number, and the latest fetch of the lines that it found
-  // in a cache.
+  // If the current access is recorded: the recording, the access's fetch number, and the latest fetch among the lines that it
+  // found in a cache.
   const CuTrace* trace_ = nullptr;
   uint32_t fetch_ = 0;
   Fetch awaited_;

@@ -1,4 +1,5 @@
-// The accesses of large dispatches: what can be counted without a model of the caches, and which lines are touched.
+// The accesses of large dispatches: counts what can be counted without a model of the caches, and notes which lines are
+// touched.
 #include <algorithm>
 #include <bit>
 
@@ -27,7 +28,7 @@ void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes)
   if (kind != AccessKind::Load) touched_lines_.write(first, last, matters);
 }
 
-// A lane that touches only the same line as the lane before it does not count as another touch.
+// A lane that touches nothing but the line that the previous lane touched does not count as another touch.
 void MemorySystem::note_lanes(const VectorAccess& access) {
   uint64_t previous = ~uint64_t{0};
   for_each_lane(access.mask, [&](int l) {
@@ -38,7 +39,7 @@ void MemorySystem::note_lanes(const VectorAccess& access) {
   });
 }
 
-// Private memory is left out because it does not concern other dispatches.
+// Private memory is left out because it does not affect other dispatches.
 void MemorySystem::note_lines(const VectorAccess& access) {
   if (access.space == Space::Lds || access.space == Space::Scratch) return;
   switch (access.pattern) {
@@ -75,7 +76,7 @@ void MemorySystem::count_scalar_access(uint64_t address, uint32_t bytes) {
   ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
 }
 
-// Fills up to this share of the L2 with the last of these lines.
+// Fills at most `share` of the L2 with the last of `lines`.
 void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
   const auto room = static_cast<size_t>(share * static_cast<double>(l2_.capacity()));
   for (size_t i = lines.size() - std::min(room, lines.size()); i < lines.size(); ++i) {

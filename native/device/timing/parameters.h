@@ -8,9 +8,9 @@
 
 namespace rpd {
 
-// The time from when a dispatch's packet is ready to when the dispatch starts.
+// The time between a dispatch's packet becoming ready and the dispatch starting.
 uint64_t launch_overhead_ns();
-// The host thread's cost of submitting one kernel or copy.
+// What it costs the host thread to submit one kernel or copy.
 uint64_t submit_cost_ns();
 // A copy engine's fixed cost for a copy, however many packets it takes.
 uint64_t copy_overhead_ns();
@@ -22,8 +22,8 @@ uint64_t transfer_ns(uint64_t bytes, Route route);
 const char* timing_parameters_hash();
 
 using ParameterValues = std::vector<std::pair<std::string, double>>;
-// Sets adjustable parameters to these values, and all others to the table's. Called while nothing executes. Throws
-// std::runtime_error for a name that is not adjustable and for a value out of range.
+// Sets adjustable parameters to these values, and all others to the table's. To be called only while nothing is executing.
+// Throws std::runtime_error if a name is not that of an adjustable parameter or a value is out of range.
 void set_timing_parameters(const ParameterValues& values);
 
 }  // namespace rpd

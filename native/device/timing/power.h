@@ -1,4 +1,4 @@
-// The clock at which a dispatch runs if it is repeated for seconds, long enough for the limit on the average power to apply.
+// The clock at which a dispatch runs if it is repeated for several seconds, so that the limit on average power applies.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct PowerUse {
   double memory_ns = 0;  // time of the traffic beyond the L2s; overlaps core_ns
   double other_ns = 0;  // the rest of the duration
 
-  // The duration at a clock relative to the peak clock.
+  // The duration at `speed` times the peak clock.
   double ns(double speed) const { return other_ns + std::max(core_ns / speed, memory_ns); }
 };
 

@@ -18,10 +18,10 @@ uint64_t remote_latency_cycles(Owner owner);
 // The average over a dispatch's remote reads; the host's latency if none of them went to another device.
 uint64_t mean_remote_latency_cycles(const MemoryCounts& device);
 
-// The cycles that the busiest link needs, at its full rate, for its part of a dispatch's traffic.
+// The cycles that the busiest link, at its full rate, needs for its share of a dispatch's traffic.
 double link_cycles(const MemoryCounts& device);
-// The rate of a dispatch's traffic over all links together, averaged over link_cycles(); without traffic to other devices, the
-// host link's full rate.
+// The combined rate of a dispatch's traffic over all links, averaged over link_cycles(); if there is no traffic to other
+// devices, the host link's full rate.
 double remote_bytes_per_cycle(const MemoryCounts& device);
 
 }  // namespace rpd

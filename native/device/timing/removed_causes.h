@@ -1,4 +1,4 @@
-// The causes that an experiment with a recording removes: things that cost time on the device.
+// The causes of lost time on the device that an experiment with a recording can remove.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which lines of the device's memory an XCD touches, and how often: known without a model of its caches.
+// Records which lines of the device's memory an XCD touches, and how often; this does not require a model of its caches.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace rpd {
 class TouchedLines {
  public:
   void clear() { *this = {}; }
-  // Note the lines that one access touches. `matters(line)`: whether the line is to be noted; not called for recently noted
+  // Note the lines that one access touches. `matters(line)` tells whether to note a line; it is not called for recently noted
   // lines.
   template <class F>
   void read(uint64_t first_line, uint64_t last_line, F matters) {
@@ -25,7 +25,7 @@ class TouchedLines {
 
   const std::vector<uint64_t>& lines_read() const { return read_.log.lines(); }
   const std::vector<uint64_t>& lines_written() const { return written_.log.lines(); }
-  // The number of touches of noted lines. Each call of read() or write() touches each of its lines once.
+  // How many times noted lines were touched. Each call to read() or write() counts as one touch of each of its lines.
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   uint64_t distinct_read() const { return lines_read().size(); }

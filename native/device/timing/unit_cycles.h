@@ -25,7 +25,7 @@ class CuUnits {
   enum Kind : size_t { kVector, kMatrix, kScalar, kAddress, kLds, kTraffic, kKinds };
   using Cycles = std::array<uint64_t, kKinds>;
 
-  // `instructions`: the number that the wave issued. `share`: the fraction of the wave's work that is added.
+  // `instructions`: how many instructions the wave issued. `share`: the fraction of the wave's work to add.
   void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
   // The busy time of the units that serve accesses; known only if the waves were observed.
   struct Memory {
@@ -35,10 +35,10 @@ class CuUnits {
   void set(const Memory& memory) { address_ = memory.address, traffic_bytes_ = memory.traffic_bytes, lds_ = memory.lds; }
   // The busy time of the busiest unit of each kind.
   Cycles cycles() const;
-  // The busy time of a kind of unit, summed over all SIMDs.
+  // The busy time of one kind of unit, summed over all SIMDs.
   uint64_t vector_total() const { return total(&Simd::vector); }
   uint64_t matrix_total() const { return total(&Simd::matrix); }
-  // The longest time that any unit is certain to be busy. Leaves out the scalar units, whose busy time is only estimated.
+  // The longest time for which any unit is certain to be busy. Leaves out the scalar units, whose busy time is only estimated.
   uint64_t longest() const;
 
  private:

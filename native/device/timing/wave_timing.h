@@ -35,7 +35,7 @@ struct WaveTiming {
   uint64_t atomics = 0;                // atomic requests to the L2
   bool changes_memory = false;         // whether the wave has written or updated memory
   WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
-  // When the outstanding accesses will be done.
+  // When the outstanding accesses will complete.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
   uint64_t stores_done = 0;            // stores, only if they are counted separately
   uint32_t vector_issued = 0;          // vector memory instructions so far

@@ -1,4 +1,4 @@
-// What the waves of one CU executed, each in its own order: the input of the CU simulator.
+// What the waves of one CU executed, in program order for each wave: the input to the CU simulator.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace rpd {
 // Where the data of a fetch came from.
 enum class FetchedFrom : uint8_t { L2, Memory, Remote };
 
-// An access that brought lines into a cache. Its number is unique among the CUs of an XCD, or 0 if the access was not recorded.
+// An access that brought lines into a cache. Its number is unique across the CUs of an XCD, or 0 if the access was not
+// recorded.
 struct Fetch {
   uint32_t number = 0;
   FetchedFrom from = FetchedFrom::L2;
@@ -24,7 +25,7 @@ struct Fetch {
   static Fetch of_code(uint32_t code) { return {code >> 2, static_cast<FetchedFrom>(code & 3)}; }
 };
 
-// The demands that a memory instruction makes on each level, and what it has to wait for.
+// The demands that a memory instruction makes on each level of the memory hierarchy, and what it has to wait for.
 struct AccessCost {
   uint8_t look_ups = 0;      // vector L1 tags
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
@@ -82,8 +83,8 @@ class CuTrace {
   static constexpr uint32_t kAllGroups = ~0u;
   static_assert(kTraces * kMostEntries < 1u << 25);    // must fit into AccessCost::fetch
 
-  // A dispatch begins. `most_groups`, `most_entries`: how many workgroups and instructions to record. `number`: this trace's
-  // number on its XCD, from 0.
+  // A dispatch begins. `most_groups`, `most_entries`: how many workgroups and instructions to record at most. `number`: this
+  // trace's number on its XCD, counting from 0.
   void begin(uint32_t number, uint32_t most_groups, uint32_t most_entries = kMostEntries) {
     first_fetch_ = number * kMostEntries + 1;
     most_groups_ = most_groups;
@@ -92,7 +93,7 @@ class CuTrace {
     keep_unused(2 * size_t{most_entries});
     groups_.clear();
   }
-  // The traces in which to record a starting workgroup's waves; null if enough have been recorded.
+  // The traces in which to record the waves of a workgroup that is starting; null if enough workgroups have been recorded.
   const Group* record(size_t waves) {
     if (groups_.size() >= most_groups_ || entries_ >= most_entries_) return nullptr;
     Group& traces = groups_.emplace_back();
@@ -103,13 +104,13 @@ class CuTrace {
   const std::deque<Group>& groups() const { return groups_; }
   uint64_t entries() const { return entries_; }
   bool has_fetch(uint32_t number) const { return number >= first_fetch_ && number - first_fetch_ < entries_; }
-  // Counted from 0; only for fetches of this trace.
+  // The index counts from 0; call this only for fetches of this trace.
   uint32_t index_of_fetch(uint32_t number) const { return number - first_fetch_; }
 
  private:
   friend class WaveTrace;
-  // Keeps the last dispatch's traces, up to `room` entries in total, to be reused in the same order, probably by waves that
-  // record about as much.
+  // Keeps the last dispatch's traces, up to `room` entries in total, for reuse in the same order: the next waves in that order
+  // will probably record about as much.
   void keep_unused(size_t room) {
     unused_.clear();
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
@@ -147,7 +148,7 @@ inline void WaveTrace::add(const Op& op, uint32_t lanes) {
   }
 }
 
-// Each recorded instruction of the CU has a fetch number, in order of recording.
+// The CU's recorded instructions have consecutive fetch numbers, in the order in which they were recorded.
 inline uint32_t WaveTrace::fetch_of_last() const {
   return last_ == &not_recorded_ ? 0 : owner_.first_fetch_ + owner_.entries_ - 1;
 }

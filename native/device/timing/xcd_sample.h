@@ -15,8 +15,8 @@ constexpr uint64_t kFewestGroups = 16;
 
 inline bool can_be_sampled(const Kernel& kernel) { return kernel.group_count() >= kFewestGroups * target::xcds(); }
 
-// `choice`: the number of the timed CU, whose XCD is in the sample, as is the XCD of a thread trace. Host threads execute the
-// XCDs in turn, so the sample contains even and odd ones: two threads then have about the same amount of work.
+// `choice`: the number of the timed CU. Its XCD is in the sample, and so is the XCD of a thread trace. XCDs are assigned to
+// host threads in turn, so the sample contains both even and odd XCDs: two threads then have about the same amount of work.
 inline bool in_sample(uint32_t xcd, uint64_t choice, const Kernel& kernel) {
   const uint32_t xcds = target::xcds();
   if (xcd == 0 && kernel.request.traced_cu) return true;

@@ -11,7 +11,7 @@ namespace rpd {
 
 namespace {
 
-// The most entries of a recording that is not certain to be replayed.
+// The maximum number of entries in a recording that is not certain to be replayed.
 constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
@@ -71,7 +71,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_groups_ = {};
-  // Three times the resident workgroups, to show how the CU fills up, runs full and drains.
+  // Three times the number of resident workgroups, to show how the CU fills up, runs full and drains.
   thread_trace_.begin(2, std::max(8u, 3 * resident_groups));
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
@@ -101,7 +101,7 @@ void XcdTiming::launched(Workgroup& group) {
   }
 }
 
-// Returns the traces in which to record the waves of a starting workgroup; null if they are not recorded.
+// Returns the traces in which to record the waves of a workgroup that is starting; null if they are not recorded.
 const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t waves) {
   if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
   clock.part = &first_;
@@ -150,7 +150,8 @@ inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
   passed_end_ = last.end;
 }
 
-// Called once the dispatch proves to be large. On an XCD that is not in the sample, the recordings made so far are not needed.
+// Called when the dispatch proves to be large. On an XCD that is not in the sample, the recordings made so far are no longer
+// needed.
 void XcdTiming::reach_limit() {
   tracks_touched_lines_ = true;
   memory_.start_tracking_touched_lines();

@@ -1,5 +1,5 @@
 // Counts and times what one XCD executes, wave by wave, as if each wave were alone on the device; also records one of its CUs,
-// from whose replay the time of the dispatch can be computed.
+// so that the dispatch's time can be computed from a replay of that CU.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace rpd {
 
-// The XCD of CU number `choice` among those that the kernel uses, numbered across the XCDs in turn.
+// The XCD of CU number `choice`; the CUs that the kernel uses are numbered across the XCDs in turn.
 uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
 
 // Chooses which of a CU's later workgroups to record: one from each of several equal parts, drawn at random so that a kernel
-// can hardly treat them differently from the rest.
+// can hardly treat the recorded workgroups differently from the rest.
 class LaterGroups {
  public:
   // `groups`: about how many later workgroups there will be. `recorded`: how many of them to record.
@@ -56,24 +56,24 @@ class XcdTiming final : public XcdObserver {
   void meet(Workgroup& group) override;
   void ended(const Wave& wave) override;
 
-  // The dispatch has ended: with a release, dirty lines are written to memory.
+  // Called when the dispatch has ended. If it ends with a release, dirty lines are written to memory.
   void end(bool releases) {
     if (observes_) memory_.end(releases);
     else memory_.end_noting();
   }
-  // Whether the dispatch was observed to its end. Otherwise the counts that need the caches, and all cycles, are incomplete.
+  // Whether the dispatch was observed to the end. If not, all cycle counts and the counts that need the caches are incomplete.
   bool observed() const { return observes_; }
   void forget_caches() {
     memory_.forget();
     samples_at_once_ = false;
   }
-  // To be called if an XCD of the slot was not observed to the end of a dispatch. From then on, dispatches are sampled from
-  // their beginning if they can be sampled, because the state of that XCD's L2 is unknown.
+  // To be called if an XCD of the slot was not observed to the end of a dispatch. From then on, every dispatch that can be
+  // sampled is sampled from its beginning, because the state of that XCD's L2 is unknown.
   void sample_at_once() { samples_at_once_ = true; }
   MemorySystem& memory_system() { return memory_; }
   uint32_t index() const { return index_; }
 
-  // Adds to each element the number of times that the instruction was executed. [Op index]
+  // Adds to each element of `to` the number of times that its instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
   uint32_t resident_groups() const { return resident_groups_; }  // workgroups that fit on a CU at a time
   const WaveCounts& waves() const { return waves_; }
@@ -87,12 +87,12 @@ class XcdTiming final : public XcdObserver {
             &memory_.before_tracking(),
             tracks_touched_lines_ ? &memory_.touched_lines() : nullptr};
   }
-  // The sample of the XCD's recorded CU; the sample is empty if the XCD has no workgroups.
+  // The sample of the XCD's recorded CU; it is empty if the XCD has no workgroups.
   Sample sample() {
     follow_program();  // another XCD may have caused more code to be decoded
     return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};
   }
-  // The recording of the CU whose thread trace is wanted, if that is on this XCD.
+  // The recording of the CU whose thread trace is wanted, if that CU is on this XCD.
   const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? first_.trace : thread_trace_; }
 
  private:

@@ -22,8 +22,8 @@ struct Hsa {
 
 inline Hsa hsa;  // plain data, so usable even after all static destructors have run
 
-// The signal's own memory, whose layout the HSA ABI defines (amd_hsa_signal.h). Read directly because the API would have side
-// effects: a tool's read of a signal must not count as one by the application.
+// The signal's own memory, whose layout the HSA ABI defines (amd_hsa_signal.h). It is read directly because the API would have
+// side effects: a tool's read of a signal must not count as a read by the application.
 inline amd_signal_t* memory_of(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
 inline bool completed(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0; }

@@ -39,7 +39,7 @@ void RingThrottle::await(uint64_t end) {
     if (seen != read) read = seen, rung = false, since = Clock::now();
     const auto standstill = Clock::now() - since;
     if (!rung && standstill > kBeforeRinging) {
-      // This call returns when all packets in the ring have been handed over, by this thread or a different one.
+      // This call returns when all packets in the ring have been handed over, by this thread or another.
       const uint64_t write = hsa.core.hsa_queue_load_write_index_relaxed_fn(queue_);
       hsa.core.hsa_signal_store_screlease_fn(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(write - 1));
       rung = true, since = Clock::now();

@@ -1,6 +1,6 @@
 // A pool in which a tool keeps its own completion signals for reuse. A signal on which a thread may sleep can raise an
-// interrupt; one that is only polled (for a dispatch whose completion no thread waits for) is created without an interrupt,
-// which costs the device nothing.
+// interrupt. A signal that is only polled (for a dispatch whose completion no thread waits for) is created without an interrupt
+// and so costs the device nothing.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,7 @@ class SignalPool {
  public:
   explicit SignalPool(uint64_t attributes) : attributes_(attributes) {}
 
-  // A signal with value 1, or handle 0 if ROCr has no more.
+  // A signal with the value 1; its handle is 0 if ROCr has no more signals.
   hsa_signal_t take() {
     {
       std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Records where the arguments of the program's dispatches were. The HIP runtime copies them into its own pools, along with
-// whatever its host memory contained between them, so a difference in such an allocation between two runs means nothing.
+// Records where the arguments of the program's dispatches were stored. The HIP runtime copies them into its own pools, along
+// with whatever lay between them in its host memory, so if such an allocation differs between two runs, that means nothing.
 #pragma once
 
 #include <cstdint>

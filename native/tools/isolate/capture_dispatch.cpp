@@ -126,7 +126,7 @@ std::string place_of(uint64_t address) {
   return text;
 }
 
-// The `size` bytes of memory at `address`, wherever they are. Throws if they are not in any region.
+// The `size` bytes of memory at `address`, in whichever region they are. Throws if no region contains them.
 std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Source>& sources, uint64_t address, uint64_t size,
                                     const char* what) {
   if (size == 0) return {};
@@ -159,7 +159,8 @@ std::vector<Source> readable(std::vector<Source> sources, std::vector<std::strin
   return sources;
 }
 
-// Completes the program's signal as the GPU would have, with the dispatch's times. A failure leaves a negative value.
+// Completes the program's signal as the GPU would have, with the dispatch's times. If the dispatch failed, the signal gets a
+// negative value.
 void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   if (theirs.handle == 0) return;
   memory_of(theirs)->start_ts = memory_of(ours)->start_ts;
@@ -189,7 +190,8 @@ class Stand {
     if (device_ != nullptr) device_->record_dispatches(1);
     submitted_ = true;
     submit(copy);
-    // Polls memory: in the device's modelled time, a wait through ROCr would count as this thread's, and so as the program's.
+    // Polls memory, because a wait through ROCr would be charged to this thread, and so to the program, in the device's
+    // modelled time.
     const double began = seconds();
     bool alone = true;
     while (!ended() && !gpu_failed.load()) {
@@ -214,7 +216,7 @@ class Stand {
   }
 
  private:
-  // On the software device, the device's own record decides: kernels can write signals.
+  // On the software device, the device's own record decides, because kernels can overwrite signals.
   bool ended() {
     if (device_ == nullptr) return completed(signal_);
     if (device_->take_dispatch(signal_.handle, &times_, nullptr, nullptr) == 0) return false;
@@ -292,7 +294,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   for (const std::string& text : dispatch.warnings) report("note", text);
 }
 
-// Creates the folder under the first free name: a process captures only once, but process ids are reused.
+// Picks the first free name for the folder. A process captures only once, but an earlier process may have had the same id.
 std::string new_folder() {
   std::error_code error;
   std::filesystem::create_directories(settings().folder, error);

@@ -14,9 +14,10 @@ struct Chosen {
   hsa_agent_t agent;
 };
 
-// To be called on the submitting thread while no other work runs and the submission barrier is closed. Passes the packet to
-// `submit` exactly once, whether or not there is a capture. Returns when the dispatch is complete or the GPU has failed; if the
-// capture fails before the dispatch is submitted, returns without waiting. Does not throw, since the program must not notice.
+// Must be called on the submitting thread while no other work is running and the submission barrier is closed. Passes the
+// packet to `submit` exactly once, whether or not the capture succeeds. Returns when the dispatch is complete or the GPU has
+// failed; if the capture fails before the dispatch is submitted, returns without waiting. Never throws, because the program
+// must not notice a failure.
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;
 
 // Reports why there is no capture.

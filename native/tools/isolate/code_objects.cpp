@@ -82,7 +82,7 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sy
   return HSA_STATUS_SUCCESS;
 }
 
-// Asks about all kernels at once, because each question may go to another process (see kernel_filter.h).
+// Asks about all kernels at once, because each question may involve a round trip to another process (see kernel_filter.h).
 void note_wanted(Loading& loading) {
   std::vector<KernelNames> names;
   for (const auto& [address, loaded] : loading.kernels) names.push_back({loaded.kernel.symbol, loaded.kernel.name});

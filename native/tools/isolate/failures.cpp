@@ -26,7 +26,7 @@ hsa_status_t on_event(const hsa_amd_event_t* event, void* self) {
   return handler.theirs(event, handler.data);
 }
 
-// Memory faults are reported through this handler. A program without its own handler is aborted by ROCr, as usual.
+// Memory faults are reported through this handler. If the program has no handler of its own, ROCr aborts it, as usual.
 hsa_status_t register_handler(hsa_amd_system_event_callback_t theirs, void* data) {
   if (theirs == nullptr) return hsa.amd.hsa_amd_register_system_event_handler_fn(theirs, data);
   return hsa.amd.hsa_amd_register_system_event_handler_fn(on_event, new EventHandler{theirs, data});

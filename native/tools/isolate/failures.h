@@ -1,4 +1,4 @@
-// Detects kernels that fail. Their completion signals never change, so the failure must be detected in a different way.
+// Detects kernels that fail. Their completion signals never change, so the failure must be detected in some other way.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@ namespace rpd::isolate {
 // capture is complete.
 inline std::atomic<bool> gpu_failed{false};
 
-// Replaces the program's own callback in the call of hsa_queue_create: `report` is passed with this object as its data. Lives
-// as long as the process.
+// Replaces the program's own callback in the call to hsa_queue_create: `report` is passed instead, with this object as its
+// data. Lives as long as the process.
 struct QueueErrors {
   void (*theirs)(hsa_status_t, hsa_queue_t*, void*);
   void* data;

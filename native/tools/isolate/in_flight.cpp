@@ -19,7 +19,7 @@ SignalPool& pool() {
 
 std::atomic<uint64_t> submissions{0};
 
-// Records when, counted in submissions, the program last gave a watched signal a new value.
+// Records when the program last gave a watched signal a new value; time is counted in submissions.
 class Watched {
  public:
   void watch(hsa_signal_t signal) {

@@ -1,7 +1,7 @@
-// Tracks work that has been submitted and may be incomplete, so that a capture can wait until nothing changes memory.
+// Tracks work that has been submitted and may be incomplete, so that a capture can wait until nothing is modifying memory.
 //
-// Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled; a
-// program that gives a signal a new value, or destroys it, must have seen the work complete.
+// Dispatches without a completion signal get one from this library. The program's own signals are left in place and polled. A
+// program that has given a signal a new value, or destroyed it, can be assumed to have seen the work complete.
 #pragma once
 
 #include <atomic>
@@ -26,18 +26,18 @@ static_assert(sizeof(Packet) == 64);
 
 inline uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
 
-// The work of one queue, or of all copy engines.
+// The work in flight on one queue, or on all copy engines.
 class Lane {
  public:
   enum class Order { in_queue, none };  // whether work after a waiting barrier also waits
 
   explicit Lane(Order order) : order_(order) {}
 
-  // To be called before the packet is passed on; may give it a completion signal.
+  // Must be called before the packet is passed on; may add a completion signal to it.
   void submitted(Packet& packet);
   void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
 
-  // Whether nothing is running, and whatever is left waits for a signal that is not complete.
+  // Whether nothing is running and all remaining work is waiting for signals that are not complete.
   bool quiet();
   bool empty();
   // The number of completed pieces of work found so far.
@@ -65,7 +65,7 @@ class Lane {
 
 Lane& copy_lane();
 
-// Destroys the unused signals of the pool, which provides signals for dispatches that have none.
+// Destroys the unused signals in the pool that supplies signals to dispatches without their own.
 void destroy_signals();
 
 }  // namespace rpd::isolate

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto kLook = 200us;
 constexpr int kLooksBetweenRings = 2500;
 
-// Returns false if no process has the bell open: the process that would answer has exited.
+// Returns false if no process has the bell open, which means that the process that would answer has exited.
 bool ring(const std::string& folder) {
   const int bell = open((folder + "/bell").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (bell < 0) return false;

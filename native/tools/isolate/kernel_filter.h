@@ -1,5 +1,5 @@
-// Decides which kernels are wanted. The Python side, which is asked through files, interprets the user's regular expression, so
-// there is only one dialect. Without the Python side, ISOLATE_KERNEL is a plain substring of the name.
+// Decides which kernels are wanted. The user's regular expression is interpreted by the Python side, which is queried through
+// files, so that there is only one dialect. Without the Python side, ISOLATE_KERNEL is a plain substring of the name.
 #pragma once
 
 #include <span>
@@ -13,10 +13,12 @@ struct KernelNames {
   std::string demangled;
 };
 
-// Returns for each kernel whether it is wanted. Waits for the answer; if none arrives, reports that, and no kernel is wanted.
+// Returns, for each kernel, whether it is wanted. Waits for the answer; if none arrives, reports this and treats no kernel as
+// wanted.
 //
 // In the folder that ISOLATE_ASK names, the file NAME.question contains the mangled and demangled names, each terminated by a
-// zero byte; a byte written to the FIFO "bell" announces it. The file NAME.answer then contains '1' or '0' for each kernel.
+// zero byte; a byte written to the FIFO "bell" announces the question. The file NAME.answer then contains '1' or '0' for each
+// kernel.
 std::vector<bool> wanted_of(std::span<const KernelNames> kernels);
 
 }  // namespace rpd::isolate

@@ -1,4 +1,4 @@
-// Reads the program's memory, wherever it is, in pieces, through a buffer of limited size.
+// Reads the program's memory, wherever it is located, piece by piece through a buffer of limited size.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class MemoryAccess {
 
   virtual ~MemoryAccess() = default;
 
-  // Calls `piece` with the memory's bytes in ascending order, in pieces of kPiece except for the last. Throws
+  // Passes the memory's bytes to `piece` in ascending order, kPiece bytes at a time (the last piece may be smaller). Throws
   // std::runtime_error.
   using Piece = std::function<void(uint64_t offset, std::span<const unsigned char> bytes)>;
   virtual void read(const Source& source, const Piece& piece) = 0;

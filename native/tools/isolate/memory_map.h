@@ -1,5 +1,5 @@
-// The memory of the program that GPUs can currently access, with the addresses and sizes that the program requested (not
-// rounded to pages).
+// The parts of the program's memory that GPUs can currently access, with the addresses and sizes that the program requested
+// (not rounded to pages).
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ class MemoryMap {
   void add(uint64_t address, uint64_t bytes, capture::Kind kind, hsa_agent_t agent);
   void remove(uint64_t address);
 
-  // Adds memory that a capture cannot contain. foreign() returns the descriptions of all such memory not yet removed.
+  // Adds memory that a capture cannot contain. foreign() returns the descriptions of all such memory that has not been removed.
   void add_foreign(uint64_t address, const std::string& what);
   void remove_foreign(uint64_t address);
 
-  // The regions to be captured: whole pages, ascending and disjoint; allocations that share a page share a region. `code`: the
-  // loaded code objects.
+  // The regions to be captured: whole pages, ascending and disjoint; allocations that share a page share a region. `code`
+  // contains the loaded code objects.
   std::vector<Source> regions(const std::vector<Source>& code) const;
   std::vector<std::string> foreign() const;
 

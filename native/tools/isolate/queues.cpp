@@ -1,5 +1,5 @@
-// Queues: until the chosen dispatch has been submitted, every packet of the program passes through here, on some submitting
-// thread.
+// Queues. Until the chosen dispatch has been submitted, every packet of the program passes through here, on one of the
+// submitting threads.
 #include <mutex>
 #include <shared_mutex>
 #include <span>
@@ -18,7 +18,7 @@
 namespace rpd::isolate {
 namespace {
 
-// How long to wait while no dispatch or copy completes. Kernels on the software device can be slow.
+// How long to keep waiting when no dispatch or copy completes. Kernels on the software device can be slow.
 constexpr int64_t kPatienceSeconds = 600;
 
 struct WatchedQueue {
@@ -163,7 +163,7 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
-// Also needed after the capture: the ring that RingThrottle guards exists as long as the queue.
+// Still needed after the capture, because the ring that RingThrottle guards exists for as long as the queue does.
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   WatchedQueue* const queue = open_queues().find(handle);
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);

@@ -16,8 +16,8 @@ struct Settings {
   bool staged_copies = false;  // read device memory through copies even if it could be read directly
 };
 
-// Reads ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL and ISOLATE_STAGED.
-// Returns nothing if no kernel is to be captured, or, after reporting the reason, if a value cannot be used.
+// Reads ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL and ISOLATE_STAGED. Returns
+// nothing if no kernel is to be captured, or if a value cannot be used (in which case the reason is reported first).
 std::optional<Settings> settings_from_environment();
 
 // Writes one line to stderr, and to the file that ISOLATE_REPORT names, if any.

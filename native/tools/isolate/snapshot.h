@@ -1,4 +1,4 @@
-// Writes the program's memory, as it is before and after the kernel, to a capture.
+// Writes the contents of the program's memory before and after the kernel to a capture.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ class Snapshot {
  public:
   Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources);
 
-  // Writes all pages that are not zero. Keeps a checksum of each page: 8 bytes for every 4096.
+  // Writes all pages that are not all zeros. Keeps a checksum of each page: 8 bytes for every 4096.
   void before();
   // Writes the pages that have changed since before().
   void after();

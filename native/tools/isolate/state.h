@@ -10,7 +10,7 @@ namespace rpd::isolate {
 // The settings of this process; to be called only if the library is active.
 const Settings& settings();
 
-// Set by OnLoad; cleared when the capture is made or has failed, at exit, in OnUnload, and in forked children.
+// Set by OnLoad; cleared once the capture has succeeded or failed, at exit, in OnUnload, and in forked children.
 inline std::atomic<bool> watching{false};
 
 inline bool active() { return watching.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Identifies the dispatch to be captured, and records what was dispatched in case there is none.
+// Identifies the dispatch to capture, and records what was dispatched in case the chosen dispatch never comes.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace rpd::isolate {
 
-// Whether this dispatch is the one to capture. To be called once for each dispatch of a wanted kernel.
+// Whether this dispatch is the one to capture. Must be called exactly once for each dispatch of a wanted kernel.
 bool is_the_one();
 uint64_t wanted_index();
 
 void saw_dispatch(const std::string& kernel_name);
-// What was dispatched, described for the report that there was no capture.
+// A description of what was dispatched, for the report that nothing was captured.
 std::string what_was_dispatched();
 
 }  // namespace rpd::isolate

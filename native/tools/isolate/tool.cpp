@@ -1,4 +1,4 @@
-// Entry points of the HSA tools library. ROCr calls OnLoad from hsa_init, before the program has any queue.
+// Entry points of the HSA tools library. ROCr calls OnLoad from hsa_init, before the program has created any queues.
 #include <pthread.h>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ void on_exit() {
   if (watching.exchange(false)) report_failure(what_was_dispatched());
 }
 
-// Wraps hsa_shut_down: the last moment at which ROCr still accepts calls.
+// Wraps hsa_shut_down, the last point at which ROCr still accepts calls.
 hsa_status_t shut_down() {
   give_up_signals();
   return hsa.core.hsa_shut_down_fn();

@@ -1,4 +1,4 @@
-// Finds kernel arguments that look like pointers to memory of this process outside all regions.
+// Finds kernel arguments that look like pointers to memory of this process that lies outside all regions.
 #pragma once
 
 #include <span>

@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kName = "/memfd:hsakmt_model (deleted)";  // [libhsakmt, hsakmtmodel.c]
 
-// Opens the device's memory file a second time, so that the position of the original open file does not change; -1 on failure.
+// Opens the device's memory file a second time, so that the offset of the original open file does not change. Returns -1 on
+// failure.
 int reopened() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {

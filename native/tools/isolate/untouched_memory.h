@@ -1,6 +1,6 @@
-// Finds memory that was never written. The software device's memory is an in-memory file (created by ROCr's model support),
-// with holes where nothing has been written. Reading a hole through a mapping would allocate it: a program that has allocated
-// far more than it uses would run out of memory.
+// Finds memory that has never been written. The software device's memory is an in-memory file (created by ROCr's model
+// support), with holes where nothing has been written. Reading a hole through a mapping would allocate it, so a program that
+// has allocated far more than it uses would run out of memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class UntouchedMemory {
   ~UntouchedMemory();
   UntouchedMemory(const UntouchedMemory&) = delete;
 
-  // Whether none of the bytes at this address of the process has ever been written. False if that is unknown.
+  // Whether none of the bytes at this address in the process has ever been written; false if this is unknown.
   bool holds(const void* memory, uint64_t bytes) const;
 
  private:

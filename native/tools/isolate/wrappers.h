@@ -12,7 +12,8 @@ void wrap_copies(HsaApiTable* table);
 void wrap_queues(HsaApiTable* table);
 void wrap_failures(HsaApiTable* table);
 
-// Destroys the signals that packets were given, except those still in use. ROCr warns about signals that remain at shutdown.
+// Destroys the signals that were assigned to packets, except for signals still in use. ROCr warns about signals that remain at
+// shutdown.
 void give_up_signals();
 
 }  // namespace rpd::isolate

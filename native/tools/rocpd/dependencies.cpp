@@ -54,8 +54,8 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
   }
 }
 
-// An element of one frontier is dropped if the other side knows the operation to be complete, but not as part of its frontier:
-// an element of the other frontier then implies the operation.
+// An element of one frontier is dropped if its operation is complete on the other side too but is not in the other side's
+// frontier, because some element of that frontier then implies it.
 SharedKnowledge DependencyTracker::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();

@@ -3,7 +3,7 @@
 // seen.
 //
 // "Directly" means transitively reduced: of all operations that are certain to be complete when an operation starts, only those
-// are listed that no other of these operations implies. Barrier packets order operations without being operations themselves;
+// that are not implied by any of the others are listed. Barrier packets order operations without being operations themselves;
 // they pass on what they wait for.
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace rpd::rocpd {
 
-// What orders two operations. A path of several links counts as its weakest link, which has the largest value.
+// What orders two operations. A path of several links is as strong as its weakest link, which is the one with the largest
+// value.
 enum class EdgeKind : uint8_t {
   queue,  // the queue's own order: barrier bit or barrier packet
   signal,  // a completion signal that a packet or a copy waits for
@@ -30,8 +31,8 @@ struct Position {
 
 inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
 
-// An edge to a dispatch or copy, given by its id. Operations are kept only as edges to them, so an operation on which nothing
-// can directly depend any longer takes no memory.
+// An edge to a dispatch or copy, which is identified by its id. Operations are kept only in the form of edges to them, so an
+// operation takes no memory once nothing can directly depend on it any longer.
 struct Edge {
   uint64_t id;
   Position position;
@@ -39,8 +40,8 @@ struct Edge {
   bool is_to_copy() const { return position.chain == kCopies; }
 };
 
-// A set of operations that contains, with each operation, everything before it. Nearly always this means "everything up to
-// here" for each queue, so the set is stored as a prefix length per chain and the few positions beyond it.
+// A set of operations that, along with each operation, contains everything before it. Nearly always this means "everything up
+// to here" for each queue, so the set is stored as a prefix length per chain plus the few positions beyond the prefix.
 class DownwardClosedSet {
  public:
   bool contains(Position position) const;
@@ -67,13 +68,13 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
 class DependencyTracker {
  public:
-  // To be called in the order of recording. Signal handle 0 means none; signals that no recorded operation completes are
-  // completed by the host alone and order nothing here. dispatch() and copy() return the direct predecessors of the new
-  // operation.
+  // Must be called in the order in which everything was recorded. Signal handle 0 means no signal; a signal that no recorded
+  // operation completes is completed by the host alone and imposes no order here. dispatch() and copy() return the direct
+  // predecessors of the new operation.
   std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
   std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
-  // A packet that only waits. `blocks`: whether later packets of the queue wait for it even without a barrier bit.
+  // A packet that only waits. `blocks`: whether later packets in the queue wait for it even without a barrier bit.
   void barrier(uint32_t queue, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
                uint64_t completion_signal);
 

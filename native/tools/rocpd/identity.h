@@ -16,7 +16,7 @@ struct Machine {
 
 Machine this_machine();
 
-// A guid in the form of a UUIDv7, but with the process's start in ms since boot instead of the date, as in rocprofv3.
+// A guid in the form of a UUIDv7 that, as in rocprofv3, contains the process's start time in ms since boot instead of the date.
 std::string guid_of(const spool::Process& process, const Machine& machine);
 
 }  // namespace rpd::rocpd

@@ -1,4 +1,4 @@
-// The forms of a kernel's name in a rocpd database, besides its symbol.
+// The forms, other than the symbol, in which a rocpd database stores a kernel's name.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct KernelNames {
   std::string truncated;  // "reduce_sum"
 };
 
-// `symbol` is the kernel descriptor's symbol, "_ZN2ns10reduce_sumEPKdPdi.kd". A symbol that is not a C++ name stays as it is,
-// and keeps its ".kd" in the last two forms.
+// `symbol` is the kernel descriptor's symbol, e.g. "_ZN2ns10reduce_sumEPKdPdi.kd". A symbol that is not a C++ name stays as it
+// is, and keeps its ".kd" in the last two forms.
 KernelNames kernel_names(const std::string& symbol);
 
 }  // namespace rpd::rocpd

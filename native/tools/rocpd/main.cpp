@@ -2,11 +2,11 @@
 //
 //   rocmperf-rocpd-writer SPOOL          run by hand, for a spool that was left behind
 //   rocmperf-rocpd-writer --after PID    run by the tracer: waits until the process is gone. Descriptor 3 is the read end of
-//                                        a pipe that only that process holds open, and through which it sends SPOOL, if it
-//                                        creates one
+//                                        a pipe that only that process holds open; if the process creates a spool, it sends
+//                                        SPOOL through this pipe
 //
-// SPOOL is <database>.spool. The database appears under its name only when it is complete; otherwise <database>.error contains
-// the reason why there is none. While the writer works, it touches <database>.partial.
+// SPOOL is <database>.spool. The database gets its final name only once it is complete; if the conversion fails,
+// <database>.error contains the reason. While it works, the writer keeps touching <database>.partial.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -75,8 +75,8 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
   unlink(partial.c_str());
   std::ofstream{partial};
   SpoolReader reader(spool);
-  // This file's timestamp shows a process that waits for the database that work is in progress, even while only the spool is
-  // read.
+  // The timestamp of this file tells any process waiting for the database that work is in progress, even while the spool is
+  // only being read.
   reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
   write_database(reader, read_trace(reader), end_ns, partial);
   sync_file(partial);

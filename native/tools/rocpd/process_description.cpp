@@ -12,7 +12,7 @@ std::string text(const RecordView& record, int index) {
   return std::string(record.string<T>(index));
 }
 
-// Queues and streams are named in order of their first operation: dispatches count first, then copies, then allocations.
+// Queues and streams are named in the order of their first operations: dispatches come first, then copies, then allocations.
 class Appearances {
  public:
   void add(uint32_t what, int kind, uint64_t id) {
@@ -86,7 +86,8 @@ class Survey {
     trace_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
   }
 
-  // Ids are consecutive, so an id larger than the spool means damage, and could require any amount of memory.
+  // Ids are consecutive, so an id larger than the spool's size means that the spool is damaged; storing it could take any
+  // amount of memory.
   void note(Written& written, uint64_t id) {
     if (id > spool_.bytes()) throw SpoolError("has an operation with an impossible number");
     written.add(id);

@@ -1,5 +1,5 @@
 // What a spool records about the traced process besides the operations themselves: the agents, queues, kernels and so on, and
-// which operations are complete. Its size grows with the number of kernels, threads and the like, plus one bit per operation.
+// which operations are complete. This takes memory for each kernel, thread and the like, plus one bit per operation.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ struct Trace {
   uint32_t node_of_queue(uint32_t queue_id) const;
 };
 
-// A dispatch of an unknown kernel cannot be described: the database has no row for it.
+// A dispatch of an unknown kernel cannot be described: the database has no row for such a kernel.
 inline bool is_writable(const Dispatch& dispatch) { return dispatch.kernel_id != 0; }
 
 // Throws SpoolError if the spool is damaged or has no process record.

@@ -2,7 +2,7 @@
 
 namespace rpd::rocpd {
 
-// The contents of rocpd/schema.sql at build time, with its placeholders {{uuid}} and {{guid}}.
+// The contents of rocpd/schema.sql at build time, including the placeholders {{uuid}} and {{guid}}.
 extern const char* const kSchema;
 
 }  // namespace rpd::rocpd

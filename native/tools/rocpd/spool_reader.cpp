@@ -51,8 +51,8 @@ std::span<const std::byte> SpoolReader::record_at(size_t at) const {
   return file_.subspan(at, record.bytes);
 }
 
-// Releases the memory of whole strides that have been read and reports progress; returns the end of the released part. That
-// part can be reread from the file.
+// Releases the memory of whole strides that have been read and reports progress; returns the end of the released part. If it is
+// needed again, that part is reread from the file.
 size_t SpoolReader::pass(size_t from, size_t to) const {
   const size_t end = to & ~(kStride - 1);
   madvise(const_cast<std::byte*>(file_.data()) + from, end - from, MADV_DONTNEED);

@@ -24,7 +24,7 @@ class RecordView {
 
   spool::Kind kind() const { return fixed<spool::Record>().kind; }
 
-  // The fixed part, by value.
+  // A copy of the fixed part.
   template <class T>
   T fixed() const {
     if (bytes_.size() < sizeof(T)) throw SpoolError("a record is too short for its kind");
@@ -33,7 +33,7 @@ class RecordView {
     return value;
   }
 
-  // String number `index`, from 0, after a fixed part of type T.
+  // The string with this index (from 0) among the strings that follow a fixed part of type T.
   template <class T>
   std::string_view string(int index) const {
     return string_after(sizeof(T), index);

@@ -1,6 +1,6 @@
-// Walks a spool from its beginning and delivers each operation once it is complete: as submitted, with its times and counters,
-// and with the operations that it had to wait for. Keeps only operations in flight, so memory use does not depend on the length
-// of the spool.
+// Walks a spool from its beginning and delivers each operation once it is complete: what was submitted, its times and counters,
+// and the operations that it had to wait for. Keeps only operations in flight, so memory use does not depend on the length of
+// the spool.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Region {
   std::string_view function;  // points into the spool
 };
 
-// The functions to call for each kind of record; kinds without a function are skipped.
+// The function to call for each kind of record; kinds without a function are skipped.
 struct Visitor {
   std::function<void(const RecordView&)> description;  // describes the process, its agents, queues, code, kernels, counters
   std::function<void(const Dispatch&)> dispatch;
@@ -47,7 +47,7 @@ struct Unfinished {
   uint64_t dispatches, copies;
 };
 
-// `dependencies` determines what each operation waited for; without it `after` stays empty, which is much faster.
+// `dependencies` determines what each operation waited for; without it, `after` stays empty and the walk is much faster.
 // Returns the number of operations that never completed. Throws SpoolError if the spool is damaged.
 Unfinished walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
 

@@ -1,9 +1,9 @@
 // The spool: records that the tracer appends while the program runs, and that rocmperf-rocpd-writer reads after the program has
 // ended.
 //
-// It consists of a file header, then records in the order of events. The order is significant: a packet's record precedes the
-// records of everything that saw it complete, so that the writer can replay submissions, signals and waits. Both sides are
-// built together; the format has a version only so that a spool of a different build can be rejected with a clear message.
+// It consists of a file header followed by records in the order of events. The order is significant: a packet's record precedes
+// the records of everything that saw it complete, so that the writer can replay submissions, signals and waits. Both sides are
+// built together; the format has a version only so that a spool from a different build can be rejected with a clear message.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +120,7 @@ struct Counters : Record {  // followed by double values[count]
   uint64_t dispatch_id, count;
 };
 
-// The errors for a dispatch with values that the device estimated. Followed by double errors[count], one per counter (NaN if
+// The errors of the values that the device estimated for a dispatch. Followed by double errors[count], one per counter (NaN if
 // the counter is exact); count is 0 if the dispatch does not keep its counters.
 struct Errors : Record {
   uint64_t dispatch_id, count;

@@ -1,4 +1,4 @@
-// A minimal JSON writer, which builds the text in order.
+// A minimal JSON writer that builds the text from start to finish.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@ constexpr uint64_t kPage = 4096;
 
 uint64_t padded(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }
 
-// Maps file bytes for which disk space has been allocated: otherwise, a full disk would cause a SIGBUS in the traced
-// program. The file is reopened each time, because a descriptor that is kept open could be closed (and its number reused) by a
-// program that closes all descriptors that it does not know.
+// Allocates disk space for part of the file, then maps that part. Without the allocation, a full disk would cause a SIGBUS in
+// the traced program. The file is reopened each time, because a descriptor that is kept open could be closed (and its number
+// reused) by a program that closes every descriptor it does not recognize.
 char* map(const std::string& path, uint64_t begin, uint64_t bytes, int& error) {
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) {

@@ -25,7 +25,7 @@ std::vector<KnownAgent>& known_agents() {
   return agents;
 }
 
-// Returns 0 (text_info(): an empty text) for attributes that this ROCr does not know.
+// Returns 0 (text_info() returns an empty string) for attributes that this version of ROCr does not know.
 template <class T>
 T info(hsa_agent_t agent, int attribute) {
   T value{};

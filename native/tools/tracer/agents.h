@@ -1,4 +1,4 @@
-// The agents (CPUs and GPUs) of this process, by KFD node.
+// The agents (CPUs and GPUs) of this process, identified by their KFD nodes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rpd::tracer {
 
-// Records all agents and remembers their node ids. To be called once, from OnLoad.
+// Records all agents and remembers their node ids. Must be called once, from OnLoad.
 void record_agents();
 
 uint32_t node_of(hsa_agent_t agent);

@@ -19,7 +19,8 @@ bool has_ended(const InFlight& operation) {
   return operation.work == Work::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
 }
 
-// Moves the completed operations among the first `window` unfinished ones of `from` to `into`, keeping the order.
+// Moves completed operations from `from` to `into`, keeping their order; stops once it has come across `window` unfinished
+// ones.
 void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
   size_t read = 0, kept = 0;
   for (; read < from.size() && kept < window; ++read) {
@@ -44,7 +45,7 @@ void Lane::push(const InFlight& operation) {
 void Lane::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
-  // Silent ones come first: a thread that sees a forwarded signal may rely on everything before it.
+  // Silent operations come first: a thread that sees a forwarded signal complete may rely on everything before it.
   move_completed(silent_, into, kWindow);
   move_completed(forwarded_, into, forwarded_.size());
   uint64_t last = last_completed_.load(std::memory_order_relaxed);
@@ -78,7 +79,7 @@ void Collector::submitted(Lane& lane, const InFlight& operation) {
   else if (asleep_.exchange(false)) wake_.release();
 }
 
-// Whichever thread collected the operation, its signal can be reused only now: until this call, ROCr still watches it.
+// No matter which thread collected the operation, its signal can be reused only now: ROCr was watching it until this call.
 bool Collector::on_completion(hsa_signal_value_t, void* data) {
   const hsa_signal_t signal{reinterpret_cast<uint64_t>(data)};
   the_collector().collect();
@@ -110,7 +111,7 @@ void Collector::give_up_signals() {
 
 void Collector::run() {
   while (!stopping_.load()) {
-    // First announces that it sleeps, then checks for work: a submission is either seen by the check or ends the sleep.
+    // First announces that it is asleep, then checks for work: any submission is either seen by the check or ends the sleep.
     asleep_.store(true);
     if (idle()) wake_.acquire();
     else static_cast<void>(wake_.try_acquire_for(kGlance));
@@ -149,7 +150,7 @@ void Collector::finish(const InFlight& operation) {
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch known{};
-    // The record is taken even if its counters are not kept, because the device stores it until then.
+    // The record is taken even if its counters are not kept, because the device stores it until it is taken.
     const bool has_record = take_dispatch(operation.signal, known, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;

@@ -52,14 +52,15 @@ class Collector {
 
   Lane& add_lane();
 
-  // A signal to stand in for `forward` (which may be 0), or handle 0 if none is available; the caller then submits untraced.
+  // A signal to stand in for `forward` (which may be 0), or handle 0 if none is available, in which case the caller submits the
+  // operation untraced.
   hsa_signal_t stand_in_for(hsa_signal_t forward);
   void submitted(Lane& lane, const InFlight& operation);
   void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
 
-  // Records everything that has completed by now. Called by any application thread that is about to see something complete,
+  // Records everything that has completed so far. Called by any application thread that is about to see something complete,
   // before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and from time
-  // to time by one of the tracer's threads, for operations about which no thread asks.
+  // to time by one of the tracer's threads, for operations that no thread asks about.
   void collect();
 
   // Waits until nothing is in flight or the limit has passed.

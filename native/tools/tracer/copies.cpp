@@ -1,4 +1,5 @@
-// Asynchronous copies: recorded on submission, and given one of the tracer's completion signals to obtain their times.
+// Asynchronous copies. Each is recorded on submission and given one of the tracer's completion signals, which provides its
+// times.
 #include <atomic>
 #include <span>
 

@@ -1,6 +1,6 @@
 // The tracer's versions of HIP functions, which take precedence over HIP's if this library is preloaded: they tell the queue
-// interceptor from which stream and which call a packet comes, and record the call. If the library is not preloaded, nothing
-// refers to them.
+// interceptor which stream and which call a packet comes from, and record the call. If the library is not preloaded, nothing
+// calls them.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__
@@ -44,7 +44,7 @@ class Streams {
   }
 
  private:
-  // hipStreamPerThread is a single handle, but a different stream in every thread.
+  // hipStreamPerThread is a single handle, but stands for a different stream in every thread.
   uint32_t number_of_this_thread() {
     static thread_local uint32_t number = 0;
     std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ Streams& streams() {
   return streams;
 }
 
-// The stream that `stream` means for the *_spt functions, which are called by programs compiled with
+// The stream that `stream` refers to in the *_spt functions, which are called by programs compiled with
 // -fgpu-default-stream=per-thread.
 hipStream_t per_thread(hipStream_t stream) { return stream == nullptr ? hipStreamPerThread : stream; }
 

@@ -1,4 +1,4 @@
-// What the calling thread is doing: its current HIP call and that call's stream. They are recorded as the origin of the packets
+// What the calling thread is doing: its current HIP call and that call's stream. Both are recorded as the origin of the packets
 // that the thread submits during the call.
 #pragma once
 

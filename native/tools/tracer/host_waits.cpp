@@ -11,8 +11,8 @@
 namespace rpd::tracer {
 namespace {
 
-// For each signal (by hash), the serial number of the last submission that completes it. Signals that share a slot occasionally
-// cause a superfluous record, but no record is ever missing.
+// For each signal (found by its hash), the serial number of the last submission that completes it. Signals that share a slot
+// occasionally cause a superfluous record, but no record is ever missing.
 constexpr size_t kSlots = 4096;
 std::array<std::atomic<uint64_t>, kSlots> last_submission;
 std::atomic<uint64_t> submissions{0};
@@ -24,8 +24,8 @@ struct Seen {
   uint64_t signal, submission;
 };
 
-// Threads query the same signal repeatedly; only the first time that they see it complete after a submission is new
-// information.
+// Threads query the same signal repeatedly; a query provides new information only the first time that it finds the signal
+// complete after a submission.
 bool first_sight(hsa_signal_t signal, uint64_t submission) {
   static thread_local std::array<Seen, 64> seen{};
   Seen& last = seen[slot_of(signal) % seen.size()];
@@ -83,7 +83,7 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
   return which;
 }
 
-// ROCr's own thread calls these handlers, so it has also seen the signal complete.
+// ROCr's own thread calls these handlers, so that thread has seen the signal complete as well.
 struct AsyncHandler {
   hsa_signal_t signal;
   hsa_amd_signal_handler handler;

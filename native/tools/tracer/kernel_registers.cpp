@@ -7,8 +7,9 @@ uint32_t bits(uint32_t word, int low, int width) { return word >> low & ((1u << 
 
 }  // namespace
 
-// Fields and granules follow LLVM AMDGPUUsage, compute_pgm_rsrc1 to rsrc3. Where the code differs (SGPRs are counted in units
-// of 16, and are always 128 from gfx10 on), it follows rocprofiler-sdk, whose numbers readers of a trace expect.
+// Fields and granules follow LLVM AMDGPUUsage, compute_pgm_rsrc1 to rsrc3. Where the code deviates from that (SGPRs are counted
+// in units of 16, and there are always 128 from gfx10 on), it follows rocprofiler-sdk, because readers of a trace expect
+// rocprofiler-sdk's numbers.
 KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string_view isa) {
   const uint32_t vgpr_granules = bits(descriptor.rsrc1, 0, 6) + 1;
   const uint32_t sgpr_granules = bits(descriptor.rsrc1, 6, 4);

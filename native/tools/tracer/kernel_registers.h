@@ -1,4 +1,5 @@
-// The registers that a kernel allocates, from its kernel descriptor: the numbers that rocprofv3 writes to its database.
+// The numbers of registers that a kernel allocates, from its kernel descriptor. rocprofv3 writes the same numbers to its
+// database.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ struct KernelRegisters {
   uint32_t sgprs, arch_vgprs, accum_vgprs;
 };
 
-// `isa` is the agent's name, e.g. "gfx942". Registers are allocated in granules, so the numbers are multiples of these. With a
-// unified register file, the number of accumulation registers is what remains after accum_offset, not what the kernel uses.
+// `isa` is the agent's name, e.g. "gfx942". Registers are allocated in granules, so the numbers are multiples of the granule
+// size. With a unified register file, the number of accumulation registers includes everything after accum_offset, not just
+// what the kernel uses.
 KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string_view isa);
 
 }  // namespace rpd::tracer

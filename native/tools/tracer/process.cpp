@@ -66,7 +66,7 @@ fs::path find_writer() {
 uint64_t start_time_ns() {
   std::ifstream file("/proc/self/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
-  // Field 2 is the program's name in parentheses and may contain anything; field 22 is the start in clock ticks.
+  // Field 2 is the program's name in parentheses and may contain anything; field 22 is the start time in clock ticks.
   std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
   std::string field;
   for (int i = 3; i < 22; ++i) fields >> field;
@@ -125,7 +125,8 @@ bool start_writer() {
   const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments), no_environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  // The writer detaches from this process at once: a program that waits for all its children must not wait for it.
+  // The writer detaches from this process at once: a program that waits for all its children must not end up waiting for the
+  // writer.
   if (error == 0) waitpid(child, nullptr, 0);
   if (error != 0) {
     close(ends[0]);

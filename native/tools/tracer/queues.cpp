@@ -1,5 +1,5 @@
-// Queues: every packet that the application submits passes through here, on some submitting thread. Dispatches get one of the
-// tracer's completion signals; barrier packets are recorded because of what they wait for, and are passed on unchanged.
+// Queues. Every packet that the application submits passes through here, on one of the submitting threads. Dispatches get one
+// of the tracer's completion signals; barrier packets are recorded because of what they wait for, and are passed on unchanged.
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
@@ -39,8 +39,8 @@ struct TracedQueue {
   uint64_t most_in_flight;  // packets
   Submitters submitters;
   RingThrottle throttle;
-  // ROCr lets one thread at a time submit to a queue. The buffer is not thread_local: HIP still submits packets when the main
-  // thread's thread_local objects have already been destroyed.
+  // ROCr lets only one thread at a time submit to a queue. The buffer is not thread_local: HIP still submits packets when the
+  // main thread's thread_local objects have already been destroyed.
   uint64_t submitted = 0;  // packets
   std::vector<Packet> rewritten{};
 };
@@ -128,7 +128,7 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
 
 // Without a tracer, a program waits for a free slot in the ring of its hardware queue. Here it waits earlier, in the
 // interceptor, once half a ring of packets is in flight: a read index may lag behind completion, and ROCr's own mechanism for
-// postponing packets is little tested.
+// postponing packets has seen little testing.
 bool has_room(const TracedQueue& queue) { return queue.submitted - queue.lane->last_completed() < queue.most_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
@@ -213,7 +213,7 @@ void store_write_index(const hsa_queue_t* handle, uint64_t value) {
   hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 
-// HIP switches timestamps off if it does not need them, but the tracer does.
+// HIP switches timestamps off if it does not need them, but the tracer always needs them.
 hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
   return hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, recording.load() ? 1 : enable);
 }

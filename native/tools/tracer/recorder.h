@@ -10,7 +10,7 @@
 
 namespace rpd::tracer {
 
-// Set by OnLoad; cleared by OnUnload and in forked children. Unless it is set, the wrappers only pass calls on.
+// Set by OnLoad; cleared by OnUnload and in forked children. Unless it is set, the wrappers just pass calls through.
 inline std::atomic<bool> recording{false};
 
 // Never destroyed: the program's threads may still submit work while its static destructors run.

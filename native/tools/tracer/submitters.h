@@ -24,7 +24,7 @@ class Submitters {
     }
   }
 
-  // The origin of packet `index`, or the calling thread's origin if the slot was obtained in a different way.
+  // The origin of packet `index`, or the calling thread's origin if the slot was obtained in some other way.
   spool::Origin of(uint64_t index) const {
     const Slot& slot = slots_[index % size_];
     if (slot.index_plus_one.load(std::memory_order_acquire) == index + 1) return slot.origin;

@@ -1,4 +1,4 @@
-// Entry points of the HSA tools library. ROCr calls OnLoad from hsa_init, before the application has any queue.
+// Entry points of the HSA tools library. ROCr calls OnLoad from hsa_init, before the application has created any queues.
 #include <pthread.h>
 
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace rpd::tracer {
 namespace {
 
-// How long dispatches for which a program did not wait may delay its exit.
+// How long dispatches that a program did not wait for may delay its exit.
 constexpr uint64_t kDrainNs = 5'000'000'000;
 
 // A forked child cannot use the GPU and must not touch its parent's spool and writer.
@@ -26,7 +26,7 @@ void on_exit() {
   if (recording.load()) the_collector().drain(kDrainNs);
 }
 
-// Wraps hsa_shut_down: the last moment at which ROCr still accepts calls; in OnUnload it no longer does.
+// Wraps hsa_shut_down, the last point at which ROCr still accepts calls; in OnUnload, it no longer does.
 hsa_status_t shut_down() {
   if (recording.load()) {
     the_collector().collect();

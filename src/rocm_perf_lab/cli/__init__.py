@@ -181,7 +181,9 @@ def _command(context: click.Context | None) -> str:
 
 
 def _is_likely(error: click.NoSuchOption) -> bool:
-    """Whether the user probably meant click's suggestion; click includes the dashes in its comparison, this function does not."""
+    """Whether the user probably meant click's suggestion; click includes the dashes in its comparison, this function does
+    not.
+    """
     import difflib
 
     names = [name.lstrip("-") for name in error.possibilities or ()]

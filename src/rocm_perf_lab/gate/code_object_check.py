@@ -29,7 +29,8 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """The largest increases over the baseline, as fractions, that need not be outweighed by a gain in time. See concern_of().
+    """The largest increases over the baseline, as fractions, that need not be outweighed by a gain in time. See
+    concern_of().
     """
 
     vgprs: float = 0.20

@@ -1,4 +1,5 @@
-"""The memory that a kernel stores to, whatever it holds in the end: memory whose old value is restored also counts as written.
+"""The memory that a kernel stores to, whatever it holds in the end: memory whose old value is restored also counts as
+written.
 """
 
 from __future__ import annotations

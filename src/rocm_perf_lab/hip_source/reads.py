@@ -38,7 +38,8 @@ class Read:
 
 
 def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iterator[Read]:
-    """The reads under `statement`, in source order, except reads whose address depends on calls, side effects or other reads.
+    """The reads under `statement`, in source order, except reads whose address depends on calls, side effects or other
+    reads.
     """
     search = _Search(unit, function)
     always: list[bool] = []  # the value of `always` for each ancestor, from the statement down

@@ -1,8 +1,7 @@
 """Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
-Only the small documents are sent back, some 100 KB per rank, however long the trace is. Each process writes the files that it
-generates, if it sees the run directory (processes on this machine do, and so do workers if the directory is on a shared file
-system).
+Only the small documents are sent back, about 100 KB per rank, however long the trace is. Each process writes its own files if
+it can access the run directory (processes on this machine can, and so can workers if the directory is on a shared file system).
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
         )
     except EmptyPartError as error:
         return RankResult(None, empty=error)
-    # This folder exists in every run directory that is being written: a process that sees it sees the directory.
+    # This folder exists in every run directory that is being written, so a process that sees it can access the directory.
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         export_all(documents, directory / folder)
@@ -88,21 +87,21 @@ def analyse_ranks(
     scheduler: str | None,
     done: Callable[[int], None],
 ) -> list[RankResult]:
-    """The results, in the order of `ranks`. done: called after each rank with the number of results so far. scheduler: Dask's,
-    or None.
+    """The results, in the order of `ranks`. done: called after each rank with the number of results so far. scheduler: the
+    address of the Dask scheduler, or None.
 
     Raises whatever the analysis of a rank raises, and UnavailableError if Dask is missing, its scheduler cannot be reached, or
     a process that runs an analysis is killed.
     """
     directory = directory.resolve()
-    ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers run in other folders
+    ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers have other working directories
     results: list[RankResult] = []
     if scheduler is None and (len(ranks) == 1 or _are_short(ranks)):
         for rank, folder in zip(ranks, folders, strict=True):
             results.append(analyse_rank(rank, request, directory, folder))
             done(len(results))
         return results
-    from concurrent.futures.process import BrokenProcessPool  # a single rank need not wait for this import
+    from concurrent.futures.process import BrokenProcessPool  # imported here so that a single rank need not wait for it
 
     with _executor(len(ranks), scheduler) as pool:
         work = zip(ranks, folders, strict=True)

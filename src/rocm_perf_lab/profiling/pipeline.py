@@ -52,17 +52,17 @@ def analyse(
 ) -> Documents:
     """Analyse the runs of one program.
 
-    base: the trace that provides runtimes and the critical path; its counters are used as well. A BaseRun that has already been
-    read keeps the part and the kernels for which it was read.
-    repeats: further runs without counters, which show the stability of the runtime.
+    base: the trace that provides runtimes and the critical path; its counters are used as well. A BaseRun that is passed in
+    keeps the part and the kernels that were selected when it was read.
+    repeats: further runs without counters, which show how stable the runtime is.
     counters: counter passes, which provide the other counters.
-    thread_trace: a folder with a thread trace's files, as rocprofv3 writes them. no_thread_trace: why there is none.
+    thread_trace: a folder with the files of a thread trace, as rocprofv3 writes them. no_thread_trace: why there is none.
     clock_mhz, memory_bandwidth_gbps: override the device's known peak figures.
     ceilings: a file with measured ceilings, see analysis.ceilings.
-    part: the part of the traces to analyse; a window of time is not applied to counter passes, which run slower.
-    kernel: a pattern (see kernel_pattern) for the kernels to report on, out of the whole path; None for all.
+    part: the part of the traces to analyse; a time window is not applied to counter passes, which run slower.
+    kernel: a pattern (see kernel_pattern) for the kernels to report on (the path still covers all); None for all.
     speedups: the speed-ups with which to replay the graph.
-    further: the counter passes and the thread trace, for the report on them.
+    further: what to report about the counter passes and the thread trace.
 
     Raises TraceError for a trace that cannot be read or whose times cannot be compared with the base run's, and NoKernelsError
     if the base run dispatched no kernel.
@@ -155,7 +155,7 @@ def _mangled(trace: Trace) -> dict[str, str]:
 
 
 def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
-    """How much the runtime varies over the runs; None if the base run has no times. Repeats without times are ignored."""
+    """How much the runtime varies across runs; None if the base run has no times. Repeats without times are ignored."""
     if not trace.has_times:
         return None
     runs = [trace, *(run for run in repeats if run.has_times)]

@@ -15,12 +15,12 @@ from rocm_perf_lab.run_directory import TRACE_FOLDER
 SUFFIX = ".rocm-perf"
 _ANALYSIS = ".analysis"
 _DIGITS = 8
-_PYTHON = re.compile(r"python[0-9.]*t?")  # often started by its path, such as a virtual environment's Python
+_PYTHON = re.compile(r"python[0-9.]*t?")  # often started with a path, as in a virtual environment
 
 
 def of_command(command: Command) -> Path:
-    """./<program>.rocm-perf. If a program on PATH, such as sh, or any Python is started with arguments, it usually runs another
-    file: the directory is then named after that file. If no argument is a file, a digest of the command is added to the name.
+    """./<program>.rocm-perf. A program on PATH, such as sh, or any Python interpreter usually runs another file if it has
+    arguments; the directory is then named after that file. If no argument is a file, a digest of the command is appended.
     """
     name = Path(command.program).name
     if len(command.argv) == 1 or (os.sep in command.program and not _PYTHON.fullmatch(name)):
@@ -42,7 +42,7 @@ def of_trace(database: Path) -> Path:
 
 def replaced(destination: Path, command: Command) -> str | None:
     """The command of the run at `destination`, if it started the same program elsewhere or with different arguments; otherwise
-    None. If a program starts another one, the trace names only the first.
+    None. If one program starts another, the trace names only the first.
     """
     try:
         earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]

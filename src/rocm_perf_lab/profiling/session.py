@@ -1,4 +1,4 @@
-"""Makes a whole profile: runs the program under a collector, analyses the traces and keeps the results."""
+"""Makes a complete profile: runs the program under a collector, analyses the traces and keeps the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 @dataclass(frozen=True)
 class Traces:
-    """The traces other than the base run's. repeats: further runs without counters. passes: see passes.py."""
+    """All traces except that of the base run. repeats: further runs without counters. passes: see passes.py."""
 
     repeats: Sequence[Path]
     passes: Sequence[Pass]
@@ -59,8 +59,8 @@ class Traces:
 def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
     """Profile a program; returns the findings and the run directory.
 
-    program_output: where the first run's standard output goes (the others' output is dropped). note: called with one line about
-    every step. Raises a RocmPerfError, in which case no run directory is left or changed.
+    program_output: where the first run's standard output goes (the others' output is dropped). note: called with a one-line
+    message at each step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
     devices.require_observation(request.device_options, "profile")
     command = resolve(request.words)
@@ -153,7 +153,7 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
         return None
     kernel = found.symbol.kernel
     agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[found.symbol.rows[0]]))
-    # gfx9 and the software device take a mask of four SIMDs, later families the number of a single SIMD.
+    # gfx9 and the software device take a mask of four SIMDs; later families take the number of a single SIMD.
     takes_mask = agent is None or agent.target.startswith("gfx9") or base.trace.timing == "modelled"
     default = _ALL_SIMDS if takes_mask else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select

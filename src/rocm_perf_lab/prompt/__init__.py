@@ -1,8 +1,8 @@
-"""Collects what a proposer (a model or a person) should know about a kernel before changing it, as one text made from one
-profile.
+"""Writes, from one profile, a single text with what a proposer (a model or a person) should know about a kernel before changing
+it.
 
 The entry point is `build_context`. Nothing here calls a model; the same profile and source yield the same bytes. The text
-contains no paths, times of day or environment variables of this machine, and only files from the source's folder.
+contains none of this machine's paths, clock times or environment variables, and quotes only files from the source's folder.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.hip_source.used_declarations import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_MOST_BYTES = 8000  # limit on the text shown of one declaration
+_MOST_BYTES = 8000  # limit on the text shown for each declaration
 
 
 @dataclass(frozen=True)
 class Excerpt:
     """Whole lines of a file. file: relative to the source's folder. first_line: its line number, as in debug information. role:
-    kernel, used or file.
+    "kernel", "used" or "file".
 
     left_out: number of lines omitted at the end because the text would be too long (mostly tables of numbers).
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """The basis for the text and the document. reports, analysis, roof: without this machine's paths."""
+    """What the text and the document are made from. reports, analysis, roof: with this machine's paths removed."""
 
     target: Target
     kernel: SourceKernel | TritonFunction
@@ -69,9 +69,9 @@ class Context:
 def build_context(
     reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
 ) -> Context:
-    """The context of `target`, which `source` contains and for which the reports have times.
+    """The context for `target`, a kernel that `source` contains and whose times are in the reports.
 
-    Raises SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
+    Raises SourceError if the source does not compile or lacks the kernel, and TraceError if the reports lack it.
     """
     kernel = source.kernel(target.kernel)
     root = source.path.resolve().parent

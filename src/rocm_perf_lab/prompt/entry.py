@@ -1,5 +1,5 @@
-"""Leads from a program to the context of the kernel that matters: builds the program, profiles it or reads an existing profile,
-and chooses a kernel.
+"""Goes from a program to the context of the kernel that matters most: builds the program, profiles it or reads an existing
+profile, and chooses a kernel.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def _profiled(
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
     """The kernels to work on, in order: first the one that dominates the critical path, if any, then the rest by their
-    potential gain for the program. Raises UsageError if the pattern matches no kernel, SourceError if the source contains none.
+    potential gain for the program. Raises UsageError if the pattern matches no kernel, and SourceError if the source contains
+    none.
     """
     targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
     if not targets:

@@ -1,5 +1,5 @@
-"""The part of a prompt about where waves spend their cycles: hot lines with their text, hot instructions, and the accesses for
-which waves wait.
+"""The part of a prompt about where waves spend their cycles: hot lines with their text, hot instructions, and the accesses that
+waves wait for.
 """
 
 from __future__ import annotations

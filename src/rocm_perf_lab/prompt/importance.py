@@ -1,5 +1,5 @@
-"""The part of a prompt about why this kernel was chosen: its share of the critical path, the speed-up that this permits, and
-which kernels come next.
+"""The part of a prompt about why this kernel was chosen: its share of the critical path, the speed-up that this share allows,
+and which kernels come next.
 """
 
 from __future__ import annotations

@@ -45,6 +45,6 @@ def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
 
 
 def _usable(site: ShapedLaunch, kernel: SourceKernel) -> set[str]:
-    """The kernel's parameters for which the launch passes plain integer variables that do not change."""
+    """Those parameters of the kernel for which the launch passes a plain integer variable that never changes."""
     passed = {one.position for one in site.arguments.values() if one.name not in site.changing}
     return {one.name for position, one in enumerate(kernel.parameters) if position in passed and one.name}

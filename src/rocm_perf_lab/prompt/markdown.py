@@ -1,4 +1,4 @@
-"""Writes Markdown in which foreign text remains data: the text can neither close its fence nor begin a line outside it."""
+"""Writes Markdown in which embedded text stays data: it can neither close its fence nor begin a line outside the fence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def span(text: str) -> str:
-    """Formats a kernel's or a file's name for use in a line of prose."""
+    """Formats the name of a kernel or file for use in running text."""
     line = " ".join(text.split())
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     return f"{fence}{line}{fence}" if len(fence) == 1 else f"{fence} {line} {fence}"

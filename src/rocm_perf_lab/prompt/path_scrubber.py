@@ -1,4 +1,6 @@
-"""Removes this machine's paths from a profile's texts: paths in the source's folder become relative, others bare file names."""
+"""Removes this machine's paths from a profile: paths in the source's folder become relative, others are cut to the file
+name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class PathScrubber:
         self._root = root.resolve()
 
     def relative(self, file: Path) -> str | None:
-        """The path relative to the source's folder, with links resolved; None for a file elsewhere."""
+        """The path relative to the source's folder, with links resolved; None if the file is elsewhere."""
         try:
             return file.resolve().relative_to(self._root).as_posix()
         except ValueError:
@@ -38,7 +40,7 @@ class PathScrubber:
 
 
 def of_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """The JSON value, with `change` applied to every string in it; keys are kept."""
+    """The JSON value, with `change` applied to every string in it except the keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

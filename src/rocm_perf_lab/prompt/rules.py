@@ -1,4 +1,4 @@
-"""The rules for an answer, and what the gate will check, as worded for proposers."""
+"""The rules for an answer and the checks that the gate will make, worded for proposers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """The settings of the gate. ulps: tolerance for floating-point results; 0 for identical bits. checked: whether a program of
-    the user's checks the output. limits: how much the program may regress in other respects.
+    """The settings of the gate. ulps: tolerance for floating-point results; 0 requires identical bits. checked: whether a
+    program supplied by the user checks the output. limits: how much the program may regress in other respects.
     """
 
     min_improvement: float = 0.02

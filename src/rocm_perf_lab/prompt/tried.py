@@ -20,7 +20,7 @@ class TriedChange:
     """One proposal. kernel: demangled name. reason: 'step: why' for a rejection, otherwise the gain. diff: how the source was
     changed.
 
-    same_source: whether it was made for the present state of the source, not an earlier one.
+    same_source: whether the proposal was made for the current state of the source, not for an earlier one.
     """
 
     kernel: str
@@ -32,22 +32,23 @@ class TriedChange:
 
 
 def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
-    """All proposals for `kernel` (demangled) with a verdict in the journals below `folder`; empty if there is no such folder.
+    """All proposals for `kernel` (demangled) that have a verdict in the journals under `folder`; empty if there is no such
+    folder.
 
-    The oldest come first, but proposals judged by `rocm-perf gate` follow all proposals from the runs.
+    The oldest come first, but proposals judged by `rocm-perf gate` come after all proposals from the runs.
 
-    digest: identifies the source in its present state (optimize.source_file.digest). Raises OutputError for a damaged journal.
+    digest: identifies the current state of the source (optimize.source_file.digest). Raises OutputError for a damaged journal.
     """
     found: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
         for key, one in _of_run(Entries(journal.parent), kernel, digest):
-            found.pop(key, None)  # only the newest verdict on a change is kept, at its position in the order
+            found.pop(key, None)  # keep only the newest verdict on a change, where it stands in the order
             found[key] = one
     return list(found.values())
 
 
 def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
-    """For each verdict, the digests of the source before and after the change, and the proposal."""
+    """Yields, for each verdict, the digests of the source before and after the change, and the proposal."""
     name = qualified_name(kernel)  # changing a template changes all its instantiations
     proposals: dict[str, ProposalLine] = {}
     answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}

@@ -1,4 +1,4 @@
-"""Replays a captured dispatch at the same addresses: for debugging, as a microbenchmark, or to judge changes."""
+"""Replays a captured dispatch at its original addresses: for debugging, as a microbenchmark, or to judge changes."""
 
 from rocm_perf_lab.replaying.cases import Case, CaseOutcome, replay_cases
 from rocm_perf_lab.replaying.launch import LaunchConfiguration

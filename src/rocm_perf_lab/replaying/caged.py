@@ -1,4 +1,4 @@
-"""Replays untrusted code: what it sees in the cage, and its limits."""
+"""Replays untrusted code in a cage: what the code can see there, and the limits that apply to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
 
 @dataclass(frozen=True)
 class Caged:
-    """Settings of a replay in the cage. writable: existing folders for results. seconds: wall time for all runs together."""
+    """Settings of a replay in the cage. writable: existing folders for results. seconds: limit on the wall time of all runs
+    together.
+    """
 
     view: View
     writable: tuple[Path, ...]

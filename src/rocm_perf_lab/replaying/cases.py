@@ -1,4 +1,4 @@
-"""Runs one dispatch many times, each time differently, in one process; when a case fails, the rest run in a new process."""
+"""Runs one dispatch many times in one process, as a different case each time; if one fails, the rest run in a new process."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Case:
     overlays: pairs (address, content) to write over the captured memory. poison: byte to write over the memory that the
     captured kernel changed. device_options: passed to the software device, in addition to those for all cases; the device is
     restarted when they change. flush_cache: begin with cold caches. compare: compare memory with the results of the captured
-    kernel. dump: keep memory. findings: keep the findings of the software device's race check. launch: None for the captured
-    shape.
+    kernel. dump: keep the regions that the kernel changed. findings: keep the findings of the software device's race check.
+    launch: None for the captured shape.
     """
 
     overlays: tuple[tuple[int, bytes], ...] = ()
@@ -74,11 +74,11 @@ def replay_cases(
     view: View | None = None,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
-    """Run each case once, starting from the captured memory. folder: new or empty; receives the results to keep.
+    """Run each case once, starting from the captured memory. folder: where to keep results; must be new or empty.
 
     view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
-    allows. A fault or timeout makes only its own case fail; when the cage's limit ends a case, the cases after it also fail.
-    Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
+    allows. A fault or timeout fails only the case in which it occurs; if the cage's limit ends a case, all later cases fail
+    too. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
@@ -117,7 +117,7 @@ def _outcome(dump: Path, line: dict[str, Any]) -> CaseOutcome:
 
 
 def _findings(dump: Path) -> tuple[Path, Path]:
-    """The files with races and with written ranges, under the names that rocmperf-replay chooses."""
+    """The files in which rocmperf-replay lists the races and the written ranges."""
     return dump.with_suffix(".races"), dump.with_suffix(".written")
 
 

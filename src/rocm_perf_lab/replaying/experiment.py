@@ -1,6 +1,4 @@
-"""Experiments with a captured dispatch, which show how its time is spent; the program from which it was captured is not
-needed.
-"""
+"""Experiments that show how a captured dispatch spends its time; the program from which it was captured is not needed."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ class Experiment:
 
     @property
     def beyond_error(self) -> bool | None:
-        """Whether a measured time differs from the modelled one by more than the model's error; None if that cannot be
+        """Whether a measured time differs from the modelled time by more than the model's error; None if that cannot be
         determined.
         """
         if not self.measured or isinstance(self.error, str) or not self.recorded_ns:

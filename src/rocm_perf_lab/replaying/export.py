@@ -18,7 +18,7 @@ _HOST_KINDS = ("host", "registered", "managed")
 
 
 def export(capture: Capture, folder: Path) -> None:
-    """Write the reproducer of `capture` to `folder`, which must not exist. Raises OutputError, CaptureError.
+    """Write the reproducer of `capture` to `folder`, which must not exist yet. Raises OutputError, CaptureError.
 
     The folder is written under a temporary name and renamed when complete.
     """
@@ -46,7 +46,7 @@ def export(capture: Capture, folder: Path) -> None:
 
 
 def _device_header() -> Path:
-    """The header's path in the package, or else in the repository."""
+    """The path of the header: in the package or, failing that, in the repository."""
     packaged = _SOURCES / _DEVICE_HEADER
     return packaged if packaged.exists() else Path(__file__).parents[3] / "native" / "device" / "include" / _DEVICE_HEADER
 

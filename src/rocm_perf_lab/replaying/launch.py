@@ -35,7 +35,7 @@ class LaunchConfiguration:
 
     @property
     def items(self) -> list[int]:
-        """The number of work-items in the grid in x, y and z."""
+        """The size of the grid in work-items, in x, y and z."""
         return [count * size for count, size in zip(self.groups, self.group_size, strict=True)]
 
     @property

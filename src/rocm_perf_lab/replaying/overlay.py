@@ -1,4 +1,4 @@
-"""Overlays that replace captured inputs with others, in the format that rocmperf-replay reads."""
+"""Overlays that replace captured inputs with other data, in the format that rocmperf-replay reads."""
 
 from __future__ import annotations
 

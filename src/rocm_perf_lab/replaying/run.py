@@ -35,7 +35,7 @@ from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
-_SIGNALLED = 128  # a status above this means, as in a shell, that a signal killed the process
+_SIGNALLED = 128  # as in a shell, a higher status means that a signal killed the process
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
     error.exit_code: error
@@ -58,7 +58,7 @@ class ReplayResult:
 
     @property
     def gpu_ms(self) -> list[float]:
-        """Each iteration's GPU time, modelled or measured, according to the document's timing."""
+        """The GPU time of each iteration; the document's `timing` says whether it is modelled or measured."""
         return self.document.timing.iterations
 
     @property
@@ -72,7 +72,7 @@ class ReplayResult:
 
     @property
     def equal(self) -> bool | None:
-        """Whether the memory after the kernel is as captured, within the tolerance if one was given; None if not compared."""
+        """Whether memory after the kernel matches the capture, within the tolerance if one was given; None if not compared."""
         comparison = self.document.comparison
         return None if comparison is None else comparison.equal
 
@@ -162,7 +162,7 @@ def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:
-    """The folder, if one is given; it is created, since a cage can show only existing folders."""
+    """A tuple of the folder, if one is given. The folder is created because a cage can show only existing folders."""
     if folder is None:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> Res
 
 
 def unpack(capture: Capture, folder: Path) -> None:
-    """Write every region as a plain file region_<base>.bin, and as region_<base>.after.bin if the kernel changed it.
+    """Write every region to a plain file region_<base>.bin, and to region_<base>.after.bin as well if the kernel changed it.
 
     folder: new or empty. Raises CaptureError, OutputError.
     """
@@ -193,7 +193,7 @@ def unpack(capture: Capture, folder: Path) -> None:
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
     """Run one of rocmperf-replay's actions, attached to this process's terminal; returns its exit status. Raises
-    ReplayFailedError if killed.
+    ReplayFailedError if it is killed.
     """
     with _environment(device, device_options, _target_of(capture)) as environment:
         status = execute_attached(_command(action, capture, options), environment, interruptible=True)
@@ -213,9 +213,9 @@ def run_json(
 ) -> subprocess.CompletedProcess[str]:
     """Run one of rocmperf-replay's actions that print JSON.
 
-    more: further environment variables. caged: the cage to run in; None for no cage.
+    more: additional environment variables. caged: the cage to run in; None for no cage.
     """
-    expect_more()  # a judge runs many replays in a row: stop between them if requested
+    expect_more()  # a judge runs many replays in a row and must be able to stop between them
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -240,7 +240,7 @@ def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
 
 
 def _target_of(capture: Capture | Path) -> str | None:
-    """The target; None if the capture cannot be read: then rocmperf-replay will report what is wrong with it."""
+    """The target; None if the capture cannot be read, in which case rocmperf-replay will report the problem."""
     if isinstance(capture, Capture):
         return capture.target
     try:

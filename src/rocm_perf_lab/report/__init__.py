@@ -1,1 +1,1 @@
-"""Presents a profile: JSON documents with a schema, a Parquet table, and a report for the terminal."""
+"""Presents a profile as JSON documents with a schema, as a Parquet table, and as a report for the terminal."""

@@ -1,4 +1,4 @@
-"""Presents measured ceilings: as ceilings.json, as roofline.csv and as a table."""
+"""Presents measured ceilings as ceilings.json, as roofline.csv and as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf_lab.report.schema import Tool
 
 
 def document(found: Measurement) -> CeilingsDocument:
-    """Every benchmark, with its value, low and high, or with nulls and the reason for them."""
+    """An entry for each benchmark: its value, low and high, or nulls and the reason for them."""
     return CeilingsDocument(
         tool=Tool(version=__version__),
         target=found.target,
@@ -36,7 +36,7 @@ def _entry(outcome: CeilingOutcome) -> LevelCeiling | PipeCeiling:
 
 
 def files(document: CeilingsDocument, measurement: Measurement) -> dict[str, str]:
-    """File name -> text. roofline.csv has rocprof-compute's format; ceilings that were not measured have no column."""
+    """File name -> text. roofline.csv is in rocprof-compute's format; ceilings that were not measured have no column."""
     found = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
     ceilings = Ceilings(
         "",
@@ -49,7 +49,7 @@ def files(document: CeilingsDocument, measurement: Measurement) -> dict[str, str
 
 
 def render(document: CeilingsDocument) -> None:
-    """Print the table for human readers."""
+    """Print the human-readable table."""
     from rich.console import Console
 
     from rocm_perf_lab.report.table import Table

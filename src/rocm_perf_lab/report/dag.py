@@ -31,7 +31,7 @@ _OF_CALLS = ("launch", "event", "wait", "program")
 
 
 def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
-    """Build dag.json. head: the fields with which every document begins. reasons: why some of them are null."""
+    """Build dag.json. head: the fields at the start of every document. reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
     dominant = dominant_symbol(path) if path else None
@@ -78,7 +78,7 @@ _IN_LINE = 3
 
 
 def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
-    """The program's kernels with the most time on the path, except the first; [] if the first dominates."""
+    """The program's kernels with the most time on the path after `dominant`; [] if its share reaches DOMINATES."""
     if dominant.fraction >= DOMINATES:
         return []
     own = [found for found in path.symbols if found.kind == KERNEL]

@@ -1,5 +1,5 @@
-"""dag.json: the critical path, edges, gaps, what-if scenarios and the program's time stack. See schema.py for rules that apply
-to all documents.
+"""dag.json: the critical path, edges, gaps, what-if scenarios and the program's time stack. See schema.py for the rules that
+apply to all documents.
 """
 
 from __future__ import annotations

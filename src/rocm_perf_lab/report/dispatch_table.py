@@ -1,4 +1,4 @@
-"""The table of all dispatches and copies, with their position relative to the critical path."""
+"""The table of all dispatches and copies, and how each relates to the critical path."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 
 class Column(NamedTuple):
-    """values: (rows,). unknown: (rows,), true where the value is null; None if no value is. texts: the texts that the values
-    index.
+    """values: shape (rows,). unknown: shape (rows,), true where the value is null; None if there are no nulls. texts: the
+    strings into which the values are indices.
     """
 
     values: Integers | Mask
@@ -62,7 +62,7 @@ class DispatchTable:
     """One row per dispatch or copy: dispatches in id order, then copies.
 
     start_ns and end_ns count from the first start in the trace. stream and queue are the trace's own ids, or null.
-    workgroup and grid are numbers of work-items. Without times (path is None) the columns derived from the path are null.
+    workgroup and grid are sizes in work-items. Without times (path is None), the columns derived from the path are null.
     """
 
     trace: Trace

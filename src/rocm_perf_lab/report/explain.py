@@ -1,4 +1,4 @@
-"""Explains terms used in reports, and a run's verdicts by the numbers behind them."""
+"""Explains the terms used in reports, and shows the numbers behind a run's verdicts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def to_json(document: Section) -> str:
 
 
 def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocument]) -> None:
-    """Write <name>.json for each document, either completely or not at all. Raises OutputError if a file cannot be written."""
+    """Write each document to <name>.json, completely or not at all. Raises OutputError if a file cannot be written."""
     directory = Path(directory)
     with output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)

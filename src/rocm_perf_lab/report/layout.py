@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _LABEL_WIDTH = 8
 
 _UNIT = re.compile(r"(?<=\d) (?=%|(?:ns|us|ms|s|B|[KMG]iB|GB/s|FLOP|GFLOP/s|FLOP/byte)\b)")
-_GLUE = "\ue000"  # stands for a space at which a line must not break; rich breaks lines at every Unicode space
+_GLUE = "\ue000"  # stands for a no-break space; rich breaks lines at every Unicode space
 
 
 def heading(console: Console, text: str) -> None:
@@ -32,7 +32,7 @@ def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
 
 
 def labelled(console: Console, label: str, text: str) -> None:
-    """Print ' Label text', with the text wrapped next to the label."""
+    """Print the label and, next to it, the wrapped text."""
     from rich.text import Text
 
     before = f"  {label:<{_LABEL_WIDTH}}"
@@ -42,7 +42,7 @@ def labelled(console: Console, label: str, text: str) -> None:
 
 
 def _wrapped(text: str, console: Console, width: int) -> Iterator[str]:
-    """The text's lines; a number and its unit stay on the same line."""
+    """The text wrapped into lines, with each number and its unit on the same line."""
     from rich.text import Text
 
     for line in Text(_UNIT.sub(_GLUE, text)).wrap(console, width):

@@ -1,4 +1,4 @@
-"""Reports on the program's further runs for profile.json: their results, and why missing results are null."""
+"""Describes the program's further runs for profile.json: what they produced and, where results are missing, why."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SWITCHED_OFF = "switched off by --no-roofline"
 
 @dataclass(frozen=True)
 class FurtherRuns:
-    """directory: the run directory, which contains the runs' outputs. roofline: whether a roofline was requested; otherwise it
-    is null.
+    """directory: the run directory, which contains the runs' outputs. roofline: whether a roofline was requested; if not, the
+    roofline is null.
     """
 
     passes: Sequence[Pass] = ()

@@ -50,7 +50,7 @@ def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection
 
 
 def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Names, console: Console) -> None:
-    """Print a row for each part that matters, and rows for the rest, which sum to the span. Prints nothing without a stack."""
+    """Print a row for each part that matters and rows for the rest, all summing to the span. Without a stack, print nothing."""
     if stack is None or not stack.parts:
         return
     of = ", ".join(names.cell(name) for name in stack.kernels)
@@ -70,7 +70,7 @@ def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Na
 def rest_in_words(
     stack: dag_schema.ProgramStackSection, shown: Sequence[dag_schema.ProgramPartSection]
 ) -> list[tuple[str, float]]:
-    """What the rest and the parts that are not shown consist of, each with its time in ns."""
+    """The components of the rest, including the parts that are not shown, and the time of each in ns."""
     small = sum(part.ns for part in stack.parts) - sum(part.ns for part in shown)
     between = stack.rest_ns - stack.kernels_ns - stack.copies_ns
     found = [

@@ -25,7 +25,7 @@ def is_run_directory(folder: Path) -> bool:
 
 
 def reports_in(folder: Path) -> Reports:
-    """Raises MissingInputError if the folder is not a run directory, TraceError for documents that are damaged or of a
+    """Raises MissingInputError if the folder is not a run directory, and TraceError for documents that are damaged or of a
     different version.
     """
     return Reports(

@@ -1,4 +1,4 @@
-"""Says in words what to try according to experiments: the change, where to make it, and its predicted gain."""
+"""Puts into words what the experiments suggest trying: the change, where to make it, and its predicted gain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The JSON documents of a run directory, schema version 1.0.
 
-Every null field is explained in `reasons` of the same object, under the field's name; an unknown value is never written as 0. A
-time is in the unit with which its field's name ends. Two runs on a software device differ only in `run`.
+Every null field is explained in `reasons` of the same object, under the field's name; an unknown value is never written as 0.
+The name of each time field ends with its unit. Two runs on a software device differ only in `run`.
 """
 
 from __future__ import annotations

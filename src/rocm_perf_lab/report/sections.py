@@ -62,7 +62,7 @@ def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
 
 
 def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
-    """The kernel's registers, and the memory of its dispatch in `row`."""
+    """The registers that the kernel uses, and the memory that its dispatch in `row` uses."""
     registers = dict(vgpr_per_thread=uses.arch_vgprs, accum_vgpr_per_thread=uses.accum_vgprs, sgpr_per_wave=uses.sgprs)
     known = uses.arch_vgprs + uses.accum_vgprs > 0
     return schema.Resources(

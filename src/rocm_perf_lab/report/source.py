@@ -22,7 +22,7 @@ _NEED_A_TRACE = ("costs", "lines", "waits")
 
 @dataclass(frozen=True)
 class _Files:
-    """Collects the files that contain the given places, by path, and the lines in them."""
+    """Collects the paths of the files that contain the given places, and the line numbers in each file."""
 
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: dict[str, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def source_document(
     findings: Findings, code: Sequence[AnnotatedCode | str], head: dict[str, Any], reasons: dict[str, str]
 ) -> schema.SourceDocument:
     """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
-    reasons: the fields with which every document begins.
+    reasons: the fields at the start of every document, and why some of them are null.
     """
     files, left, kernels = _Files(), _MOST_IN_ALL, []
     for kernel, found in zip(findings.kernels, code, strict=True):

@@ -1,7 +1,7 @@
 """Reads the source lines that belong to kernels' code.
 
-The paths come from a program's debug information, which may come from anyone: only regular files with the suffix of a source
-file are read, and only if they are not newer than the run.
+The paths come from a program's debug information, which cannot be trusted: only regular files with the suffix of a source file
+are read, and only if they are not newer than the run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _SUFFIXES = frozenset(
     ".hip .cpp .cc .cxx .c .cu .cuh .cl .h .hh .hpp .hxx .inc .inl .ipp .tpp .py .s .S .ll .mlir .f90 .F90".split()
 )
 _MOST_BYTES = 4 << 20
-_MOST_LINES = 2000  # shown of a file
-_LONGEST = 400  # characters shown of a line
+_MOST_LINES = 2000  # per file
+_LONGEST = 400  # characters per line
 _AROUND, _LEAST_GAP = 3, 6  # lines
 _SYSTEM = ("/usr/", "/opt/")
 
@@ -32,7 +32,7 @@ def source_files(lines: Mapping[str, Iterable[int]], not_after: float) -> list[S
 
 
 def _common_folder(paths: Iterable[str]) -> str:
-    """The innermost folder that contains all of the program's own files."""
+    """The deepest folder that contains all of the program's own files."""
     own = [posixpath.dirname(path) for path in paths if path.startswith("/") and not path.startswith(_SYSTEM)]
     return posixpath.commonpath(own) if own else ""
 
@@ -70,7 +70,7 @@ def _read(path: str, not_after: float) -> list[str] | str:
 
 
 def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
-    """The lines that have code and some around them; a short gap between two excerpts is shown as well."""
+    """The lines that have code and a few around them; short gaps between excerpts are shown as well."""
     left = _MOST_LINES
     for first, last in _ranges(numbers, len(text)):
         lines = [_shown(line) for line in text[first - 1 : min(last, first - 1 + left)]]

@@ -23,8 +23,8 @@ def newest_run(folder: Path) -> Path:
 
 
 def read_source(run: Path, kernel: str | None) -> SourceDocument:
-    """The source document, with only the kernels that match the pattern. Raises MissingInputError, TraceError, UsageError if no
-    kernel matches or the run has several ranks.
+    """The source document, with only the kernels that match the pattern. Raises MissingInputError, TraceError, and UsageError
+    if no kernel matches or the run has several ranks.
     """
     if not run.is_dir():
         raise MissingInputError(f"{run} is not a run directory", "name one of `rocm-perf profile`")

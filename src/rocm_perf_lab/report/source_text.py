@@ -116,7 +116,7 @@ class _Listing:
                 self._print(f"{self._cells(None)}                  {told}")
 
     def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
-        """What a wait waited for: a line for each of the first accesses, and one with the number of other accesses."""
+        """What a wait waited for: a line for each of the first few accesses, then one with the number of the others."""
         wait = self._waits.get(one.address)
         if wait is None:
             return
@@ -157,12 +157,12 @@ def _line_of(one: CodeInstruction) -> str:
 
 
 def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, str]]]:
-    """The excerpts with lines of the kernel, then its lines past the end of the file, whose text is empty."""
+    """The excerpts that contain lines of the kernel, then the kernel's lines that are in no excerpt, with empty text."""
     shown: set[int] = set()
     for excerpt in file.excerpts or []:
         numbered = list(enumerate(excerpt.text, excerpt.first))
         within = [number for number, _ in numbered if number in lines]
-        if within:  # other lines belong to other kernels
+        if within:  # the other excerpts belong to other kernels
             kept = [one for one in numbered if within[0] - _AROUND <= one[0] <= within[-1] + _AROUND]
             shown.update(number for number, _ in kept)
             yield kept

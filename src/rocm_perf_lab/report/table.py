@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = 2  # spaces before each column
-_EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is split
+_EASY, _LEAST = 32, 16  # how short names may get before headings are folded, and before the table is split
 _NARROWEST = 12
 
 
 class Table:
-    """The first column is left-aligned, the others are right-aligned. Cells of type Name can be shortened.
+    """The first column is left-aligned and the others right-aligned. Cells of type Name can be shortened.
 
-    If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit follow
-    below, with the first column repeated next to them.
+    If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit are
+    printed below the rest, with the first column repeated next to them.
     """
 
     def __init__(self, *headings: str) -> None:
@@ -34,7 +34,7 @@ class Table:
         self._rows.append(cells)
 
     def show(self, console: Console) -> None:
-        """Print the table, no wider than the console, except that numbers wider than the console are printed in full."""
+        """Print the table within the console's width; a number that is wider than the console is still printed in full."""
         blocks, widths, names = self._layout(console.width)
         for columns in blocks:
             for line in self._heading_lines(columns, widths):
@@ -59,7 +59,7 @@ class Table:
         return max((len(cell) for row in self._rows for cell in row if isinstance(cell, Name)), default=0)
 
     def _cap(self, columns: Sequence[int], room: int, folded: bool) -> int:
-        """The maximum length of names with which these columns fit; -1 if they do not fit, however short names are."""
+        """The maximum name length at which these columns fit; -1 if they do not fit, however short the names are."""
         caps = range(self._longest() + 1)
         return bisect.bisect_right(caps, room, key=lambda cap: self._total(columns, cap, folded)) - 1
 

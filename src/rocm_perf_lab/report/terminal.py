@@ -282,7 +282,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
 
 
 def _priorities(documents: Reports, names: Names, console: Console) -> None:
-    """Print where to work: the program's own kernels, sorted by possible gain, if at least two gains are known."""
+    """Print the program's own kernels, sorted by possible gain. If fewer than two gains are known, print nothing."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [(priority, kernel) for kernel in kernels if (priority := kernel.headroom.priority)]

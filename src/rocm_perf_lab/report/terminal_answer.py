@@ -25,8 +25,8 @@ _MOSTLY = 0.5
 
 
 def kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """The kernel with the most time on the critical path, among the program's own kernels that the report covers. If none of
-    them is on the path, or the path is not known, the profile's kernel.
+    """Of the program's own kernels that the report covers, the kernel with the most time on the critical path; the profile's
+    kernel if none of them is on the path, or the path is not known.
     """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]
@@ -80,7 +80,7 @@ def _cause(kernel: KernelAnalysis) -> str:
 
 
 def _beyond(found: BottleneckSection) -> str:
-    """The cause that would remain if the grid filled the device, and factors found by counters."""
+    """The cause that would remain if the grid filled the device, and the factors that the counters show."""
     said = {found.name, found.on_full_device}
     costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
     factors = ", ".join(factor.name for factor in found.factors if not costs.get(factor.name, set()) & said)

@@ -1,4 +1,4 @@
-"""The table of the program's gain without each cause of time, next to the gain of its kernels."""
+"""A table of how much the program and its kernels would gain without each cause of time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render_gains(documents: Reports, names: Names, console: Console) -> None:
 
 
 def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySection], names: Names, table: Table) -> None:
-    """One row for each kernel, and one for all of them together if there are several."""
+    """Add one row per kernel and, if there are several kernels, one for all of them together."""
     for kernel in gain.kernels:
         found = remedies[kernel, gain.cause]
         then = names.cell(found.then_dominant) if found.then_dominant else words.UNKNOWN

@@ -30,7 +30,7 @@ def render_next_in_line(dag: DagDocument, names: Names, console: Console) -> Non
 
 
 def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
-    """Print a table of the scenarios, and the factor from which a different kernel dominates."""
+    """Print a table of the scenarios, and the speedup at which a different kernel starts to dominate."""
     if not dag.what_if:
         return
     table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")

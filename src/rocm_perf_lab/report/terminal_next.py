@@ -37,6 +37,6 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
 
     program = "PROGRAM" if profile.run.command == UNNAMED else profile.run.command
     for counters in passes:
-        # On one line, however long, because the command is meant to be copied.
+        # The command stays on one line, however long it is, so that it can be copied.
         command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {program}"
         console.print(Text(f"    {command}"), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)

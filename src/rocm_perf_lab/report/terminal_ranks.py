@@ -1,4 +1,4 @@
-"""The terminal report on the ranks of a parallel program: which are slow, and which kernels are unevenly distributed."""
+"""The terminal report on the ranks of a parallel program: which ranks are slow, and which kernels are unevenly distributed."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
 
 
 def render_all_roofs(documents: Reports, names: Names, console: Console) -> None:
-    """Print every kernel of the program and their total, if there are several."""
+    """Print the program's kernels and their total; print nothing if there is only one kernel."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
     if len(roofs) < 2:

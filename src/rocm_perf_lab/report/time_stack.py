@@ -1,4 +1,4 @@
-"""Prints a kernel's time as a sum of the costs of causes."""
+"""Prints a kernel's time as a sum of costs, one for each cause."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _WITHOUT = {
 
 
 def render_stack(stack: TimeStackSection, console: Console, with_changes: bool = True) -> None:
-    """Print a line for each part, and the source lines and accesses that cost most. with_changes: whether to add the changes
-    that come close to removing each part.
+    """Print a line for each part, and the source lines and accesses that cost the most. with_changes: whether to add, for each
+    part, the change that comes close to removing it.
     """
     label = "Time"
     for text in lines(stack, with_changes):
@@ -77,7 +77,7 @@ def _compared(one: CaptureExplanation) -> str:
 
 
 def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
-    """One line for each part of at least a hundredth of the time, and one for the rest, which includes smaller parts."""
+    """One line for each part that takes at least 1 % of the time, and one for the rest, which includes the smaller parts."""
     shown = [part for part in stack.parts if part.share >= _LEAST]
     for part in shown:
         change = f"; {meanings()[part.name].change}" if with_changes and part.name in meanings() else ""
@@ -137,7 +137,7 @@ def _no_line(wanted: str, known: Sequence[LineGain]) -> UsageError:
 
 
 def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
-    """The gain if the line's instructions took no time, and the gains if single causes were removed from them."""
+    """The gain if the line's instructions took no time, and the gains from removing one cause at a time from them."""
     gains = sorted(line.by_cause_ns.items(), key=lambda item: -item[1])
     parts = [
         f"{_WITHOUT.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"

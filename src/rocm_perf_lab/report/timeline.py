@@ -50,8 +50,8 @@ def _tracks(tracks: Sequence[Track]) -> Iterator[TimelineTrack]:
 
 
 def _flows(timeline: Timeline, nodes: Integers) -> Integers:
-    """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts. None are
-    given for large graphs.
+    """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts. Empty
+    for large graphs.
     """
     if len(timeline.dag) > _MOST_NODES:
         return np.empty(0, np.int64)
@@ -61,7 +61,7 @@ def _flows(timeline: Timeline, nodes: Integers) -> Integers:
 
 
 def packed(values: Integers, kind: str) -> str:
-    """The values, as NumPy's `kind`, in base64."""
+    """The values, converted to the NumPy type `kind`, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 

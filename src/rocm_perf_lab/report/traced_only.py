@@ -1,4 +1,4 @@
-"""Reports on thread traces without a database of the run: what they alone show about their kernels."""
+"""Reports on thread traces without a database of the run: what the traces alone show about the kernels."""
 
 from __future__ import annotations
 

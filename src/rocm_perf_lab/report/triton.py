@@ -1,4 +1,4 @@
-"""Triton's view of a kernel, as a section and in words."""
+"""Triton's view of a kernel, as a section of analysis.json and as sentences."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def sentences(kernel: KernelAnalysis) -> list[list[str]]:
 
 
 def _line_that_matters(kernel: KernelAnalysis) -> str | None:
-    """The line for whose accesses waves wait longest, or else the line with the most cycles; for inlined code, the line in the
-    function itself.
+    """The line whose accesses waves wait for the longest or, if that is not known, the line with the most cycles; for inlined
+    code, the line in the function itself.
     """
     trace = kernel.thread_trace
     if trace is None:

@@ -36,12 +36,12 @@ class NotAnInteger(sqlite3.DatabaseError):
 
 
 def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[Integers]:
-    """The columns (SQL expressions) of `source` (what follows FROM), each (n,) int32 or int64, in ascending order of `key`.
+    """Read `columns` (SQL expressions) from `source` (what follows FROM), each as (n,) int32 or int64, ordered by `key`.
 
     key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
     Raises sqlite3.DatabaseError for a damaged file, NotAnInteger for a value that is neither an integer nor NULL.
     """
-    # SQLite answers each of these queries without reading the rows' contents, but not a query for all three values.
+    # SQLite answers each of these queries without reading the rows' contents; one query for all three values would read them.
     wanted = ("COUNT(*)", f"MIN({key})", f"MAX({key})")
     count, low, high = (connection.execute(f"SELECT {one} FROM {source}").fetchone()[0] for one in wanted)
     result = [_Growing(count) for _ in columns]
@@ -64,7 +64,7 @@ class _Growing:
 
     def put(self, place: int, values: Integers) -> None:
         if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
-            with self._lock:  # other threads write to other parts of the array, but not while it is replaced
+            with self._lock:  # other threads write to other parts of the array, but must not while it is being replaced
                 if self.array.dtype == np.int32:
                     self.array = self.array.astype(np.int64)
         with self._lock:
@@ -83,7 +83,7 @@ def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequen
 
 
 def _check_complete(read: int, expected: int) -> None:
-    """Check that all rows were read: in a damaged tree, one path can yield fewer rows than another, which would leave gaps."""
+    """Check that all rows were read: in a damaged B-tree, a scan can yield fewer rows than were counted and leave gaps."""
     if read != expected:
         raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
 
@@ -103,7 +103,7 @@ def _ranges(low: int, end: int) -> list[int]:
 
 
 def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: list[int], result: list[_Growing]) -> bool:
-    """Read the rows with ids between each bound and the next, in one thread each. Returns False if ADBC is not installed."""
+    """Read the rows whose ids lie between consecutive bounds, one thread per range. Returns False if ADBC is not installed."""
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:
@@ -143,6 +143,6 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
 
 
 def _uri(connection: sqlite3.Connection) -> str:
-    """The URI of the file behind a connection, for opening a further connection that takes no locks."""
+    """The URI of the file behind a connection, for opening another connection that takes no locks."""
     (path,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
     return file_uri(Path(path), "mode=ro&immutable=1")

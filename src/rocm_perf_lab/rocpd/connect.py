@@ -49,7 +49,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
             validate.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the message quotes the value, which may not be text
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # an error message may quote bytes that are not text
             raise _unreadable(path, error) from error
         finally:
             connection.close()
@@ -114,8 +114,8 @@ class MissingTable(Exception):
 
 
 def table(connection: Connection, name: str) -> str:
-    """The table or view that holds rocpd_<name>: the one with the connection's suffix if that is set; or else the plain one, or
-    the only one with a uuid suffix. Raises MissingTable.
+    """The table or view that holds rocpd_<name>: with the connection's suffix if it has one; otherwise without a suffix or, if
+    there is no such table, the only one with a uuid suffix. Raises MissingTable.
     """
     plain = f"rocpd_{name}"
     if connection.suffix is not None:
@@ -132,8 +132,8 @@ def table(connection: Connection, name: str) -> str:
 
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:
-    """A missing column that every collector of this schema writes means that a different tool wrote the file, not that it is
-    damaged.
+    """If a column is missing that every collector of this schema writes, the file is not damaged but was written by a different
+    tool.
     """
     if str(error).startswith("no such column"):
         return TraceError(

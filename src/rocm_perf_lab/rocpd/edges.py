@@ -21,7 +21,7 @@ _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
 def edge_table(source: Integers, target: Integers, kind: Integers | int, exact: Mask | bool) -> Edges:
-    """Edges with the column types of Edges; a single `kind` or `exact` applies to all of them."""
+    """Build a table of edges, with the column types of Edges; a single `kind` or `exact` applies to all edges."""
     count = len(source)
     return Edges(
         np.asarray(source, np.int32),
@@ -36,7 +36,7 @@ def joined(*parts: Edges) -> Edges:
 
 
 def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> Edges:
-    """Edges that the collector recorded. recorded: (r, 3), rows of an event, the event on which it depends, and the kind.
+    """Edges that the collector recorded. recorded: (r, 3); each row holds an event, the event it depends on, and the kind.
 
     Dropped: unknown kinds, an event's dependency on itself, and events that are neither a dispatch nor a copy of this trace.
     """
@@ -161,8 +161,8 @@ def _follow(
     target: Integers,
     kind: Integers,
 ) -> int:
-    """Write the edges, as far as there is room for them, and return the number of all edges. One pass in order of start keeps
-    track of the nodes that have ended.
+    """Write as many edges as there is room for, and return how many there are in all. A single pass, in order of start times,
+    keeps track of the nodes that have ended.
     """
     count = 0
     ended = 0
@@ -173,8 +173,8 @@ def _follow(
     last_of_queue = np.full(queues + 1, -1, np.int32)
     streams = len(gpu_of_stream)
     last_of_stream = np.full(streams + 1, -1, np.int32)
-    null_saw = np.full(streams + 1, -1, np.int32)  # the node of each stream that its GPU's null stream has already waited for
-    saw_null = np.full(streams + 1, -1, np.int32)  # the node of the null stream that each stream has already waited for
+    null_saw = np.full(streams + 1, -1, np.int32)  # for each stream, its last node that the GPU's null stream has waited for
+    saw_null = np.full(streams + 1, -1, np.int32)  # for each stream, the last null-stream node that it has waited for
     for place in range(len(order)):
         node = order[place]
         # Nodes that take no time end when they start, so only nodes that precede this one in the order can be its predecessors.

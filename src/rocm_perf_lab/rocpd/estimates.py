@@ -1,5 +1,5 @@
-"""Reads which times and counters are estimates, and how far off they may be: of large dispatches, the software device observes
-only a sample.
+"""Reads which times and counters are estimates, and how far off they may be: the software device observes only a sample of a
+large dispatch.
 """
 
 from __future__ import annotations

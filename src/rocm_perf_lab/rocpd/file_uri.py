@@ -1,4 +1,4 @@
-"""Makes the URI by which SQLite opens a file."""
+"""Makes the URI with which SQLite opens a file."""
 
 from __future__ import annotations
 

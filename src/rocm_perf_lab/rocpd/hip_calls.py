@@ -1,4 +1,4 @@
-"""Reads a trace's HIP calls, and which work each of them launched.
+"""Reads a trace's HIP calls and determines which work each of them launched.
 
 If HSA calls were traced as well, a dispatch names the HSA call that rang the doorbell, which lies within the HIP call. In a
 program that uses only HSA, the HSA call is the launching call.
@@ -20,14 +20,14 @@ from rocm_perf_lab.rocpd.factorize import factorize
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-# Handles are unindexed text: in longer traces, they are not read, and the stream for which a call waits is inferred from the
-# order in time.
+# Handles are unindexed text. If a trace has more arguments than this, its handles are not read, and the stream for which a call
+# waits is inferred from the order in time.
 _MOST_ARGUMENTS = 3_000_000
 
 
 @dataclass(frozen=True)
 class HipCalls:
-    """Outermost HIP calls, or HSA calls if they launched something, ordered by thread and start; (c,).
+    """The outermost of the HIP calls and of the HSA calls that launched something, ordered by thread and start; (c,).
 
     start, end: ns. name_index: into `names`. launcher: for every dispatch, then every copy, the index of the call that launched
     it, or -1; (n,). streams, events: index of a call -> the handle passed to it, as text; only for calls with such an argument.
@@ -93,7 +93,7 @@ def _columns(connection: Connection, name: str) -> set[str]:
 
 
 def _hip_names(connection: Connection) -> Integers:
-    """The ids of strings that name a HIP runtime call, without internal ones such as '__hipPushCallConfiguration'."""
+    """The ids of strings that name a HIP runtime call, except internal ones such as '__hipPushCallConfiguration'."""
     rows = connection.execute(f"""SELECT id FROM "{table(connection, "string")}" WHERE string GLOB 'hip[A-Z]*'""")
     return np.array([id for (id,) in rows if isinstance(id, int)], np.int64)
 
@@ -104,8 +104,8 @@ def _text(connection: Connection, id: int) -> str:
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """For calls ordered by thread and start: the indices of the calls that are not inside another, and, for every call, which
-    of these contains it.
+    """For calls ordered by thread and start: the indices of the calls that are not inside another call and, for every call,
+    which of those contains it.
     """
     span = int(end.max()) - int(start.min())
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
@@ -123,7 +123,7 @@ def _stack_ids(connection: Connection, events: str, wanted: Integers) -> Integer
 
 
 def _place(ascending: Integers, wanted: Integers) -> Integers:
-    """The index of each wanted id among ids in ascending order, or -1."""
+    """The index of each wanted id in `ascending`, whose ids are in ascending order, or -1."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
     if int(ascending[-1]) - int(ascending[0]) + 1 == len(ascending):  # consecutive, as collectors number them
@@ -134,7 +134,7 @@ def _place(ascending: Integers, wanted: Integers) -> Integers:
 
 
 def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
-    """'stream' or 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many to be read."""
+    """'stream' or 'event' -> index of the call -> handle. Empty if no arguments, or too many to read, were recorded."""
     try:
         arguments = table(connection, "arg")
         (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()

@@ -107,7 +107,7 @@ class _Work:
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
 
     def is_before(self, source: int, target: int) -> bool:
-        """Whether `target` can have waited for `source`, judging by their times."""
+        """Whether `target` could have waited for `source`, judging by their times."""
         return bool(is_slight(self.start, self.end, np.array([source]), np.array([target]))[0])
 
     def first_after(self, lane: int, time: int) -> int:
@@ -136,8 +136,8 @@ class _Streams:
             records.sort()
 
     def lane(self, call: int) -> int:
-        """The lane of the stream that is an argument of a call; -1 if it is not known, as for a handle that denoted several
-        streams in succession.
+        """The lane of the stream that was passed to a call; -1 if it is not known, for example because the handle denoted
+        several streams in succession.
         """
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
@@ -146,7 +146,7 @@ class _Streams:
         return next(iter(known)) if len(known) == 1 else _UNKNOWN
 
     def record(self, call: int) -> int:
-        """The call that last recorded the event that is an argument of `call`, or -1."""
+        """The call that last recorded the event that was passed to `call`, or -1."""
         records = self._records.get(self._calls.events.get(call, ""), [])
         place = bisect_right(records, (int(self._calls.start[call]), call)) - 1
         return records[place][1] if place >= 0 else _UNKNOWN
@@ -174,7 +174,7 @@ class _Waits:
 
 
 def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
-    """The waits of calls for their own work. Whether a call other than hipMemcpy blocked is inferred from its times."""
+    """Waits of calls for work that they launched. Whether a call other than hipMemcpy blocked is inferred from its times."""
     blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
     node = np.flatnonzero(work.launcher >= 0)
     call = work.launcher[node]
@@ -226,7 +226,7 @@ class _Rows:
 
     @classmethod
     def of(cls, calls: HipCalls, is_relevant: Mask, ready: Integers, work: _Work) -> _Rows:
-        """ready: when the work for which a call waits was done, or else the call's start."""
+        """ready: when the work for which a call waits was done; for a call that does not wait, its start."""
         waits = ready > calls.start
         count = np.where(is_relevant, 1 + waits, 0)
         last = np.where(is_relevant, np.cumsum(count) - 1, -1)
@@ -254,7 +254,9 @@ def _launches(calls: HipCalls, work: _Work, rows: _Rows, first_node: int) -> Edg
 
 
 def _events(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> Edges:
-    """Waits between streams: the next work of the waiting stream follows the other stream's last work before the recording."""
+    """Waits between streams: the waiting stream's next work follows the last work in the other stream before the event was
+    recorded.
+    """
     pairs = []
     for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():
         record = streams.record(call)

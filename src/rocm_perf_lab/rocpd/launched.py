@@ -21,7 +21,7 @@ Row = tuple[object, ...]
 
 
 def difference(one: Origin, other: Origin) -> str | None:
-    """Why two runs cannot be of the same build with the same input; None if they can."""
+    """Why two runs cannot be runs of the same build with the same input; None if they can be."""
     if changed := other_build(one, other):
         return changed
     first, second = _read(one)[1], _read(other)[1]
@@ -32,10 +32,10 @@ def difference(one: Origin, other: Origin) -> str | None:
 
 
 def other_build(one: Origin, other: Origin) -> str | None:
-    """How the builds differ: each has a kernel that the other lacks, or a kernel uses different numbers of registers or scratch
-    sizes. None if they do not differ.
+    """How the builds differ: each has a kernel that the other lacks, or a kernel's register counts or scratch sizes differ.
+    None if the builds do not differ.
 
-    It is no difference if one run loaded fewer kernels than the other, since code objects are loaded on demand.
+    A run that merely loaded fewer kernels than the other does not count as different: code objects are loaded on demand.
     """
     first, second = _read(one)[0], _read(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
@@ -48,8 +48,8 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
 
 def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
-    """Two mappings by demangled name: the resources of all kernels that were loaded, and the shapes of the kernels that were
-    launched.
+    """Two mappings from demangled names: to the resources of all kernels that were loaded, and to the shapes of the kernels
+    that were launched.
     """
     path = origin.path.resolve()
     return _read_once(path, path.stat().st_mtime_ns, origin.suffix)

@@ -24,7 +24,7 @@ class Origin:
     gpus: the unique ids of the GPUs that the process saw; empty if they were not recorded.
 
     rank: from the environment; None if not recorded there. span: first start and last end of the dispatches; None if there are
-    none. has_counters: whether times are longer because counters were collected, which does not affect modelled times.
+    none. has_counters: whether collecting counters lengthened the times (modelled times are never affected).
     """
 
     path: Path
@@ -40,14 +40,14 @@ class Origin:
 
     @property
     def label(self) -> str:
-        """The name of the file that the user knows."""
+        """The path that the user knows: of the imported file, if there was one."""
         return self.imported_from or str(self.path)
 
     def absolute(self) -> Origin:
         return replace(self, path=self.path.resolve())
 
     def overlaps(self, other: Origin) -> bool:
-        """Whether the spans of both overlap, by the clock of one machine."""
+        """Whether both ran on one machine, and their spans overlap by its clock."""
         if self.span is None or other.span is None or not self.is_on_machine_of(other):
             return False
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]

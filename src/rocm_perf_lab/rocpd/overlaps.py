@@ -20,7 +20,7 @@ QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer 
 
 
 def is_slight(start: Integers, end: Integers, first: Integers, then: Integers) -> Mask:
-    """Whether the nodes `then` can have waited for the nodes `first`, which started before them, although their times overlap.
+    """Whether nodes `then` could have waited for nodes `first`, which started before them, although their times overlap.
 
     This is possible if the two overlap by no more than half of the shorter node; nodes that ran concurrently for longer did not
     run in order.

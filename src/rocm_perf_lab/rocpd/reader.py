@@ -35,8 +35,9 @@ def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -
 
     suffix: the suffix of the tables to read, if the file holds several processes.
 
-    Raises TraceError for a file that cannot be read, that holds no process (because its writer died before writing records) or,
-    without `suffix`, several; EmptyPartError for a part without dispatches. A whole trace without dispatches is valid.
+    Raises TraceError for a file that cannot be read, that holds no process (because its writer died before writing records) or
+    that holds several although `suffix` is None; EmptyPartError for a part without dispatches. A whole trace without dispatches
+    is valid.
     """
     path = Path(path)
     with connect(path, suffix) as connection:
@@ -121,7 +122,7 @@ def _code_objects(connection: Connection) -> dict[int, int | None]:
 
 
 def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[int, str]:
-    """Kernel id -> where its code object was loaded from, for kernels for which the database records that."""
+    """Kernel id -> where its code object was loaded from, if the database records it."""
     try:
         objects = table(connection, "info_code_object")
     except MissingTable:
@@ -133,7 +134,7 @@ def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[in
 
 
 def _with_origin(kernels: dict[int, Kernel], code_object: dict[int, int | None], uris: dict[int, str]) -> dict[int, Kernel]:
-    """The same kernels, with each one's origin, and with the HIP runtime's own kernels marked."""
+    """The same kernels, with their origins added and the HIP runtime's own kernels marked."""
     of_symbol: dict[str, set[int | None]] = {}
     for kernel in kernels.values():
         of_symbol.setdefault(kernel.symbol, set()).add(code_object.get(kernel.id))
@@ -184,13 +185,13 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
 
 
 def _optional(connection: Connection) -> list[str]:
-    """The columns for a copy's agents that exist in this database's copy table."""
+    """Which of the columns for a copy's agents this database's copy table has."""
     there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 
 
 def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
-    """The strings behind the ids that occur in a column."""
+    """Id -> string, for the ids that occur in a column."""
     strings = table(connection, "string")
     found = {}
     for id in factorize(ids)[0].tolist():
@@ -203,7 +204,7 @@ def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
 def _dependencies(
     connection: Connection, process: Process, dispatches: Dispatches, copies: Copies
 ) -> tuple[Calls | None, str, Edges]:
-    """The host calls, or None and the reason for that; and all edges."""
+    """The host calls (or None), the reason if there are none, and all edges."""
     edges = _edges(connection, process, dispatches, copies)
     if process.is_modelled:
         return None, "the host's time is not modelled", edges

@@ -8,7 +8,7 @@ from rocm_perf_lab.rocpd.software_model_name import SOFTWARE_MODEL
 
 
 def software_device(connection: Connection) -> str | None:
-    """ "software gfx942" if the trace's first GPU is a software device; None for hardware, and if the model is not recorded."""
+    """ "software gfx942" if the trace's first GPU is a software device; None for hardware, or if no model name was recorded."""
     agents = table(connection, "info_agent")
     columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{agents}")')}
     if "model_name" not in columns:

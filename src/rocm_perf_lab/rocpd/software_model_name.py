@@ -1,4 +1,4 @@
 """The model name of software GPUs, in a module of its own: the command line needs the name even without a database."""
 
-# The name of each GPU in the topology of software devices. Any profiler records it as the agent's model.
+# The name of every GPU in a software device's topology. Any profiler records it as the agent's model.
 SOFTWARE_MODEL = "software device"

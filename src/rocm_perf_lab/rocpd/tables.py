@@ -1,4 +1,4 @@
-"""The contents of a trace, as columns. Times are in ns, by the host's boot-time clock; -1 stands for "no id" in an id
+"""The contents of a trace, as columns. Times are in ns, on the host's boot-time clock; -1 stands for "no id" in an id
 column.
 """
 
@@ -54,9 +54,9 @@ class Dispatches(Columns):
 
 @dataclass(frozen=True)
 class Copies(Columns):
-    """Memory copies by an SDMA engine; copies by blit kernels are dispatches. Shapes (m,); `name` is a list of text.
+    """Memory copies by an SDMA engine; copies by blit kernels are dispatches. Shapes (m,); `name` is a list of strings.
 
-    agent_id: the GPU that takes part; if both ends are GPUs, the destination.
+    agent_id: the GPU involved; if both ends are GPUs, the destination.
     """
 
     id: Integers
@@ -78,9 +78,9 @@ class Copies(Columns):
 class Calls(Columns):
     """The HIP calls of host threads that affect the GPU's work. Shapes (c,), ordered by thread and time.
 
-    A call that waits for the GPU has two rows: one for its entry (which takes no time), and one from the end of the work for
-    which it waited to its return. Times are clipped to the GPU's span. `name_index` indexes `names`. took: the duration of the
-    whole call in ns, from entry to return and not clipped; -1 in a call's second row.
+    A call that waits for the GPU has two rows: one for its entry (which takes no time), and one that runs from the end of the
+    awaited work until the call returns. Times are clipped to the GPU's span. `name_index` indexes `names`. took: the duration
+    of the whole call in ns, from entry to return, not clipped; -1 in a call's second row.
     """
 
     thread: Integers
@@ -99,7 +99,7 @@ class Edges(Columns):
     queue (order in a queue only), signal, host (the thread that submitted the target had seen the source end), stream (order in
     a HIP stream), launch (the source is the call that launched the target), event (recorded in one stream, waited for by
     another), wait (the target is a call that waited for the source), program (order in a host thread). `exact` states whether
-    the dependency is in the trace rather than inferred from order in time.
+    the dependency was recorded in the trace rather than inferred from the times.
     """
 
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
@@ -161,7 +161,7 @@ class Process:
 
     @property
     def program(self) -> str:
-        """The command, or a phrase for a program whose command is not recorded."""
+        """The command, or a placeholder if it was not recorded."""
         return self.command or UNNAMED
 
     @property
@@ -225,7 +225,7 @@ class Trace:
 
     @property
     def has_exact_dependencies(self) -> bool:
-        """Whether the collector observed the dependencies; otherwise, `edges` is inferred from order in time."""
+        """Whether the collector observed the dependencies; if not, `edges` was inferred from the times."""
         return self.process.has_exact_dependencies
 
     @property

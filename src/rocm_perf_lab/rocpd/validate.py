@@ -1,4 +1,5 @@
-"""Rejects data that no profiler would write: SQLite checks neither types nor plausibility, and bad data must not yield numbers.
+"""Rejects data that no profiler would write: SQLite checks neither types nor plausibility, and nothing must be computed from
+bad data.
 
 A failed check raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
 """

@@ -1,1 +1,1 @@
-"""Numbers and names as text for people."""
+"""Numbers and names as human-readable text."""

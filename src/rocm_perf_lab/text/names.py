@@ -1,4 +1,4 @@
-"""Shortens kernel names where space is limited: they lose their middle, and no two different names look alike."""
+"""Shortens kernel names where space is limited: the middle is cut out, and different names never end up looking the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Name(str):
 
 
 class Names:
-    """The names of one report's kernels, without return type and arguments, unless that would make two names equal."""
+    """The names of a report's kernels, without return types and arguments unless that would make two names identical."""
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
@@ -27,26 +27,26 @@ class Names:
         self._in_prose = fitted(self._whole.values(), _PROSE_WIDTH)
 
     def cell(self, kernel: str) -> Name:
-        """The name for a table, which shortens it as needed."""
+        """The name as a table cell; the table shortens it as needed."""
         return Name(self._whole.get(kernel) or words.short_name(kernel))
 
     def prose(self, kernel: str) -> str:
-        """The name for a sentence."""
+        """The name for use in a sentence, shortened if necessary."""
         whole = self.cell(kernel)
         return self._in_prose.get(whole) or fitted([whole], _PROSE_WIDTH)[whole]
 
 
 def _alike(whole: dict[str, str]) -> list[str]:
-    """The kernels that share a short name and could still be told apart by their full names."""
+    """The kernels that share a short name but can still be told apart by their full names."""
     times = Counter(whole.values())
     return [kernel for kernel, called in whole.items() if times[called] > 1 and called != kernel]
 
 
 def fitted(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name, fitted into at most `width` characters (8 or more), with different results for different names.
+    """For each name, a version of at most `width` characters (8 or more); different names get different versions.
 
-    Names that fit stay unchanged. Others lose their middle; if two would look alike, a piece around their first difference is
-    kept, and a name that still looks like a different one gets a number.
+    Names that fit stay unchanged. The middle of longer names is cut out; if two would look alike, a piece around their first
+    difference is kept, and a name that still looks like another one gets a number.
     """
     distinct = list(dict.fromkeys(names))
     shown = {name: name for name in distinct if len(name) <= width}

@@ -1,4 +1,4 @@
-"""Formats numbers and names for people."""
+"""Formats numbers and names for human readers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def registers(vgprs: int | None, agprs: int | None, sgprs: int | None) -> str:
 
 
 def evidence(name: str, value: float | None, unit: str) -> str:
-    """'wait fraction 51.5 %': a piece of evidence, without its unit if the name already contains it."""
+    """'wait fraction 51.5 %': a piece of evidence; the unit is left out if the name already contains it."""
     label = name.replace("_", " ")
     if unit == "fraction":
         return f"{label} {percent(value)}"
@@ -117,7 +117,7 @@ def unit(name: str | None) -> str:
 
 
 def visible(text: str, kept: str = "") -> str:
-    """Escape characters that a terminal interprets or does not show (control characters, changes of writing direction).
+    """Escape characters that a terminal interprets or does not show (control characters, text-direction marks).
 
     kept: characters not to escape, such as line breaks.
     """
@@ -128,5 +128,5 @@ _ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character 
 
 
 def markdown(text: str) -> str:
-    """The text for Markdown, on one line, with everything that Markdown would interpret escaped."""
+    """The text on one line, with every character that Markdown would interpret escaped."""
     return " ".join(text.translate(_ESCAPED_IN_MARKDOWN).split())

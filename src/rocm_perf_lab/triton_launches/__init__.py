@@ -1,5 +1,5 @@
-"""Pauses scripts at their launches of one Triton kernel, and repeats and records these launches, through
-rocm_perf_triton.served.
+"""Uses rocm_perf_triton.served to pause scripts whenever they launch a given Triton kernel, and to repeat and record these
+launches.
 """
 
 from rocm_perf_lab.triton_launches.script import ChangedFile, ScriptKernel, environment_of

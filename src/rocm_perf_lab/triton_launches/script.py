@@ -1,4 +1,4 @@
-"""Describes which kernel of which script is meant, and how the script is started so that its launches can be served."""
+"""Identifies a kernel in a script, and builds the command that starts the script so that its launches can be served."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ChangedFile:
 
 @dataclass(frozen=True)
 class ScriptKernel:
-    """A function with `@triton.jit`, and the script that launches it. python: the interpreter for which Triton is installed.
+    """A `@triton.jit` function and the script that launches it. python: the interpreter that has Triton installed.
     changed: the script, or a module that it imports, with its text replaced; None if no file is changed.
     """
 
@@ -41,8 +41,8 @@ class ScriptKernel:
 
     @classmethod
     def of(cls, text: str, arguments: Sequence[str], python: str) -> ScriptKernel:
-        """text: "script.py::kernel". Raises UsageError, MissingInputError, UnavailableError if there is no Triton that
-        can run.
+        """text: "script.py::kernel". Raises UsageError or MissingInputError if an argument is wrong, and UnavailableError if
+        there is no usable Triton.
         """
         script, separator, kernel = text.rpartition(_SEPARATOR)
         if not separator or not script or not kernel.isidentifier():
@@ -63,14 +63,14 @@ class ScriptKernel:
         return triton.installed_version(self.python)
 
     def of_environment(self) -> list[Path]:
-        """The files that the interpreter must see, in addition to its folder and libraries, to recognise its virtual
-        environment.
+        """The files that must be visible to the interpreter, besides its folder and libraries, for it to recognise its
+        virtual environment.
         """
         marker = self.python.parent.parent / "pyvenv.cfg"
         return [marker] if marker.exists() else []
 
     def with_text(self, path: Path, text: Path) -> ScriptKernel:
-        """The same kernel, in a script that runs with the text in the file `text` instead of that in `path`."""
+        """The same kernel, but the script runs with the contents of the file `text` in place of the contents of `path`."""
         return replace(self, changed=ChangedFile(path, text))
 
     def of_change(self) -> list[Path]:
@@ -91,11 +91,14 @@ class ScriptKernel:
 
 
 def _finds_triton(python: str) -> bool:
-    """Asks the interpreter, which knows the user's folders and PYTHONPATH in addition to its environment."""
+    """Asks the interpreter itself, since it also searches the user's folders and PYTHONPATH, not only its environment."""
     return subprocess.run([python, "-c", _FINDS_TRITON], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def environment_of(base: Mapping[str, str], key: Sequence[str] = ()) -> dict[str, str]:
-    """`base`, which selects a device, extended so that Python finds the served package. key: arguments that identify sizes."""
+    """The environment `base`, which selects a device, extended so that Python finds rocm_perf_triton.served.
+
+    key: the names of the arguments that distinguish problem sizes.
+    """
     added = {_KEY_VARIABLE: ",".join(key)} if key else {}
     return triton.importable(base) | added

@@ -17,24 +17,24 @@ from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
 from rocm_perf_lab.process.piped import piped
 
 _LOOK_SECONDS = 0.5
-_SHOWN = 600  # length of the script's last output that is shown
+_SHOWN = 600  # how many characters of the script's last output are shown
 _SLICE = 1 << 20
 
 Message = dict[str, Any]
 
 
 class ScriptExited(Exception):
-    """The script's process has ended without an answer. The message states how it ended and its last output."""
+    """The script's process has ended without an answer. The message says how it ended and quotes its last output."""
 
 
 class ScriptTimeout(Exception):
-    """There was no answer in time, and the process was killed."""
+    """No answer came in time, so the process was killed."""
 
 
 class ServedScript:
-    """One process. Must not be used by several threads at once.
+    """One process. Must not be used by more than one thread at a time.
 
-    command: as made by ScriptKernel.command() or a cage. stderr: a file for everything that the script prints.
+    command: as returned by ScriptKernel.command() or by a cage. stderr: the file that receives everything the script prints.
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], stderr: Path):
@@ -63,7 +63,7 @@ class ServedScript:
         return self.receive(timeout)
 
     def send(self, **request: Any) -> None:
-        """Send a request that has no answer of its own."""
+        """Send a request that gets no answer of its own."""
         with contextlib.suppress(BrokenPipeError):  # receive() then says why
             stdin = piped(self._process.stdin)
             stdin.write(json.dumps(request).encode() + b"\n")

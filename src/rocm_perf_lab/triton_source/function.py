@@ -1,4 +1,4 @@
-"""A function with `@triton.jit` in its file."""
+"""A `@triton.jit` function and its place in its file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SourceLoop:
 
 @dataclass(frozen=True)
 class TritonKernel:
-    """span: whole lines, from the first decorator to the end of the body, except for the last line ending.
+    """span: whole lines, from the first decorator to the end of the body, without the final line ending.
 
     indentation: the indentation of the first line, as text.
     """
@@ -40,17 +40,17 @@ class TritonKernel:
 
     @property
     def constants(self) -> frozenset[str]:
-        """The parameters that are `tl.constexpr`."""
+        """The parameters annotated as `tl.constexpr`."""
         return frozenset(one.arg for one in self.parameters if "constexpr" in _words(one.annotation))
 
     def all_loops(self) -> Iterator[SourceLoop]:
-        """All loops in source order, inner loops after the outer ones that contain them."""
+        """All loops in source order, so that inner loops come after the loops that contain them."""
         loops = [node for node in ast.walk(self.node) if isinstance(node, _LOOPS)]
         return (SourceLoop(node, self.places.span(node)) for node in sorted(loops, key=lambda node: node.lineno))
 
 
 def first_line(function: ast.FunctionDef) -> int:
-    """The line of the first decorator, or else of the definition."""
+    """The line of the first decorator, or of the definition if there is none."""
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 

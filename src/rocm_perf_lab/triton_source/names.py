@@ -1,4 +1,4 @@
-"""Determines what names and calls in a Triton function mean, as far as its text shows."""
+"""Determines what names and calls in a Triton function mean, as far as its text reveals this."""
 
 from __future__ import annotations
 

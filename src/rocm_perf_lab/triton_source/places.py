@@ -1,4 +1,4 @@
-"""Finds the positions of Python AST nodes in the bytes of their file. Python, too, counts columns in bytes of UTF-8."""
+"""Finds the positions of Python AST nodes in the bytes of their file. Python itself also counts columns in UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Places:
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def offset(self, line: int, column: int) -> int:
-        """The byte offset of a position. line: from 1. column: in bytes, from 0."""
+        """The byte offset of a position. line: counted from 1. column: in bytes, counted from 0."""
         return self._starts[line - 1] + column
 
     def span(self, node: Placed) -> Span:

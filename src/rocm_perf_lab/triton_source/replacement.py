@@ -1,9 +1,9 @@
-"""Checks whether a text may replace a Triton function: it must be one function that does nothing but compute on the GPU.
+"""Checks whether new code may replace a Triton function: it must be one function that does nothing but compute on the GPU.
 
 Triton's compiler is written in Python: at compile time, on the host, it looks up the names in a kernel and calls what it finds
-there. So a function may use what the old one uses, the file's functions with `@triton.jit`, a few of Python's built-in
-functions, Triton's language, and the methods of its tensors: nothing else can be reached from these. Judging happens in a cage;
-this check makes accepted code safe outside it.
+there. So the new function may use only what the old one uses, the file's `@triton.jit` functions, a few of Python's built-in
+functions, Triton's language, and the methods of its tensors; nothing else can be reached through these. New code is judged
+inside a cage; this check makes accepted code safe outside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITHOUT_USE = (
 
 
 def why_not_replacement(source: TritonSource, kernel: TritonKernel, code: str) -> str | None:
-    """Why `code`, which is Python, may not replace the kernel, as one sentence for its author; None if it may."""
+    """Why `code`, which must be valid Python, may not replace the kernel, as one sentence for its author; None if it may."""
     body = ast.parse(code).body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return f"the code must be one function, the new {kernel.name}, and nothing else"

@@ -23,7 +23,7 @@ class TritonSource:
     SourceError.
     """
 
-    also: Mapping[Path, bytes] = _NOTHING  # changes concern only this file
+    also: Mapping[Path, bytes] = _NOTHING  # changes affect only this file
 
     def __init__(self, path: Path, text: bytes):
         self.path, self.text = path, text
@@ -43,7 +43,7 @@ class TritonSource:
     def tree(self) -> ast.Module:
         """Raises SourceError."""
         try:
-            return ast.parse(self.text.decode(), str(self.path))  # positions count bytes of UTF-8
+            return ast.parse(self.text.decode(), str(self.path))  # positions are in UTF-8 bytes
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             hint = "name the script that launches the kernel"
             raise SourceError(f"{self.path} cannot be read as Python: {error}", hint) from error
@@ -54,7 +54,7 @@ class TritonSource:
 
     @functools.cached_property
     def kernels(self) -> tuple[TritonKernel, ...]:
-        """The functions with `@triton.jit`, wherever they are in the file."""
+        """The `@triton.jit` functions, wherever they are in the file."""
         functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
         return tuple(self._kernel(one) for one in functions if any(map(is_jit, one.decorator_list)))
 

@@ -31,7 +31,7 @@ def is_of_values(attribute: str) -> bool:
 
 
 class TritonNames:
-    """modules: the names by which the file calls Triton and its modules and functions."""
+    """modules: the names under which the file refers to Triton and to its modules and functions."""
 
     def __init__(self, tree: ast.Module):
         self._paths = {name: path for node in ast.walk(tree) for name, path in _imported(node) if path[0] == _ROOT}
@@ -43,7 +43,7 @@ class TritonNames:
         return path[1] if len(path) == 2 and path[1] in _OF_TRITON else ""
 
     def is_function(self, chain: tuple[str, ...]) -> bool:
-        """Whether the chain names something that a kernel may use: ("tl", "math", "exp2"), or ("cdiv",) if that is imported."""
+        """Whether the chain names something that a kernel may use, such as ("tl", "math", "exp2"), or ("cdiv",) if imported."""
         path = self._path(chain)
         if any(part.startswith("_") for part in path) or len(path) < 2:
             return False
@@ -57,7 +57,7 @@ class TritonNames:
 
 
 def _imported(node: ast.AST) -> list[tuple[str, tuple[str, ...]]]:
-    """For each name that an import statement binds in the file, the name and the path of the object that it denotes."""
+    """The names that an import statement binds in the file, each with the path of the object that it denotes."""
     if isinstance(node, ast.Import):
         return [
             (one.asname or one.name.split(".")[0], tuple((one.name if one.asname else one.name.split(".")[0]).split(".")))

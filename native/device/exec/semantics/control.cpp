@@ -127,7 +127,7 @@ const char* refuse_to_get(const Op& op) {
 
 void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
-// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset from the dispatcher. Both are 0 in this model.
+// Kernels for gfx10 set FLAT_SCRATCH to the sum of an address and an offset supplied by the dispatcher; here both are 0.
 bool is_flat_scratch(unsigned id) {
   return target_of_device().rules.has_wave32 && (id == kFlatScratchLow || id == kFlatScratchHigh);
 }

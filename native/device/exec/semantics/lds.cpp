@@ -21,7 +21,7 @@ struct LdsAddresses {
   uint64_t outside;       // ... and those whose access lies partly or entirely outside it
 };
 
-// Sorts the enabled lanes into `inside` and `outside`. Raises a fault and returns false if one is outside and lds-check is on.
+// Sorts the enabled lanes into `inside` and `outside`. Raises a fault and returns false if any is outside and lds-check is on.
 bool sort_by_range(Wave& wave, uint32_t bytes, LdsAddresses& out) {
   uint64_t outside = 0;
   for (int l = 0; l < kLanes; ++l) outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
@@ -67,7 +67,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
   wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
-// For accesses in which all lanes take part, each entirely within the LDS.
+// For accesses in which all lanes take part and every lane stays within the LDS.
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
   if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
@@ -184,9 +184,9 @@ void write_by_lane(const Op& op, Wave& wave) {
 
 // ---- gfx950's transposing reads, which turn columns into rows for matrix instructions ----
 
-// Each lane reads 64 bits, which are W elements. In a row of 16 lanes, 16 / W consecutive lanes read one row of a W x 16
-// matrix, and each lane gets one column of it: element n of lane l is element l % W of lane (16 / W) * n + l / W (according to
-// Triton's layouts for these instructions; LLVM does not say).
+// Each lane reads 64 bits, that is, W elements. In a row of 16 lanes, 16 / W consecutive lanes read one row of a W x 16 matrix,
+// and each lane gets one column of it: element n of lane l is element l % W of lane (16 / W) * n + l / W (according to Triton's
+// layouts for these instructions; LLVM does not say).
 template <int Bits>
 void read_transposed(const Op& op, Wave& wave) {
   if (wave.exec() != ~uint64_t{0}) return wave.raise("a transposing read with disabled lanes is not modelled", op.address);
@@ -206,7 +206,7 @@ void read_transposed(const Op& op, Wave& wave) {
   }
 }
 
-// The paired forms, whose offsets count elements (or units of 64 elements).
+// The paired forms, whose offsets are in elements (or in units of 64 elements).
 template <int Dwords, int Stride>
 void read_two(const Op& op, Wave& wave) {
   uint32_t* reg = wave.registers(op.destination);
@@ -336,7 +336,7 @@ T masked_or(T old, T mask, T bits) {
 }
 uint32_t wrap(uint32_t old, uint32_t limit, uint32_t step) { return old >= limit ? old - limit : old + step; }
 
-// Each half of the operand whose top bit is set replaces the same half of memory, with that bit cleared.
+// If the top bit of either half of the operand is set, that half replaces the same half of the old value, with the bit cleared.
 uint64_t exchange_marked(uint64_t old, uint64_t value) {
   constexpr uint64_t marks = uint64_t{1} << 63 | uint64_t{1} << 31;
   const uint64_t replaced = ((value & marks) >> 31) * 0xffffffff;
@@ -485,7 +485,7 @@ constexpr Semantics lds_write(const char* name, Execute execute, int bytes) {
   return entry;
 }
 
-// The text shows the control as offset:swizzle(...); it is simpler to take it from the bits.
+// The text shows the control as offset:swizzle(...); it is simpler to take it from the instruction's bits.
 constexpr Semantics with_control(Semantics entry) {
   entry.offset_in_bits = true;
   return entry;

@@ -5,7 +5,7 @@
 // lanes hold the blocks or, if there is only one block, the remaining values of k. In D, a lane holds column lane % M, with
 // four consecutive rows in four consecutive registers.
 //
-// Products are summed in the order of k, with one rounding per step. The hardware's internal order is not documented.
+// Products are summed in order of k, with one rounding per step. The hardware's internal order is not documented.
 #include <algorithm>
 #include <iterator>
 
@@ -97,12 +97,12 @@ struct Element {
   }
 };
 
-// CBSZ, ABID: in each group of 2^CBSZ blocks, all use block ABID of A.
+// CBSZ, ABID: in each group of 2^CBSZ blocks, all blocks use A from block ABID of the group.
 int block_of_a(const MatrixControl& control, int block) {
   return (block & -(1 << control.broadcast_size)) | control.broadcast_block;
 }
 
-// BLGP: the lane whose elements of B a lane uses.
+// BLGP: the lane from which a lane takes its elements of B.
 int lane_of_b(const MatrixControl& control, int lane) {
   switch (control.lane_pattern) {
     case 0: return lane;
@@ -167,7 +167,7 @@ void flush_all([[maybe_unused]] Sum (&d)[Size]) {
     for (Sum& each : d) each = flush(each, kLeastNormalFloat);
 }
 
-// A row of D lies in consecutive lanes: all its columns are computed at once, each in the order of k.
+// A row of D lies in consecutive lanes, so all its columns are computed at once, each in order of k.
 template <int M, int K, int Blocks, class A, class B = A>
 void multiply_matrices(const Op& op, Wave& wave) {
   using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
@@ -197,7 +197,7 @@ void multiply_matrices(const Op& op, Wave& wave) {
   std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
 
-// ---- sparse: of every four k, A holds two; a lane's index register shows which, with two bits for each ----
+// ---- sparse: A holds two of every four elements along k; a lane's index register holds the two-bit position of each ----
 
 // The register holds several sets of indices. ABID selects one of them if CBSZ is 0; otherwise the first one is used.
 template <int Bits>
@@ -237,7 +237,7 @@ void multiply_sparse(const Op& op, Wave& wave) {
   }
 }
 
-// ---- double precision: one k per group of 16 lanes; a register pair of D holds one row (of each block) in each group ----
+// ---- double precision: a group of 16 lanes holds one value of k and, in each register pair of D, one row (of each block) ----
 
 double read_double(const Wave& wave, const Operand& operand, int pair, int lane) {
   double value;
@@ -336,7 +336,7 @@ constexpr Semantics half_rate_blocks(const char* name) {
   return half_rate(blocks<M, K, Blocks, In>(name));
 }
 
-// The shapes of a 16-bit type.
+// The shapes for a 16-bit type.
 #define SHAPES16(SUFFIX, IN)                                                                                        \
   dense<32, 8, IN>("v_mfma_f32_32x32x8_" SUFFIX), dense<16, 16, IN>("v_mfma_f32_16x16x16_" SUFFIX),                 \
       blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \

@@ -1,9 +1,9 @@
-// The matrix products of gfx950 whose operands are floats of 8, 6 or 4 bits, as selected by CBSZ for A and BLGP for B. Some
-// have no scales, others a scale (E8M0) for each 32 elements of a row of A or a column of B.
+// gfx950's matrix products of 8-, 6- and 4-bit floats. CBSZ selects the format of A, and BLGP that of B. Some products have no
+// scales; others have a scale (E8M0) for every 32 elements of a row of A or a column of B.
 //
 // Layout (according to AMD's Composable Kernel, whose tests run on the hardware; LLVM AMDGPUUsage does not describe it): a lane
-// holds 32 elements of one row. Elements of 6 or 4 bits are consecutive. Elements of 8 bits form two runs of 16, and the second
-// run begins K / 2 after the first. Lane M * b + i holds the scale for elements 32 b to 32 b + 31 of row i. D has the layout
+// holds 32 elements of one row. 6-bit and 4-bit elements are consecutive. 8-bit elements form two runs of 16, with the second
+// starting K / 2 after the first. Lane M * b + i holds the scale for elements 32 b to 32 b + 31 of row i. D has the layout
 // described in matrix.cpp.
 //
 // The sum of a row's products and C is rounded once. The hardware's internal order and precision are not documented.
@@ -40,7 +40,7 @@ double scale_of(uint32_t exponent) {
   return exponent == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(exponent) - 127);
 }
 
-// Unpacks the rows of A, or the columns of B: [k][row]. `scales` holds one scale for each 32 elements: [block][row].
+// Unpacks the rows of A, or the columns of B: [k][row]. `scales` holds one scale for every 32 elements: [block][row].
 template <int M, int K>
 void spread(const Wave& wave, const Operand& operand, const Format& format, const double (&scales)[K / kPerLane][M],
             double (&out)[K][M]) {

@@ -117,7 +117,7 @@ constexpr Semantics writes_exec(const char* name) {
   return {name, change_exec<T, F, false>, Unit::Salu, 1, type_of<T>(), {type_of<T>()}};
 }
 
-// The destination keeps its value if scc is 0 (S_CMOV), or keeps all of its other bits (S_BITSET).
+// The destination keeps its value if scc is 0 (S_CMOV), or keeps all bits but the one to be set or cleared (S_BITSET).
 template <class T>
 void conditional_move(const Op& op, Wave& wave) {
   if (wave.scc) write_scalar(op.destination, wave, read_scalar<T>(op.source[0], wave));
@@ -169,7 +169,7 @@ constexpr Compare ge = [](i64 a, i64 b) { return a >= b; };
 constexpr Compare lt = [](i64 a, i64 b) { return a < b; };
 constexpr Compare le = [](i64 a, i64 b) { return a <= b; };
 
-// Both widths of an instruction that combines its operand `s` with exec, `e`.
+// Both widths of an instruction that combines its operand (`s`) with exec (`e`).
 #define EXEC_ROWS(KIND, NAME, RESULT)                               \
   KIND<u64, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b64"), \
       KIND<u32, [](u64 s, u64 e) { return RESULT; }>("s_" NAME "_b32")

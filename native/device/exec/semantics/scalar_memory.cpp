@@ -6,7 +6,7 @@
 namespace rpd {
 namespace {
 
-// "s_load_dword s0, s[2:3], s4 offset:0x10": an offset in a register is an unsigned 32-bit number, a constant one is signed.
+// "s_load_dword s0, s[2:3], s4 offset:0x10": an offset in a register is unsigned and has 32 bits; a constant offset is signed.
 int64_t offset_of(const Op& op, const Wave& wave, const Operand& offset) {
   if (offset.kind == Operand::Kind::Constant) return static_cast<int32_t>(offset.constant) + op.offset;
   return int64_t{read_scalar<uint32_t>(offset, wave)} + op.offset;
@@ -73,7 +73,7 @@ void buffer_store(const Op& op, Wave& wave) {
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
 
-// The address of an atomic, or null if it does not take place because it is out of the buffer's range or raises a fault.
+// The address of an atomic, or null if it is not performed because it is out of the buffer's range or raises a fault.
 template <class T, bool Buffer>
 T* place_of(const Op& op, Wave& wave) {
   uint64_t address;
@@ -101,7 +101,7 @@ void update(const Op& op, Wave& wave) {
   if (op.returns) write_scalar(op.source[0], wave, old);
 }
 
-// The data holds the new value, then the value to compare with.
+// The data registers hold the new value, followed by the value to compare with.
 template <class T, bool Buffer>
 void compare_swap(const Op& op, Wave& wave) {
   T* at = place_of<T, Buffer>(op, wave);

@@ -1,4 +1,4 @@
-// Executed at addresses that hold no instruction that the device can execute.
+// The functions executed at addresses that hold no instruction the device can execute.
 #include "exec/wave.h"
 #include "isa/semantics.h"
 

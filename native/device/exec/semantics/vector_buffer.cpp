@@ -100,7 +100,7 @@ void update(const Op& op, Wave& wave) {
   });
 }
 
-// The data holds the new value, then the value to compare with.
+// The data registers hold the new value, followed by the value to compare with.
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   uint32_t* data = wave.registers(op.source[3]);

@@ -1,6 +1,6 @@
-// Loads and stores that convert formats: MTBUF, which has the format in the instruction, and MUBUF's format instructions, which
-// use the format in the buffer's descriptor. The descriptor also selects the source of each component (CDNA3 ISA, "Buffer
-// data").
+// Loads and stores that convert formats: MTBUF instructions, which specify the format themselves, and MUBUF's format
+// instructions, which use the format in the buffer's descriptor. The descriptor also selects the source of each component
+// (CDNA3 ISA, "Buffer data").
 #include "exec/buffer_access.h"
 #include "exec/buffer_format.h"
 #include "exec/lane_values.h"
@@ -19,7 +19,7 @@ struct Layout {
   std::array<uint32_t, kComponents> from;
 };
 
-// tbuffer: the components in order, and 0 for those that the format does not have.
+// For tbuffer: the components in order, with 0 for those that the format does not have.
 Layout layout_of(const Op& op, const BufferDescriptor& buffer) {
   if (op.semantics->needs_format) return {{op.immediate >> 19, op.immediate >> 23}, {kX, kX + 1, kX + 2, kX + 3}};
   const uint32_t word = buffer.format;
@@ -46,7 +46,7 @@ Components rearranged(const Layout& layout, const Components& in_registers) {
   return out;
 }
 
-// ---- registers: each holds one component, or two halves ----
+// ---- registers: each holds one component, or two 16-bit components ----
 
 enum class Width { Whole, Halves, UpperHalf };
 

@@ -1,4 +1,4 @@
-// VOPC: comparisons and class tests, with and without writing exec.
+// VOPC: comparisons and class tests, some of which write exec.
 #include "exec/floating_point.h"
 #include "exec/lane_function.h"
 

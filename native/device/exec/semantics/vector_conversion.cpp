@@ -129,7 +129,7 @@ u32 narrow_stochastically(float v, u32 random) {
   return F::narrow_stochastically(v, random, Saturates);
 }
 
-// Of MODE, only FP16_OVFL matters: these conversions round to nearest, and denormal singles become 0.
+// The only field of MODE that matters is FP16_OVFL: these conversions round to nearest, and denormal singles become 0.
 template <auto Saturating, auto Without>
 constexpr Semantics by_overflow_mode(const char* name) {
   Semantics entry = vector<Saturating>(name);
@@ -162,8 +162,7 @@ void widen_byte(const Op& op, Wave& wave) {
   write_lanes(op, wave, out);
 }
 
-// WORD_1 selects the upper half, and so does BYTE_1, whose two bits the hardware reads the same way. All others select the
-// lower.
+// WORD_1 selects the upper half, and so does BYTE_1, which the hardware reads the same way. All others select the lower half.
 template <class F>
 void widen_pair(const Op& op, Wave& wave) {
   Operand from = op.source[0];

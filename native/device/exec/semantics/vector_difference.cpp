@@ -23,7 +23,7 @@ u32 sum_of_differences(u32 a, u32 b) {
   }
   return sum;
 }
-// Bytes for which the second operand is 0 are skipped.
+// Bytes that are 0 in the second operand are skipped.
 u32 masked_sum_of_differences(u32 a, u32 b) {
   u32 sum = 0;
   for (int i = 0; i < 4; ++i) {

@@ -34,7 +34,7 @@ T fused(T a, T b, T c) {
   return settle_nan(std::fma(a, b, c), a, b, c);
 }
 
-// ---- the transcendental unit: correctly rounded here (hardware: within 1 ulp), denormals flushed ----
+// ---- the transcendental unit: results are correctly rounded here (hardware: within 1 ulp); denormals are flushed ----
 
 template <double (*F)(double)>
 float special(float x) {
@@ -60,7 +60,7 @@ constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
 double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
 
-// ---- division: the three steps that make the result of v_rcp a correctly rounded quotient ----
+// ---- division: the three steps that turn the result of v_rcp into a correctly rounded quotient ----
 
 template <class T>
 constexpr int kScaleBy = sizeof(T) == 4 ? 64 : 128;
@@ -167,13 +167,13 @@ constexpr Semantics divides_scaled(const char* mnemonic) {
   return entry;
 }
 
-// fma(a, b, c) * 2^power, rounded once: a denormal quotient must not be rounded as a normal number first.
+// fma(a, b, c) * 2^power, rounded only once: a denormal quotient must not first be rounded as if it were a normal number.
 #if defined(__SIZEOF_FLOAT128__)
 using Quad = __float128;
 #else
 using Quad = long double;
 #endif
-// a + b rounded to odd: never a tie, so rounding the sum to a narrower format gives the same result as rounding only once.
+// a + b rounded to odd. The result is never a tie, so rounding it to a narrower format is the same as rounding only once.
 template <class Wide, class WideBits>
 Wide add_to_odd(Wide a, Wide b) {
   const Wide sum = a + b;
@@ -200,8 +200,8 @@ WiderThan<T> scaled_fma(T a, T b, T c, int power) {
 }
 
 // D = fma(S0, S1, S2), scaled back where v_div_scale has set vcc. The CDNA pseudo-code scales by 2**32 and 2**64, which does
-// not undo v_div_scale's 2**64 and 2**128. RDNA's pseudo-code does, and is used here: it scales up for a large quotient, and
-// otherwise down.
+// not undo v_div_scale's 2**64 and 2**128. RDNA's pseudo-code does, so it is used here: it scales up if the quotient is large,
+// and down otherwise.
 template <class T>
 WiderThan<T> scaled_back(T a, T b, T c) {
   constexpr int bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
@@ -266,7 +266,7 @@ T divide_fixup(T quotient, T denominator, T numerator) {
   const T zero = from_bits<T>(sign);
   const bool no_number = ((numerator == 0) & (denominator == 0)) | (is_infinite(numerator) & is_infinite(denominator));
   T result = from_bits<T>((bits_of(quotient) & ~kSignBit<T>) | sign);
-  // `quotient` has overflowed to NaN only if the exact quotient is infinite: the other cases are handled below.
+  // A NaN quotient means that the division overflows: all other cases that make it NaN are handled below.
   result = choose(is_nan(quotient), infinity, result);
   result = choose(biased_exponent(numerator) - biased_exponent(denominator) < smallest, zero, result);
   result = choose(is_infinite(denominator) | (numerator == 0), zero, result);
@@ -283,8 +283,8 @@ T fraction(T v) {
   const T result = v - std::floor(v);
   return settle_nan(result < below_one ? result : is_nan(result) ? result : below_one, v);
 }
-// A denormal returns its true exponent and a normalised mantissa, and zero returns exponent 0 (the pseudo-code's "exponent(S0)
-// - 127 + 1" holds for normal numbers only; the device libraries' frexp relies on the other cases).
+// A denormal gives its true exponent and a normalised mantissa, and zero gives exponent 0 (the pseudo-code's "exponent(S0) -
+// 127 + 1" holds for normal numbers only; the device libraries' frexp relies on the other cases).
 template <class T>
 i32 exponent_of(T v) {
   if (std::isinf(v) || is_nan(v) || v == 0) return 0;
@@ -298,16 +298,18 @@ T mantissa_of(T v) {
   int exponent;
   return std::frexp(v, &exponent);
 }
-// Rounds once and overflows to infinity, whereas the pseudo-code's factor 2.0F ** n would itself overflow.
+// Rounds once, and overflows only if the result does; the pseudo-code's factor 2.0F ** n could overflow by itself.
 double scale(double v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
-// Exact in double precision. Beyond these exponents, every single overflows, or rounds like the smallest numbers.
+// Exact in double precision. Exponents beyond the limits below change nothing: the result overflows, or rounds like the
+// smallest numbers.
 float scale(float v, i32 exponent) {
   const i32 limited = std::clamp(exponent, -400, 400);
   const double factor = from_bits<double>(static_cast<u64>(1023 + limited) << 52);
   return settle_nan(static_cast<float>(static_cast<double>(v) * factor), v);
 }
 
-// A segment of 53 bits of 2/pi for the exact reduction of large angles. The larger the angle, the later the segment begins.
+// A 53-bit segment of 2/pi, for the exact reduction of large angles. The larger the angle, the further along the segment
+// starts.
 double reduction_segment(double angle, u32 segment) {
   const u32 exponent = bits_of(angle) >> 52 & 0x7ff;
   u32 skip = (segment & 0x1f) * 53;

@@ -11,8 +11,8 @@ namespace {
 Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
 Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
 Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
-// In double precision, the product of two halves is exact. Its sum with a third half is exact as well, or it is so large or so
-// close to that half that a second rounding does not matter.
+// In double precision, the product of two halves is exact. Its sum with a third half is either exact as well, or so large or so
+// close to that half that the second rounding does not matter.
 Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
@@ -102,7 +102,7 @@ constexpr Semantics half_arithmetic(const char* mnemonic) {
   return by_singles<RoundedTwice<OfSingles>, OfHalves>(mnemonic);
 }
 
-// The sources are the two factors and the addend, in this order.
+// The sources are the two factors and the addend, in that order.
 constexpr Semantics half_fma(const char* mnemonic) {
   return by_singles<FusedHalves, [](Half a, Half b, Half c) { return fused(a, b, c); }>(mnemonic);
 }

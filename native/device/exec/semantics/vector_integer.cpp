@@ -48,7 +48,7 @@ constexpr Semantics looks_up_bits(const char* name) {
   return entry;
 }
 
-// Shifts two numbers and limits each to 8 bits.
+// Shifts two numbers and saturates each to 8 bits.
 template <class T>
 u16 shift_pair(i32 a, i32 b, u32 by) {
   const auto limited = [by](i32 v) { return static_cast<uint8_t>(saturated<T>(v >> (by & 31))); };
@@ -128,7 +128,7 @@ constexpr Semantics accumulating_dots(const char* name) {
   return entry;
 }
 
-// ---- sums that clamp may limit to the type's range ----
+// ---- sums, limited to the type's range if clamp is set ----
 
 constexpr i64 sum(i64 a, i64 b) { return a + b; }
 constexpr i64 difference(i64 a, i64 b) { return a - b; }
@@ -146,7 +146,7 @@ constexpr T clamped(T a, T b) {
 
 using AddWithCarry = u64 (*)(u32 a, u32 b, u32 carry);  // bit 32 is the carry (or borrow) out
 
-// Limit: the value to which clamp sets a result with a carry (or borrow).
+// Limit: the value that clamp puts in place of a result with a carry (or borrow).
 template <AddWithCarry F, bool CarryIn, u32 Limit>
 void execute_carry(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);

@@ -33,7 +33,7 @@ void read_first_lane(const Op& op, Wave& wave) {
   write_scalar(op.destination, wave, source.data[exec == 0 ? 0 : std::countr_zero(exec)]);
 }
 
-// The lane that the second source names, modulo the number of lanes.
+// The lane number in the second source, modulo the number of lanes.
 uint32_t lane_of(const Op& op, const Wave& wave) {
   return read_scalar<uint32_t>(op.source[1], wave) % static_cast<uint32_t>(wave.lane_count());
 }
@@ -62,8 +62,8 @@ void count_below(const Op& op, Wave& wave) {
 }
 
 // V_PERMLANE16, V_PERMLANEX16: each lane reads a lane of its own row, or of the other row in its half of the wave. Four bits of
-// the scalar operands select that lane. op_sel:[fi,bc] means the same as DPP's modifiers: disabled lanes are read, or count as
-// 0.
+// the scalar operands select that lane. op_sel:[fi,bc] works like DPP's modifiers of these names: with fi, disabled lanes are
+// read; with bc, they count as 0.
 template <bool OfOtherRow>
 void permute_rows(const Op& op, Wave& wave) {
   const Lanes<uint32_t> source(op, op.source[0], wave);

@@ -1,4 +1,4 @@
-// FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
+// FLAT, GLOBAL and SCRATCH: loads, stores and atomics for 64 lanes.
 #include <algorithm>
 #include <bit>
 
@@ -25,7 +25,7 @@ struct Addresses {
     pattern = known;
     first = of_first;
   }
-  // Lists the addresses, whatever the pattern is.
+  // Lists the address of every lane, whatever the pattern.
   void list(uint64_t bytes) {
     const uint64_t step = pattern == LanePattern::Same ? 0 : bytes;
     if (pattern != LanePattern::Any)
@@ -66,20 +66,20 @@ void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const O
   global_addresses(op, wave, vector, base, out);
 }
 
-// The lanes whose access goes to global memory, to the LDS and to private memory.
+// For each kind of memory, the lanes that access it.
 struct Spaces {
   uint64_t global = 0, lds = 0, scratch = 0;
 };
 
-// The base alone decides which aperture is meant: the offset is added to the low 32 bits only. A negative number in these bits
-// can thus become an address in the same aperture.
+// The base alone decides which aperture is meant: the offset is added to the low 32 bits only. If these bits hold a negative
+// number, the sum can thus still be an address in the same aperture.
 uint64_t aperture_of(const Op& op, uint64_t address) {
   const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
   const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
   return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
 }
 
-// Whether neither the address nor the base of any lane can lie in an aperture.
+// Whether no lane's address or base can lie in an aperture.
 bool far_below_apertures(const Addresses& addresses) {
   uint64_t bits = 0;
   for (int l = 0; l < kLanes; ++l) bits |= addresses.lane[l];
@@ -111,7 +111,7 @@ constexpr const char* kMisaligned = "misaligned atomic";
 
 constexpr int kLargestAccess = 16;  // bytes per lane
 
-// Uses a copy to perform an access that is partly or entirely out of range: see lds_range_check.h. An atomic leaves the LDS
+// Performs an access that is partly or entirely out of range by way of a copy: see lds_range_check.h. An atomic leaves the LDS
 // unchanged and returns 0.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
@@ -121,8 +121,8 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// For accesses within a range that is accessible as a whole, and is therefore contiguous in this process as well. These
-// functions return false if the range is not accessible.
+// For accesses to a range that is accessible as a whole, and therefore contiguous in this process as well. Both functions
+// return false if the range is not accessible.
 template <class Access>
 bool access_pattern(const Op& op, Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
@@ -275,7 +275,7 @@ void update(const Op& op, Wave& wave) {
   });
 }
 
-// The data holds the new value, then the value to compare with.
+// The data operand holds the new value, followed by the value to compare with.
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   Addresses addresses;

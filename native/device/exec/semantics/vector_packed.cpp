@@ -125,7 +125,7 @@ void execute_packed(const Op& op, Wave& wave) {
 
 // ---- the plain form for singles ----
 
-// Where the two values of a source are.
+// Where the two values of a source are stored.
 struct PairOfWords {
   SourceWords low, high;
 
@@ -136,7 +136,7 @@ struct PairOfWords {
   }
 };
 
-// Computes both results before it writes either, because the low result may overwrite an operand of the high one.
+// Computes both results before writing either, because the low result may overwrite an operand of the high one.
 template <auto F, bool All, class... Pair>
 void compute_pairs(u32* reg, u64 exec, const Pair&... sources) {
   const auto settled = []<class... T>(const Chunk<T>&... source) {
@@ -196,7 +196,7 @@ constexpr Semantics packed_arithmetic(const char* name) {
 
 // ---- the plain form for halves, which are computed as singles ----
 
-// Whether the lower half of the result is computed from the lower halves of all sources, and the upper half from the upper.
+// Whether the lower half of the result is computed from all sources' lower halves, and the upper half from their upper halves.
 bool keeps_halves_apart(const Op& op, size_t sources) {
   const uint32_t all = (1u << sources) - 1;
   return (op.packed_low & all) == 0 && (op.packed_high & all) == all;
@@ -234,8 +234,8 @@ constexpr Semantics packed_halves(const char* name) {
   return entry;
 }
 
-// For instructions that also read the destination, as the last source. They have the encodings of unpacked instructions, with
-// modifiers that other packed instructions lack; the effect of these modifiers on two halves is not documented.
+// For instructions that also read the destination, as their last source. They are encoded like unpacked instructions, with
+// modifiers that other packed instructions lack; what these modifiers do to two halves is not documented.
 const char* refuse_modified(const Op& op) {
   bool modified =
       op.permutation || op.destination_select != Select::Dword || op.packed_low || op.output_modifier != OutputModifier::None;
@@ -394,8 +394,8 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
-// The same for bfloats, whose products are exact, with the roundings of AMD's pseudo-code. C is either added last or is the
-// initial sum to which the products are added.
+// The same for bfloats, rounded where AMD's pseudo-code rounds (the products are exact). C is either the last term of the sum
+// or the first.
 float bfloat_of(u32 v, int shift) { return from_bits<float>(v >> shift << 16); }
 float dot_bfloats(u32 a, u32 b, float c) { return bfloat_of(a, 0) * bfloat_of(b, 0) + bfloat_of(a, 16) * bfloat_of(b, 16) + c; }
 float add_dot_of_bfloats(u32 a, u32 b, float c) {
@@ -411,7 +411,7 @@ constexpr Semantics dot_of_bfloats(Semantics entry) {
   return entry;
 }
 
-// A dot product of two pairs of halves. There is no plain form, because the NaN that it returns depends on how the compiler
+// A dot product of two pairs of halves. There is no plain form, because which NaN it would return depends on how the compiler
 // orders the operands.
 constexpr Semantics dot_of_halves(Semantics entry) {
   entry.source_types[0] = entry.source_types[1] = Type::PackedF16;

@@ -1,5 +1,5 @@
-// Moves between vector registers whose numbers are shifted by M0: gfx10's way to index arrays in registers. Follows the RDNA 2
-// ISA document.
+// Moves between vector registers whose numbers are shifted by M0: gfx10's way of indexing arrays held in registers. Follows the
+// RDNA 2 ISA document.
 #include <utility>
 
 #include "exec/operands.h"

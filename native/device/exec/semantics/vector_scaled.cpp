@@ -1,6 +1,6 @@
-// gfx950's conversions from and to floats of 8, 6 and 4 bits that share a scale. The scale is a power of two, given by the
-// exponent field of a single. Follows AMD's pseudo-code for CDNA 4, which does not say which random bits stochastic rounding
-// uses, so the conversions with stochastic rounding are missing.
+// gfx950's conversions to and from 8-, 6- and 4-bit floats that share a scale. The scale is a power of two, given by the
+// exponent field of a single. Follows AMD's pseudo-code for CDNA 4. Conversions with stochastic rounding are missing, because
+// the pseudo-code does not say which random bits they use.
 #include <cmath>
 #include <limits>
 
@@ -22,7 +22,7 @@ double power_of(u32 scale) {
   return exponent == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, exponent - 127);
 }
 
-// ---- numbers of 16 or 32 bits ----
+// ---- 16-bit and 32-bit numbers ----
 
 template <class T>
 constexpr int kBits = std::is_same_v<T, float> ? 32 : 16;
@@ -44,7 +44,7 @@ u32 bits_from(double value) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-// ---- runs of equally wide elements in the registers of a lane ----
+// ---- runs of elements of equal width in a lane's registers ----
 
 void add_element(u32* registers, int lane, int bits, int index, u32 element) {
   const int first = bits * index, reg = first / 32, shift = first % 32;
@@ -76,7 +76,7 @@ void widen(const Op& op, Wave& wave) {
   write_registers<sizeof out / sizeof(u32) / kLanes>(op, wave, out);
 }
 
-// Converts to one half of a register, which the third bit of OP_SEL selects.
+// Converts to the half of a register that the third bit of OP_SEL selects.
 template <class F>
 void widen_to_half(const Op& op, Wave& wave) {
   const Lanes<u32> source(op, op.source[0], wave), scale(op, op.source[1], wave);
@@ -174,7 +174,7 @@ const char* refuse_signs(const Op& op) {
   const Operand& source = op.source[0];
   return source.negate || source.absolute ? "sign modifiers on several elements are not modelled" : nullptr;
 }
-// Operands of many elements must be in registers.
+// Operands with many elements must be in registers.
 const char* refuse_others(const Op& op) {
   return is_vector(op.source[0]) ? refuse_signs(op) : "operands that are not registers are not modelled";
 }

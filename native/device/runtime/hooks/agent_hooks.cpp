@@ -1,10 +1,10 @@
 // What the device reports about itself beyond what ROCr takes from the topology: that it supports cooperative launches, and
 // its name.
 //
-// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Here it is
-// not needed. HIP's grid barrier uses atomics in memory, or on gfx90a ds_gws_*, which the engine executes itself. And since the
-// engine places workgroups as the hardware does, all workgroups of a grid that fits are resident. So cooperative queues are
-// treated like any other queue.
+// For a cooperative queue, ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Here it is
+// not needed. HIP's grid barrier uses atomics in memory or, on gfx90a, ds_gws_* instructions, which the engine executes itself.
+// And since the engine places workgroups as the hardware does, all workgroups of a grid that fits are resident. So cooperative
+// queues are treated like any other queue.
 //
 // A real device's name comes from the graphics half of the driver. Here it comes from the topology.
 #include <cstring>
@@ -24,7 +24,7 @@ bool is_gpu(hsa_agent_t agent) {
          kind == HSA_DEVICE_TYPE_GPU;
 }
 
-// Reads the name from a file that the topology contains in addition to those that ROCr reads.
+// Reads the name from a file that is part of the topology but is not read by ROCr.
 std::string product_name(hsa_agent_t agent) {
   uint32_t node = 0;
   original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);

@@ -12,7 +12,8 @@
 namespace rpd {
 namespace {
 
-// Records a copy's dependencies and when, in virtual time, it is submitted; then submits it with `submit`, ROCr's own function.
+// Records a copy's dependencies and the virtual time at which it is submitted, then submits it with `submit`, ROCr's own
+// function.
 template <class Submit>
 hsa_status_t order_copy(hsa_signal_t completion, uint32_t dependency_count, const hsa_signal_t* dependencies, Submit submit) {
   virtual_clock::advance_by(submit_cost_ns());

@@ -1,4 +1,4 @@
-// Handlers of HSA signals during process exit.
+// HSA signal handlers during process exit.
 //
 // ROCr calls a program's handlers on a thread of its own. When a program exits with kernels in flight, these handlers (above
 // all HIP's) run while HIP's static objects are being destroyed, which corrupts the heap in about one run out of ten. So exit()
@@ -22,7 +22,7 @@ bool any_runs();
 // To be called when the runtime shuts down: handlers that have not run by now never will, and their signals will be destroyed.
 void forget_all();
 
-// From now on exit() waits as described above before it calls any function registered with atexit so far.
+// Makes exit() wait as described above before it calls any of the functions registered with atexit so far.
 void settle_at_exit();
 
 }  // namespace rpd::handlers_at_exit

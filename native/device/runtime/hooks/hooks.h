@@ -22,7 +22,7 @@ struct OriginalTables {
 };
 OriginalTables& original();
 
-// Warns on stderr, once, if ROCr has not loaded the device as a tools library by the first packet.
+// Warns on stderr, once, if ROCr has not loaded the device as a tools library by the time of the first packet.
 void expect_hooks();
 
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
@@ -39,8 +39,8 @@ void hook_executables(CoreApiTable& core);  // kernel names, variables
 // The type of queue to create if a program requests `type`.
 hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);
 
-// Handles a program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. Returns false,
-// having done nothing, if the signal is not a known doorbell.
+// Handles a program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. Does nothing
+// and returns false if the signal is not a known doorbell.
 bool ring_doorbell(hsa_signal_t signal, hsa_signal_value_t value, void (*store)(hsa_signal_t, hsa_signal_value_t));
 
 }  // namespace rpd

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMark = 0x72706d69;
 
-// The content of a handle.
+// The contents of a handle.
 struct Shared {
   uint32_t mark;
   int32_t process;

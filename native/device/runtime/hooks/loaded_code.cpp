@@ -16,7 +16,7 @@ std::vector<std::shared_ptr<const LoadedCode>>& loaded() {
 }
 
 // Returns null for an invalid code object, and for one that was loaded from a file, since its bytes are not in memory; HIP
-// loads none that way.
+// never loads code objects that way.
 std::shared_ptr<const CodeObject> read_object(hsa_loaded_code_object_t object) {
   if (code_info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE) !=
       HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY) {
@@ -58,7 +58,7 @@ const hsa_ven_amd_loader_1_03_pfn_t& code_loader() {
 
 std::shared_ptr<const LoadedCode> loaded_code_at(uint64_t address) {
   const std::lock_guard lock(mutex);
-  // The latest are searched first, because the memory of an unloaded code object can be reused.
+  // The most recently loaded ones are searched first, because the memory of an unloaded code object can be reused.
   for (auto code = loaded().rbegin(); code != loaded().rend(); ++code) {
     if (address - (*code)->base < (*code)->size) return *code;
   }

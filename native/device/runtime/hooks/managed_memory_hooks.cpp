@@ -1,8 +1,8 @@
 // Managed memory: its preferred location and access attributes.
 //
 // Managed memory is host memory, and the device accesses it in place: nothing migrates, so advice and prefetches do not affect
-// modelled times. The thunk's model accepts attributes and drops them. Querying one there would end the process, so they are
-// kept here.
+// modelled times. The thunk's model accepts attributes but discards them. Querying an attribute there would end the process, so
+// they are kept here.
 #include <algorithm>
 #include <iterator>
 #include <map>

@@ -19,8 +19,8 @@ WritableMemory& writable_memory() {
   return *memory;
 }
 
-// Declares which segments of a loaded code object its program may write and which it may not. Constants are in read-only
-// segments, but HIP copies into them with its own kernel, so they are treated like all other variables.
+// Declares which segments of a loaded code object the program may write to and which it may not. Constants are in read-only
+// segments, but HIP copies data into them with a kernel of its own, so they are treated like all other variables.
 namespace {
 
 struct Loaded {
@@ -63,7 +63,7 @@ hsa_status_t take_variable(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_
   return HSA_STATUS_SUCCESS;
 }
 
-// Forbids writes to everything in [begin, end) except for the variables.
+// Forbids writes to everything in [begin, end) except the variables.
 void bar(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
   const auto bar_until = [&](uint64_t until) {
     if (until > begin) writable_memory().bar(begin, until - begin, "loaded code", true), declared.push_back(begin);

@@ -7,7 +7,8 @@
 
 namespace rpd {
 
-// One for all devices of the process, since a program may give any of its GPUs access to its allocations. Never destroyed.
+// One object for all devices of the process, since a program may give any of its GPUs access to its allocations. Never
+// destroyed.
 WritableMemory& writable_memory();
 
 // Declare the code objects of an executable that has just been frozen (the program owns their variables but not their code),

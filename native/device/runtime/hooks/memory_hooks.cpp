@@ -1,5 +1,5 @@
-// Records the program's allocations as it requested them: fault messages name the nearest allocation, and a kernel may be
-// confined to its program's memory. Also records the program's fault handlers.
+// Records the program's allocations as it requested them, so that fault messages can name the nearest allocation and a kernel
+// can be confined to its program's memory. Also records the program's fault handlers.
 #include <mutex>
 #include <unordered_map>
 
@@ -51,7 +51,7 @@ hsa_status_t release(void* address) {
   return original().amd.hsa_amd_memory_pool_free_fn(address);
 }
 
-// In ROCr, a region's handle is also a pool's handle.
+// In ROCr, the handle of a region is also the handle of a pool.
 hsa_status_t allocate_region(hsa_region_t region, size_t size, void** address) {
   const hsa_status_t status = original().core.hsa_memory_allocate_fn(region, size, address);
   if (status != HSA_STATUS_SUCCESS) return status;

@@ -49,7 +49,7 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
   return original().core.hsa_queue_destroy_fn(queue);
 }
 
-// ---- priorities and compute unit masks: accepted, but without effect on what runs where and when ----
+// ---- priorities and compute unit masks: accepted, but with no effect on what runs where or when ----
 
 hsa_status_t set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
   if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
@@ -90,7 +90,8 @@ bool stamp(const ProgramQueue& queue, uint64_t index) {
 }
 
 // Stamps the packets before `end` that have not been stamped. With several producers, a doorbell may cover packets that another
-// thread is still writing; that thread will ring for them itself. Returns the index up to which all packets are stamped.
+// thread is still writing; that thread will ring the doorbell for them itself. Returns the index up to which all packets are
+// stamped.
 uint64_t stamp_until(ProgramQueue& queue, uint64_t end) {
   std::lock_guard lock(queue.stamping);
   for (; queue.next_unstamped < end; ++queue.next_unstamped) queue.unstamped.insert(queue.next_unstamped);

@@ -1,12 +1,12 @@
 // Host threads and signals: which thread waits for what, and until when in virtual time.
 //
 // A host thread must see a signal as it is at the thread's own virtual time. Otherwise the program's decisions, and with them
-// modelled times, would depend on how fast this machine happens to be. So
+// the modelled times, would depend on how fast this machine happens to be. Therefore:
 //  - a wait advances the thread's clock to the end of what it waited for;
 //  - a wait with a timeout interprets the timeout as virtual time: it succeeds if the signal completes within that time;
 //  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end; to learn when that
-//    end is, the load waits (in real time) for the packet while the device makes progress. HIP loads signals in order to omit
-//    dependencies that are already complete; which ones are complete in real time is random;
+//    end is, the load waits (in real time) for the packet while the device makes progress. HIP loads signals so that it can
+//    skip dependencies that are already complete; which of them are complete in real time is random;
 //  - a thread that loads the same signal over and over, and does nothing else, is polling, which counts as waiting.
 #include <algorithm>
 #include <chrono>
@@ -61,8 +61,8 @@ void block_until(Done done) {
   }
 }
 
-// Detects when waiting for the device has become pointless: for longer than it takes to notice a new packet, no queue has
-// worked on anything. Pending signals then stay pending until the host does something.
+// Detects when waiting for the device has become pointless: no queue has worked on anything for longer than it takes to notice
+// a new packet. Pending signals then stay pending until the host does something.
 class Hope {
  public:
   bool lost() {
@@ -124,9 +124,9 @@ struct WaitItem {
 
 constexpr uint64_t kForEver = ~uint64_t{0};
 
-// Blocks until satisfied(), then returns true; returns false after the timeout. The timeout is in virtual ns. It ends the wait
-// only when that much real time has passed as well (for signals that host threads complete) and the device, which is far slower
-// than the hardware that it models, is idle.
+// Blocks until satisfied() holds, then returns true; returns false after the timeout. The timeout is in virtual ns. The wait
+// does not time out until that much real time has passed as well (host threads may still complete signals) and the device,
+// which is far slower than the hardware it models, is idle.
 template <class Satisfied>
 bool block_for(uint64_t timeout, Satisfied satisfied) {
   constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more would overflow, and counts as forever

@@ -1,4 +1,4 @@
-// OnLoad and OnUnload, which ROCr calls on every HSA tools library.
+// OnLoad and OnUnload, which ROCr calls in every HSA tools library.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -32,10 +32,10 @@ void expect_hooks() {
 
 namespace {
 
-// The signal whose event no thread waits for (see EventWakeups).
+// A signal whose event no thread waits for (see EventWakeups).
 hsa_signal_t spare_signal{};
 
-// A newer ROCr's table is longer, an older one's is shorter; each table begins with its size.
+// Newer versions of ROCr have longer tables and older versions shorter ones; each table begins with its size.
 template <class Table>
 void copy_table(Table& to, const Table& from) {
   std::memcpy(static_cast<void*>(&to), &from, std::min<size_t>(sizeof to, from.version.minor_id));
@@ -47,8 +47,8 @@ void open_wakeups() {
   for (Device* device : devices()) device->wakeups().open(event);
 }
 
-// How many times the program has initialised the runtime, less how many times it has shut it down. The first initialisation
-// loads this library.
+// The number of times the program has initialised the runtime minus the number of times it has shut it down. The first
+// initialisation loads this library.
 std::atomic<int> initialisations{0};
 
 void close_wakeups() {

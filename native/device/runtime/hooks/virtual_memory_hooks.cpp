@@ -1,4 +1,4 @@
-// Virtual memory that programs manage themselves: they reserve addresses, create memory and map it to the addresses.
+// Virtual memory that programs manage themselves: they reserve addresses, create memory and map it at those addresses.
 //
 // ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here each piece of memory
 // is an unnamed file. This process maps it at the reserved addresses, where the device accesses it like host memory.
@@ -135,7 +135,7 @@ hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type
   return HSA_STATUS_SUCCESS;
 }
 
-// A mapping stays until it is unmapped, even without handles.
+// A mapping remains until it is unmapped, even if no handles to its memory are left.
 hsa_status_t release(hsa_amd_vmem_alloc_handle_t handle) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().memories.find(handle.handle);
@@ -280,7 +280,7 @@ hsa_status_t get_access(void* address, hsa_access_permission_t* access, hsa_agen
   return HSA_STATUS_SUCCESS;
 }
 
-// ---- sharing with other processes, by passing on the file itself ----
+// ---- sharing with other processes, by passing them the file itself ----
 
 hsa_status_t export_handle(int* file, hsa_amd_vmem_alloc_handle_t handle, uint64_t) {
   const std::lock_guard lock(state().mutex);

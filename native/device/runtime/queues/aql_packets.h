@@ -13,7 +13,7 @@ namespace rpd {
 
 inline constexpr uint64_t kAqlPacketBytes = 64;
 
-// Formats of vendor-specific packets, in the byte after the header (AMD's own).
+// AMD's formats of vendor-specific packets, given in the byte after the header.
 enum VendorFormat : uint8_t { kVendorPm4Ib = 1, kVendorBarrierValue = 2 };
 
 inline uint8_t packet_type(uint16_t header) {
@@ -38,7 +38,7 @@ struct Pm4IbPacket {
 };
 static_assert(sizeof(Pm4IbPacket) == kAqlPacketBytes);
 
-// A copy of a packet, made outside the ring.
+// A copy of a packet, stored outside the ring.
 struct AqlPacket {
   alignas(8) unsigned char bytes[kAqlPacketBytes];
 
@@ -46,7 +46,7 @@ struct AqlPacket {
   uint8_t vendor_format() const { return bytes[2]; }
   // In every kind of packet the last eight bytes are the completion signal ...
   uint64_t completion_signal() const { return word(7); }
-  // ... and the eight before it are reserved. The submitting thread's virtual time is stored there on submission.
+  // ... and the eight bytes before that are reserved. The submitting thread's virtual time is stored there on submission.
   uint64_t submit_time() const { return word(6); }
 
   template <class T>

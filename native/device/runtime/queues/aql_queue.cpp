@@ -66,9 +66,9 @@ bool AqlQueue::is_submitted(uint64_t index) {
   if (!requires_release_.load(std::memory_order_acquire)) return true;
   if (index < released_end_.load(std::memory_order_acquire)) return true;
 
-  // A complete packet that has not been released is served after a while. Either the submitting thread has not yet rung the
-  // doorbell, which takes it no longer than a preemption; or ROCr itself has submitted the packet on the program's queue, and
-  // the hooks never see that doorbell.
+  // A complete packet that has not been released is nevertheless served after a while. The submitting thread may not have rung
+  // the doorbell yet (at worst because it has been preempted), or ROCr itself may have submitted the packet to the program's
+  // queue, in which case the hooks never see the doorbell.
   constexpr auto kPatience = 100ms;
   const auto now = std::chrono::steady_clock::now();
   if (held_index_ != index) {

@@ -51,7 +51,7 @@ class AqlQueue : public Queue {
   void process_barrier(const AqlPacket& packet);
   void process_vendor(const AqlPacket& packet);
   void complete_at(const AqlPacket& packet, uint64_t start, uint64_t end);
-  // The earliest virtual time at which the packet can start, given its submission and the earlier packets of this queue.
+  // The earliest virtual time at which the packet can start, given its submission time and the earlier packets of this queue.
   uint64_t ready_time(const AqlPacket& packet) const;
   void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);

@@ -1,4 +1,4 @@
-// The conditions that barrier packets wait for, and when, in virtual time, they are satisfied.
+// The conditions that barrier packets wait for, and the virtual times at which they are satisfied.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -10,8 +10,8 @@
 
 namespace rpd {
 
-// Up to five signals, of which all (barrier-AND) or at least one (barrier-OR) must be 0. A null signal counts as
-// 0 for AND and is ignored for OR; without any signal the condition is satisfied.
+// Up to five signals, of which all (barrier-AND) or at least one (barrier-OR) must be 0. A null signal counts as 0 for AND and
+// is ignored for OR; without any signals, the condition is satisfied.
 class BarrierCondition {
  public:
   BarrierCondition(const AddressSpace& memory, const hsa_signal_t (&signals)[5], bool all);

@@ -9,8 +9,8 @@
 namespace rpd {
 namespace {
 
-// Type 3 commands (Linux, soc15d.h and nvd.h): the type in bits 31:30, the number of dwords that follow, less one, in bits
-// 29:16, the opcode in bits 15:8. Type 2 is a one-dword filler.
+// Type 3 commands (Linux, soc15d.h and nvd.h): bits 31:30 hold the type, bits 29:16 the number of dwords that follow minus one,
+// and bits 15:8 the opcode. Type 2 is a one-dword filler.
 enum Opcode : uint32_t {
   kPredExec = 0x23,
   kWriteData = 0x37,
@@ -24,7 +24,7 @@ constexpr uint32_t kType3 = 3;
 constexpr uint32_t kShRegisters = 0x2c00, kUconfigRegisters = 0xc000;  // the first registers of the two set commands
 constexpr uint32_t kPerfcountEnable = 0x2e0b;                          // COMPUTE_PERFCOUNT_ENABLE
 
-// CP_COHER_CNTL of gfx9. When ROCr invalidates loaded code, it does not set the L1 bit, and gives only the code's range.
+// CP_COHER_CNTL of gfx9. When ROCr invalidates loaded code, it leaves the L1 bit clear and gives only the range of the code.
 constexpr uint32_t kDropL1 = 1u << 22, kDropL2 = 1u << 23;
 
 // The sources and destinations of COPY_DATA and WRITE_DATA.
@@ -35,7 +35,7 @@ bool is_memory(uint32_t place) { return place == kMemory || place == kL2 || plac
 
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
-// One XCC's run through a buffer of commands.
+// Runs a buffer of commands on one XCC.
 class Run {
  public:
   Run(const AddressSpace& memory, uint32_t xcc, PerformanceMonitor& monitor, QueueRegisters& queue,

@@ -1,4 +1,4 @@
-// What the host knows when it submits a copy and what SDMA packets cannot express.
+// What the host knows about a copy on its submission but SDMA packets cannot express.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -17,7 +17,7 @@ class CopyDependencies {
   void submitted(hsa_signal_t completion, uint64_t submit_time, uint32_t count, const hsa_signal_t* dependencies);
   void withdraw(hsa_signal_t completion);
   // The earliest virtual time at which the copy that completes the signal can start; all its dependencies must be complete by
-  // now. 0 for a copy that was not noted. Forgets the copy.
+  // now. Returns 0 for a copy that was not noted. Forgets the copy.
   uint64_t take_ready_time(hsa_signal_t completion);
 
  private:
@@ -29,7 +29,7 @@ class CopyDependencies {
   std::unordered_map<uint64_t, Order> orders_;  // by completion signal
 };
 
-// One for all devices. Never destroyed: threads outlive static destructors.
+// One object for all devices. Never destroyed: threads outlive static destructors.
 CopyDependencies& copy_dependencies();
 
 }  // namespace rpd

@@ -20,8 +20,8 @@ class EventWakeups {
   void raise(uint32_t event_id);
 
   // The thunk's set_event can lose the wake-up of a thread that is about to go to sleep. From now on every raise is followed by
-  // a few more broadcasts, made by setting `spare_event`, which no thread waits for: a sleeping thread re-checks its own events
-  // at any broadcast. Without them, ROCr's event thread could sleep forever.
+  // a few more broadcasts, made by setting `spare_event`, which no thread waits for: a sleeping thread rechecks its own events
+  // on every broadcast. Without them, ROCr's event thread could sleep forever.
   void open(uint32_t spare_event);
   // Nothing is raised from now on, so all events may be destroyed: on shutdown, ROCr destroys them before the queues, on
   // which kernels may still complete.

@@ -38,7 +38,7 @@ uint64_t units_per_xcc(Extent extent) {
   }
 }
 
-// The share of unit number `unit` of `units` equal ones; all shares add up to the sum.
+// The part of `sum` that unit number `unit` gets if it is divided evenly among `units` units; all parts add up to the sum.
 uint64_t share(uint64_t sum, uint64_t unit, uint64_t units) { return sum * (unit + 1) / units - sum * unit / units; }
 
 }  // namespace
@@ -61,7 +61,7 @@ struct PerformanceMonitor::Counter {
   static const Block kBlocks[];
   static std::optional<Counter> selected_by(uint32_t address);
   static std::optional<Counter> held_by(uint32_t address);
-  // A key that is unique among the counters of all blocks and the instances of each counter.
+  // A key that is unique across all blocks, counters and instances.
   uint64_t key(uint32_t instance) const { return (static_cast<uint64_t>(block - kBlocks) << 32) | number << 8 | instance; }
 };
 
@@ -136,14 +136,15 @@ std::optional<uint32_t> PerformanceMonitor::event_of(const Counter& counter) con
   return selected == events_.end() ? std::nullopt : std::optional(selected->second);
 }
 
-// The sum of the event over the device, since the last reset; 0 if the model does not count the event.
+// The sum of the event over the whole device since the last reset; 0 if the model does not count the event.
 double PerformanceMonitor::sum(const Counter& counter, uint32_t event) const {
   if (sums_.empty()) return 0;
   if (const auto place = counter_of_event(counter.block->name, event)) return sums_[*place];
   if (counter.block->name != kSq || counter.number == 0 || event == 0) return 0;
   const bool is_fine = event == target_of_device().level_sum_event;
   if (!is_fine && event != kCoarseLevelSum) return 0;
-  // The only level known is the number of waves; its sum is the time that waves spend on the device, in quad-cycles.
+  // The only level that the model knows is the number of waves; its sum is the time that waves spend on the device, in
+  // quad-cycles.
   if (event_of({counter.block, counter.number - 1}) != kWaveLevel || target_of_device().level_sum_event == 0) return 0;
   return wave_cycles(sums_) * (is_fine ? 4 : 1);
 }
@@ -157,7 +158,8 @@ uint64_t PerformanceMonitor::counted(const Counter& counter) const {
   return share(whole, xcc_ * per_xcc + *number, target::xcds() * per_xcc);
 }
 
-// The block's unit that GRBM_GFX_INDEX selects, or the first one if it selects several; empty if there is no such unit.
+// The number of the unit of this block that GRBM_GFX_INDEX selects (of the first if it selects several); empty if there is
+// none.
 std::optional<uint64_t> PerformanceMonitor::unit(const Block& block) const {
   const uint32_t instance = index_ & kAllInstances ? 0 : index_ & kInstanceMask;
   const uint32_t engine = index_ & kAllEngines ? 0 : index_ >> kEngineShift & kEngineMask;

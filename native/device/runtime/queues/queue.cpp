@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long an idle queue sleeps between two checks of its ring. Submissions through the HSA interface wake it at once; those
-// that ROCr makes itself (without the tools library, all submissions) are found by polling, so the queue polls often while it
-// is in use and rarely once it has been idle for long.
+// How long an idle queue sleeps between two checks of its ring. Submissions through the HSA interface wake it at once;
+// submissions by ROCr itself (without the tools library, all submissions) are found by polling, so the queue polls often while
+// it is in use and rarely once it has been idle for long.
 std::chrono::microseconds look_interval(std::chrono::steady_clock::duration idle) {
   if (idle < 5ms) return 50us;
   if (idle < 100ms) return 500us;

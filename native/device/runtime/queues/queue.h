@@ -1,4 +1,4 @@
-// The common part of all queues of the device: a thread that serves the ring.
+// What all queues of the device have in common: a thread that serves the ring.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // The thread keeps the queue alive for as long as it runs.
   void start();
-  // Waits for the thread for up to `patience`; returns false if it is still busy (with a long kernel) after that. Either way,
-  // once this has returned, the queue no longer accesses the ring or signals, except through a kernel's own stores.
+  // Waits up to `patience` for the thread to finish; returns false if it is still busy (with a long kernel) after that. Either
+  // way, once this has returned, the queue no longer accesses the ring or signals, except through a kernel's own stores.
   bool stop(std::chrono::milliseconds patience);
   // Tells the thread that there may be new packets.
   void wake() { work_.announce(); }

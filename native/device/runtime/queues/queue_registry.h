@@ -1,7 +1,7 @@
 // Maps doorbells to the hardware queues behind them.
 //
-// A program rings a doorbell signal, which is visible at the tools interface (queue_hooks.cpp) but not at the thunk's. The
-// registry combines what the two interfaces know about a queue.
+// A program rings a doorbell signal, which is visible at the tools interface (queue_hooks.cpp) but not at the thunk's
+// interface. The registry combines what is known about a queue at the two interfaces.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -38,8 +38,8 @@ struct ProgramQueue {
 class QueueRegistry {
  public:
   void created(const std::shared_ptr<AqlQueue>& queue);
-  // The AQL queue whose creation the calling thread caused most recently; null if it has caused none since its last call of
-  // this function.
+  // The AQL queue that was most recently created on the calling thread; null if none has been created there since the thread
+  // last called this function.
   std::shared_ptr<AqlQueue> take_last_created();
 
   void add(const std::shared_ptr<ProgramQueue>& queue);

@@ -172,8 +172,8 @@ void SdmaQueue::finish_work(amd_signal_t& signal, uint64_t value_address) {
 }
 
 void SdmaQueue::timestamp(const sdma::Packet& packet) {
-  // When profiling, ROCr has the engine stamp the signal before and after the copy. The copy's start is known only when its
-  // completion signal is; finish_work() then overwrites the time written here.
+  // When profiling, ROCr has the engine stamp the signal before and after the copy. The copy's start is not known until its
+  // completion signal is known; finish_work() then overwrites the time written here.
   const uint64_t time = std::max(latest_end_, dependencies_) + duration_;
   *device_.memory().at<uint64_t>(packet.qword(1)) = virtual_clock::to_timestamp(time);
 }

@@ -20,7 +20,7 @@ class SdmaQueue : public Queue {
   bool serve_packets() override;
 
  private:
-  // The packet at the read pointer; copied to be contiguous if it wraps around the end of the ring.
+  // The packet at the read pointer; copied to make it contiguous if it wraps around the end of the ring.
   sdma::Packet packet();
   void execute(const sdma::Packet& packet);
 
@@ -32,10 +32,10 @@ class SdmaQueue : public Queue {
   void atomic(const sdma::Packet& packet);
   void timestamp(const sdma::Packet& packet);
 
-  // Adds a copy of `bytes` to the work since the last signal. `spread`: the size of the range from the target's first byte to
-  // its last.
+  // Adds a copy of `bytes` bytes to the work since the last signal. `spread`: the size of the range from the target's first
+  // byte to its last.
   void moved(uint64_t bytes, uint64_t spread, uint64_t target, uint64_t source);
-  // Writes the times of the work done since the last signal to `signal`, which is about to complete.
+  // Records in `signal`, which is about to complete, the times of the work done since the last signal.
   void finish_work(amd_signal_s& signal, uint64_t value_address);
   [[noreturn]] void fail(const std::string& reason) const;
 

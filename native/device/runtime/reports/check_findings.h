@@ -11,12 +11,12 @@ namespace rpd {
 // Writes one line to stderr, and to the file that ROCM_PERF_DEVICE_RACES names, if set.
 void report_race(const std::string& race);
 
-// Writes the ranges that a dispatch wrote (known only with a race check), one line "BEGIN END" each, to the file that
-// ROCM_PERF_DEVICE_WRITTEN names, if set.
+// Writes the address ranges that a dispatch wrote to (known only with a race check), one line "BEGIN END" each, to the file
+// that ROCM_PERF_DEVICE_WRITTEN names, if set.
 void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
-// Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; stderr reports the access as the kernel's
-// failure.
+// Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; on stderr, the access is reported as a
+// failure of the kernel.
 void report_foreign_access(const std::string& write);
 
 // Writes one line about a kernel that has failed to the file that ROCM_PERF_DEVICE_FAILURES names, if set.

@@ -1,4 +1,4 @@
-// The device's output on stderr: always its errors, but its log only with ROCM_PERF_DEVICE_LOG=1.
+// The device's output on stderr: errors are always printed, the log only with ROCM_PERF_DEVICE_LOG=1.
 #pragma once
 
 namespace rpd {

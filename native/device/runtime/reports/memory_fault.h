@@ -25,10 +25,10 @@ class DeviceAccess {
   DeviceAccess& operator=(const DeviceAccess&) = delete;
 };
 
-// Adds a program's handler of system events; earlier handlers stay.
+// Adds a program's handler for system events; earlier handlers stay.
 void add_system_event_handler(hsa_amd_system_event_callback_t handler, void* data);
 
-// Registers where a device's aperture is, so that the message about a signal can give a device address.
+// Registers the location of a device's aperture, so that the message about a signal can give a device address.
 void report_memory_faults_in(void* aperture, uint64_t size);
 
 }  // namespace rpd

@@ -129,7 +129,7 @@ class Lister {
     }
     const uint64_t begin = function->address + code->delta;
     add_range(code.get(), begin, begin + function->size, function->is_kernel ? function->symbol : "");
-    // No instruction of the function begins at the address: for example, data amid the code was decoded as instructions.
+    // The listing lacks this instruction if, for example, data in the middle of the code was decoded as instructions.
     if (!listing_.contains(address)) add_range(code.get(), address, address + 1, "");
   }
 

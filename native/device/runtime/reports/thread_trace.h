@@ -18,7 +18,7 @@ bool thread_traces_wanted();
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 
 // The source line of the instruction at a device address, as "file:line": the line where it is written or, if that is in a
-// header of the compiler or of ROCm, the line into which it was inlined. Empty if not known.
+// compiler or ROCm header, the line into which it was inlined. Empty if not known.
 std::string line_of_code(uint64_t address);
 
 // Writes the trace of a dispatch that has run on a node's GPU and, if known, what each cause cost the dispatch. Errors are

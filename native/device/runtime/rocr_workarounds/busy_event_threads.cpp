@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Each wait of the thunk for several events begins by allocating a struct of this size (kfd_event_data).
+// Whenever the thunk waits for several events, it first allocates structs of this size (kfd_event_data).
 constexpr size_t kEventDataBytes = 48;
 
 // A thread that waits this many times within this time is not really waiting for anything.
@@ -28,7 +28,7 @@ void pause_if_busy() {
   const auto now = Clock::now();
   const bool busy = now - since < kShortTime;
   if (busy) std::this_thread::sleep_for(kPause);
-  // As long as the thread stays busy, each further wait pauses too.
+  // As long as the thread stays busy, it also pauses at each further wait.
   waits = busy ? kManyWaits - 1 : 0;
   since = Clock::now();
 }

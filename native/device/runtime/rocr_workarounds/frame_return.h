@@ -9,7 +9,7 @@
 
 namespace rpd {
 
-// The registers that a function expects to be unchanged when a function that it called returns.
+// The registers to restore when a call returns to this caller.
 struct Caller {
   uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };

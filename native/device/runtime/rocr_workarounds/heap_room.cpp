@@ -16,7 +16,7 @@ constexpr uint64_t kRoom = uint64_t{64} << 30;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kAperture = uint64_t{256} << 30;
 
-// Affects only programs that are linked to a fixed address: in others the heap is far above the reserved addresses.
+// Affects only programs that are linked at a fixed address: in other programs, the heap is far above the reserved addresses.
 void* above_heap(void* hint) {
   const auto heap_end = reinterpret_cast<uint64_t>(sbrk(0));
   if (heap_end + kRoom > kAperture / 2) return hint;

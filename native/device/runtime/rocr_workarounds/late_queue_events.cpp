@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The mutex of the thunk's model: the last one that the calling thread had locked when the model first called the device.
+// The mutex of the thunk's model: the mutex that the calling thread had locked last when the model first called the device.
 std::atomic<pthread_mutex_t*> model_mutex{nullptr};
 thread_local pthread_mutex_t* last_locked = nullptr;
 

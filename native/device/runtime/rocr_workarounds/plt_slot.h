@@ -3,8 +3,8 @@
 
 namespace rpd {
 
-// Makes the library whose file name contains `library` call `replacement` for `function` from now on. Returns the function that
-// the slot held before, or null (without any change) if there is no such library or slot. The slot stays writable.
+// Makes the library whose file name contains `library` call `replacement` instead of `function` from now on. Returns the
+// function that the slot held before, or null (changing nothing) if there is no such library or slot. The slot stays writable.
 void* replace_plt_slot(const char* library, const char* function, void* replacement);
 
 }  // namespace rpd

@@ -1,8 +1,8 @@
-// The driver call by which ROCr sets a trap handler for a gfx90a. The thunk's model does not know the call, and ROCr requires
+// The driver call with which ROCr sets a trap handler for a gfx90a. The thunk's model does not know the call, and ROCr requires
 // it to succeed. The device does what the handler would do, so the call is made to return 0 before the model handles it.
 //
 // The call is recognised by its call site: the number of the driver call is an operand of an instruction shortly before the
-// call of the model's function.
+// call to the model's function.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace rpd {
 
 namespace {
 
-// AMDKFD_IOC_SET_TRAP_HANDLER of the kernel's kfd_ioctl.h: _IOW('K', 0x13, 24 bytes), little-endian.
+// AMDKFD_IOC_SET_TRAP_HANDLER from the kernel's kfd_ioctl.h: _IOW('K', 0x13, 24 bytes), little-endian.
 constexpr std::array<uint8_t, 4> kSetTrapHandler = {0x13, 0x4b, 0x18, 0x40};
 constexpr size_t kReach = 64;  // bytes of code searched before the call
 constexpr int kCalls = 512;    // the call, if made at all, is among a process's first 512

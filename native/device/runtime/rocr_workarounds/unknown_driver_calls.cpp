@@ -1,9 +1,9 @@
 // The thunk's model ends the process when it receives a driver call that it does not know. This makes such a call fail instead,
 // as on a machine whose driver does not know it, and ROCr informs the program.
 //
-// The model ends the process by calling abort(). For libhsa-runtime64, abort() is replaced by a function that therefore runs
-// inside the unfinished driver call. The thread still holds the model's mutex, which it has locked in the function that serves
-// driver calls. The replacement unlocks the mutex and makes that function return -1, in the way that unwinding an exception
+// The model ends the process by calling abort(). In libhsa-runtime64, calls to abort() are redirected to a replacement, which
+// therefore runs inside the unfinished driver call. The thread still holds the model's mutex, which it locked in the function
+// that serves driver calls. The replacement unlocks the mutex and makes that function return -1, much as unwinding an exception
 // would.
 #include <dlfcn.h>
 #include <pthread.h>

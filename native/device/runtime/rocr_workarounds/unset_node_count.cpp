@@ -34,8 +34,8 @@ bool is_mapped_chunk(const void* data, size_t size) {
   return (size_field & kIsMapped) && (size_field & ~kFlags) >= size;
 }
 
-// Clears the memory by replacing its pages with new ones, which take no memory until they are written and do not count towards
-// the memory limit when the program forks. Returns false if that fails.
+// Clears the memory by replacing its pages with new ones, which take up no memory until they are written to and do not count
+// towards the memory limit when the program forks. Returns false if that fails.
 bool renew_pages(void* data, size_t size) {
   const auto page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data), end = begin + size;
@@ -57,7 +57,7 @@ void* clear_first_array(void* data, int value, size_t size) {
 
 void* refuse_second_array(size_t count, size_t size) {
   if (size == 0 || count < kSuspiciousBytes / size) {
-    // The slot may have held the function of a different workaround, which also has to see the calls.
+    // Another workaround may already have put its function into the slot; that function also has to see the calls.
     const auto before = reinterpret_cast<void* (*)(size_t, size_t)>(original_calloc.load());
     return before ? before(count, size) : std::calloc(count, size);
   }

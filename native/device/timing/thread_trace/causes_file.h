@@ -1,4 +1,4 @@
-// Writes what each cause costs a dispatch, next to its thread trace.
+// Writes what each cause costs a dispatch to a file next to the dispatch's thread trace.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Finds the accesses that each s_waitcnt of a wave waited for, by the target's wait counters (vmcnt, lgkmcnt; vscnt where
-// stores are counted separately).
+// Finds the accesses that each s_waitcnt of a wave waited for, based on the target's wait counters (vmcnt and lgkmcnt, plus
+// vscnt where stores are counted separately).
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct WaitDependencies {
   std::vector<size_t> accesses;  // indices of entries; never empty
 };
 
-// A wait instruction gives up to one element per counter: lgkmcnt, vmcnt and vscnt, in this order. If accesses may complete in
-// any order, what a wait waited for is known only if it waited for all of them.
+// A wait instruction yields at most one element per counter: lgkmcnt, vmcnt and vscnt, in this order. If accesses may complete
+// in any order, what an instruction waited for is known only if it waited for all of them.
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave);
 
 }  // namespace rpd

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kVersion = "3.0.0";  // of the format
 constexpr uint64_t kRealtimeHz = 100'000'000;
 
-// Instruction categories and wave states, in the numbering of the gfx9 decoder.
+// Instruction categories and wave states, numbered as in the gfx9 decoder.
 enum Category { kSmem = 1, kSalu, kBuffer, kFlat, kLds, kValu, kTaken, kNotTaken, kImmediate, kContext, kMessage };
 enum State { kEmpty, kIdle, kExecuting, kWaiting, kStalled, kStates };
 
@@ -134,7 +134,7 @@ void Writer::add_up(const TimelineWave& wave) {
   }
 }
 
-// The wave's states, in order from its beginning. Stalls stay separate, one per instruction.
+// The wave's states, in chronological order. Stalls stay separate, one per instruction.
 std::vector<std::pair<State, uint64_t>> Writer::states_of(const TimelineWave& wave) const {
   std::vector<std::pair<State, uint64_t>> states;
   const auto add = [&](State state, uint64_t cycles) {
@@ -275,7 +275,7 @@ void Writer::realtime() const {
   write_file(folder_ / "realtime.json", json.text());
 }
 
-// The number of traced waves in each state, at every change.
+// The number of traced waves in each state, each time it changes.
 void Writer::states() const {
   std::vector<std::map<uint64_t, int64_t>> changes(kStates);
   for (const TimelineWave* traced : traced_) {

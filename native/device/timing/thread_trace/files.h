@@ -1,4 +1,4 @@
-// Writes a thread trace in the files that rocprofv3 uses for a decoded one: stats_<name>.csv and the folder <name> with
+// Writes a thread trace as the files that rocprofv3 writes for a decoded trace: stats_<name>.csv and the folder <name> with
 // code.json, occupancy.json, realtime.json, filenames.json, wstates*.json and a file for each wave. The numbers have the same
 // meaning as in rocprofv3's files [rocprofiler-sdk, att-tool].
 #pragma once
@@ -21,7 +21,7 @@ struct ListedInstruction {
   std::string kernel;          // the kernel's symbol if a kernel begins here, else empty
 };
 
-// By device address: all instructions of every function that a wave executed.
+// All instructions of every function that a wave executed; the key is the device address.
 using Listing = std::map<uint64_t, ListedInstruction>;
 
 struct ThreadTraceOf {

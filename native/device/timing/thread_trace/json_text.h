@@ -1,4 +1,4 @@
-// Writes JSON text directly: thread traces are too long to be built as documents in memory first.
+// Writes JSON text directly: thread traces are too large to be built as documents in memory first.
 #pragma once
 
 #include <charconv>

@@ -9,8 +9,8 @@
 
 namespace rpd {
 
-// An instruction of a wave, in the form of a gfx9 hardware thread trace: the wave reached it at `time`, and it stalled for
-// `stall` cycles before it issued; `latency` is the total in cycles.
+// An instruction of a wave, in the form used by gfx9 hardware thread traces: the wave reached it at `time`, and it stalled for
+// `stall` cycles before it issued; `latency` is the total time in cycles.
 struct TimelineEntry {
   const Op* op;
   uint64_t time;

@@ -1,4 +1,4 @@
-"""Leads from a script with a Triton function to the function's context: profiles the script, or reads an existing profile."""
+"""Goes from a script with a Triton function to the function's context: profiles the script or reads an existing profile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TritonPromptRequest:
 
 def context_of_function(request: TritonPromptRequest, note: Callable[[str], None]) -> Context:
     """The context for a request. Raises whatever profiling raises, NoKernelsError if the function was not launched, and
-    SourceError if it is not in its file.
+    SourceError if its file does not contain it.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         place = Path(scratch) / "run"
@@ -49,7 +49,7 @@ def context_in(
     tried: Sequence[TriedChange] = (),
 ) -> Context:  # fmt: skip
     """The context of the function, as defined in the given text of its file. Raises NoKernelsError if the function was not
-    launched, SourceError if it is not in its file.
+    launched, and SourceError if the text does not contain it.
     """
     analysis = longest(reports, name)
     of_triton = analysis.triton[0]

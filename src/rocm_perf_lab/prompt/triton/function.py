@@ -1,4 +1,4 @@
-"""A Triton function in its file: its text, with decorators, and the file's functions that it calls."""
+"""A Triton function as its file defines it: its text with decorators, and the functions of the same file that it calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FunctionParameter:
 
 @dataclass(frozen=True)
 class TritonFunction:
-    """attributes: its decorators. template: exists for HIP kernels; Python functions have none."""
+    """attributes: the function's decorators. template: always None; only HIP kernels have one."""
 
     name: str
     parameters: tuple[FunctionParameter, ...]
@@ -32,7 +32,7 @@ class TritonFunction:
 
 
 def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
-    """The function `name` that contains this line, which may be a decorator's line. Raises SourceError if there is none."""
+    """The function `name` at this line, which may be the line of a decorator. Raises SourceError if there is none."""
     path, tree = source.path, source.tree
     own = source.function_at(name, line)
     if own is None:
@@ -50,7 +50,7 @@ def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
 
 
 def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
-    """The module's functions that the function calls, directly or indirectly, in the order of the file."""
+    """The functions of the module that this function calls, directly or indirectly, in file order."""
     known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     found: set[str] = set()
     waiting = [function]

@@ -1,4 +1,4 @@
-"""The rules for answers with a Triton function, and what the gate for such functions checks."""
+"""The rules for answers with a Triton function, and what the gate checks for such functions."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ EXPORTERS: dict[str, Export] = {"json": json_files.export, "parquet": parquet_fi
 
 
 def export_all(documents: Documents, directory: Path) -> None:
-    """Write every format into the directory, which is created if needed. Raises OutputError if a file cannot be written."""
+    """Write all formats to the directory, which is created if needed. Raises OutputError if a file cannot be written."""
     with output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for export in EXPORTERS.values():

@@ -1,4 +1,4 @@
-"""dispatches.parquet: one row per dispatch or copy. It is not written without pyarrow."""
+"""dispatches.parquet: one row per dispatch or copy. Without pyarrow, the file is not written."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""report.html: the report as one file for browsers that needs no network."""
+"""report.html: the report as a single file that a browser can show without a network."""

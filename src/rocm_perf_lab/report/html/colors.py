@@ -1,4 +1,4 @@
-"""Assigns kernels colours and patterns that are the same in every run and differ within a run."""
+"""Assigns kernels colours and patterns that stay the same from run to run and differ from kernel to kernel."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ _COLORS, _PATTERNS = 7, 5  # as in timeline.js
 
 
 def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
-    """Name -> a number that stands for a colour and a pattern. Plain colours are used first; with more than 35 kernels, some
-    look alike.
+    """Name -> the number of a colour and pattern. Plain colours are used first; with more than 35 kernels, some look alike.
 
     A kernel's colour depends on its name, unless another kernel in the run already uses that colour.
     """

@@ -60,7 +60,7 @@ def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument)
 
 
 def _shortened(value: Any, names: dict[str, str]) -> Any:
-    """The same value, with source files' paths replaced by their names in all texts."""
+    """The value, with the path of each source file replaced by the file's name in all strings."""
     longest = sorted((path for path in names if names[path] != path), key=len, reverse=True)
     if not longest:
         return value
@@ -177,7 +177,7 @@ def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
 
 
 def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes by level."""
+    """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes at each level."""
     roofs = documents.roofline.kernels
     place = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
     shares = {kernel.kernel: kernel.critical_path_score for kernel in documents.analysis.kernels}

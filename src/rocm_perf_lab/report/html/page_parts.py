@@ -1,5 +1,5 @@
-"""The parts that all HTML pages share: the frame (one file that needs no network), the styles, the functions and, if
-used, D3.
+"""The parts that all HTML pages share: the frame (a single file that needs no network), the styles, the JavaScript functions
+and, where it is used, D3.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _licence() -> str:
 
 
 def texts(value: Any) -> Any:
-    """The JSON value, with all texts made valid Unicode: invalid bytes become replacement characters."""
+    """The JSON value, with all strings made valid Unicode: invalid bytes become replacement characters."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):

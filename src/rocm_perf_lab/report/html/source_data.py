@@ -22,9 +22,7 @@ def _file(one: SourceFile) -> dict[str, Any]:
 
 
 def code_of(one: SourceKernel) -> dict[str, Any]:
-    """The kernel's instructions, costs, lines and waits as rows of numbers. "why": the reason if there are none, otherwise
-    None.
-    """
+    """The kernel's instructions, costs, lines and waits as plain lists. "why": the reason if there are none, otherwise None."""
     if one.instructions is None:
         return {"why": one.reasons["instructions"]}
     return {

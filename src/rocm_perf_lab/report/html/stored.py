@@ -12,9 +12,10 @@ from rocm_perf_lab.report.timeline_schema import TimelineDocument
 
 
 def stored_page(run: Path) -> str:
-    """The text of report.html, as the analysis wrote it: the analysis's options apply, and the trace is not needed.
+    """The text of report.html as the analysis wrote it, with the options given then; the trace is not needed.
 
-    Raises MissingInputError if `run` is not a run directory of one process, TraceError for documents of a different version.
+    Raises MissingInputError if `run` is not a run directory of one process, and TraceError for documents of a different
+    version.
     """
     ranks = sorted(path.parent.name for path in run.glob("*/analysis.json"))
     if ranks and not is_run_directory(run):

@@ -19,7 +19,7 @@ _NO_KERNEL = {COPY: -1, CALL: -2}  # colours of slices that are not kernels, as 
 
 
 def kernels_in(document: TimelineDocument) -> set[str]:
-    """The kernels' names; each of them needs a colour."""
+    """The names of the kernels, each of which needs a colour."""
     if document.timeline is None:
         return set()
     pairs = zip(document.timeline.names, document.timeline.kinds, strict=True)
@@ -64,6 +64,6 @@ def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
 
 
 def _legend(found: TimelineSection, time: Any) -> list[int]:
-    """Indices of the names with the most time on the GPU, largest first, without host calls. time: each name's time."""
+    """Indices of the names with the most GPU time, longest first, excluding host calls. time: the total time for each name."""
     order = np.argsort(-time, kind="stable").tolist()
     return [number for number in order if time[number] > 0 and found.kinds[number] != CALL][:_MOST_IN_LEGEND]

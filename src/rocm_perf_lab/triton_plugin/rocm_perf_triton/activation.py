@@ -27,7 +27,7 @@ def capability() -> tuple[int, int]:
 
 
 def is_active() -> bool:
-    """Whether Triton should use this driver. It should not if PyTorch itself has HIP, since Triton's own driver works then."""
+    """Whether Triton should use this driver. It should not if PyTorch supports HIP, since Triton's own driver works then."""
     return hip_library() is not None and not _torch_has_hip()
 
 

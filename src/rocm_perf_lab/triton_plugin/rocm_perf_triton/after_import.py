@@ -42,7 +42,7 @@ def _before_import(event: str, arguments: tuple[object, ...]) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Lets the other finders find the module, and calls the action after the module's execution."""
+    """Lets the other finders find the module, and calls the action once the module has been executed."""
 
     def __init__(self, name: str, action: Action):
         self.name, self.action = name, action
@@ -68,7 +68,7 @@ class _Loader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         if self.finder in sys.meta_path:
             sys.meta_path.remove(self.finder)
-        if module.__spec__ is not None:  # other code sees the loader that it knows
+        if module.__spec__ is not None:  # other code must see the loader that it expects
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader
         self.loader.exec_module(module)

@@ -1,5 +1,5 @@
-"""`triton.testing.do_bench` in modelled time: one warm-up run and one that counts, since further runs would take equally
-long.
+"""`triton.testing.do_bench` in modelled time: one warm-up run and one measured run, since any further run would take exactly
+as long.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def do_bench(
     return_mode: str = "mean",
     **_: object,
 ) -> Any:
-    """The time in ms of the Triton kernels launched by fn(), starting from empty caches; NaN if it launches none.
+    """The time, in ms, taken by the Triton kernels that fn() launches, starting with empty caches; NaN if it launches none.
 
     `warmup` and `rep` have no effect. All quantiles and statistics are computed from a single time.
     """

@@ -31,7 +31,7 @@ class ChangedFile:
             return cls(path, file.read())
 
     def install(self) -> None:
-        """Make imports of the file use the text, even if the file itself has already been compiled."""
+        """Make imports of the file use the text, even if the original is already cached as bytecode."""
         of_loader = SourceFileLoader.get_code
 
         def get_code(loader: Any, name: str) -> Any:
@@ -60,7 +60,7 @@ class ChangedFile:
 
 
 def run_script(script: str, arguments: list[str], changed: ChangedFile | None = None) -> None:
-    """Run the script as if Python had been started with its name."""
+    """Run the script as if it had been passed to Python on the command line."""
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     if changed is not None:

@@ -20,7 +20,7 @@ class Clock:
 
     @contextmanager
     def timed(self, stream: int) -> Iterator[None]:
-        """Times the one launch in the `with` block, which ends only once the launch has ended."""
+        """Times the one launch in the `with` block; leaving the block waits for the launch to end."""
         if self._stopwatch is None:
             self._stopwatch = hip.Stopwatch()
             atexit.register(self._stopwatch.close)

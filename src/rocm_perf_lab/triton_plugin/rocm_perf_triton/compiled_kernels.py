@@ -1,5 +1,5 @@
-"""Writes what only Triton knows about each compiled kernel to a file for rocm-perf, in a folder given by an environment
-variable.
+"""For each compiled kernel, writes what only Triton knows about it to a file for rocm-perf, in a folder given by an
+environment variable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OPTIONS = ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "
 
 
 def install(compiled_kernel: Any, version: str) -> None:
-    """compiled_kernel: Triton's class; its objects are also made from the contents of Triton's cache."""
+    """compiled_kernel: Triton's class, which Triton also instantiates for kernels found in its cache."""
     if (folder := os.environ.get(FOLDER_VARIABLE)) is not None:
         compiled_kernel.__init__ = _telling(compiled_kernel.__init__, Path(folder), version)
 
@@ -25,7 +25,7 @@ def _telling(initialize: Any, folder: Path, version: str) -> Any:
     @wraps(initialize)
     def init(self: Any, *arguments: Any, **named: Any) -> None:
         initialize(self, *arguments, **named)
-        if hasattr(self.src, "fn"):  # code compiled from an intermediate form has no function
+        if hasattr(self.src, "fn"):  # code compiled from an intermediate representation has no Python function
             _write(described(self, version), folder)
 
     return init
@@ -48,19 +48,19 @@ def described(kernel: Any, version: str) -> dict[str, Any]:
 
 
 def _constants(source: Any) -> dict[str, str]:
-    """Parameter -> value as text. Arguments that became constants because a launch passed 1 or None are omitted."""
+    """The value of each constant, as text. Arguments that are constants only because a launch passed 1 or None are omitted."""
     names, constexprs = source.fn.arg_names, {one.name for one in source.fn.params if one.is_constexpr}
     found = {_name(key, names): value for key, value in source.constants.items()}
     return {name: str(getattr(value, "value", value)) for name, value in found.items() if name in constexprs}
 
 
 def _name(key: Any, names: list[str]) -> str:
-    """The name of a constant's parameter: the key is the name itself, or a path that begins with the parameter's number."""
+    """The name of a constant's parameter: `key` is the name itself, or a path that begins with the parameter's index."""
     return names[key[0]] if isinstance(key, tuple) else str(key)
 
 
 def _write(description: dict[str, Any], folder: Path) -> None:
-    """Write the file completely or not at all: other processes of the program write to the folder, too."""
+    """Write the file either completely or not at all, since other processes of the program also write to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""The compiler half of a Triton back end, which this package does not need: Triton's own HIP back end compiles.
+"""The compiler half of a Triton back end. This package needs none: Triton's own HIP back end does the compiling.
 
 For every entry point, Triton imports `compiler` (this module) and then `driver`, and expects one concrete class in each.
 """
@@ -17,7 +17,7 @@ def _is_never_called(*_arguments: object) -> NoReturn:
 
 
 class NoCompiler(BaseBackend):  # type: ignore[misc]
-    """Compiles for no target, so Triton calls none of its other methods, whichever ones this version of Triton requires."""
+    """Supports no target, so Triton never calls its other methods, whichever ones this version of Triton requires."""
 
     locals().update(dict.fromkeys(BaseBackend.__abstractmethods__, _is_never_called))
 

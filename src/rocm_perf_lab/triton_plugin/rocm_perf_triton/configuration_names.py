@@ -1,7 +1,8 @@
-"""Names kernels of an autotuned function after their configurations, so that reports can distinguish them.
+"""Names the kernels of an autotuned function after their configurations, so that reports can tell them apart.
 
-The name contains only the values that differ between the configurations. It is the name in the code itself and is therefore the
-same in traces, captures and patterns. Functions that name their kernels themselves (`triton.jit(repr=...)`) keep those names.
+The name contains only the values that differ between the configurations. It is the kernel's name in the compiled code, so
+traces, captures and patterns all use it. Functions that name their kernels themselves (`triton.jit(repr=...)`) keep those
+names.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _launched: Mapping[str, Any] = {}  # named arguments of the launch for which cod
 
 
 def name(function: str, configurations: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
-    """The kernel's name, an identifier, as Triton demands: "matmul__BLOCK_M_64__num_warps_4".
+    """The kernel's name, which Triton requires to be an identifier: "matmul__BLOCK_M_64__num_warps_4".
 
     configurations: all configurations of the function. chosen: one of them, possibly with further arguments.
     """
@@ -63,8 +64,8 @@ def _remembering(run: Any) -> Any:
 
 
 def _use_own_cache() -> None:
-    """Use a separate cache: Triton's cache does not distinguish kernels by name, and programs on GPUs share the default
-    cache.
+    """Use a separate cache: Triton's cache does not distinguish kernels by name, and programs that run on a GPU use the
+    default cache.
     """
     home = Path(os.environ.get("TRITON_HOME") or Path.home())
     os.environ.setdefault(_CACHE_VARIABLE, str(home / ".triton" / "rocm-perf-cache"))

@@ -1,6 +1,6 @@
-"""Keeps copies of host arrays in device memory, which are filled before a launch and copied back after it.
+"""Keeps copies of host arrays in device memory; they are filled before each launch and copied back after it.
 
-Between launches, only host memory is authoritative; allocations are kept merely to avoid new ones.
+Between launches, only host memory is authoritative; the allocations are kept only to avoid allocating again.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class DeviceMemory:
         self._exposed: dict[MemorySpan, weakref.ref[Any]] = {}
 
     def expose(self, host: MemorySpan, owner: Any) -> Mirror:
-        """A mirror whose address the program knows. As long as `owner` lives, the mirror is part of every launch."""
+        """A mirror whose address the program knows. As long as `owner` is alive, the mirror is part of every launch."""
         self._exposed[host] = weakref.ref(owner)
         (mirror,) = (mirror for mirror in self.mirrors(()) if mirror.host == host)
         return mirror
 
     def mirrors(self, spans: Iterable[MemorySpan]) -> list[Mirror]:
-        """One mirror for each piece of host memory, including exposed memory; overlapping spans form one piece."""
+        """One mirror for each piece of host memory, including exposed memory; overlapping spans are merged into one piece."""
         self._exposed = {host: owner for host, owner in self._exposed.items() if owner() is not None}
         pieces = _united([piece for piece in (*spans, *self._exposed) if piece.end > piece.begin])
         self._make_room(pieces)
@@ -80,7 +80,7 @@ class DeviceMemory:
         return mirror
 
     def _make_room(self, pieces: list[MemorySpan]) -> None:
-        """Free mirrors of host memory whose extent has changed and, above a limit, the least recently used other mirrors."""
+        """Free the mirrors of host memory whose extent has changed and, above a limit, the least recently used others."""
         wanted = {(piece.begin, piece.end) for piece in pieces}
         for key, mirror in list(self._mirrors.items()):
             if key not in wanted and any(mirror.host.overlaps(piece) for piece in pieces):

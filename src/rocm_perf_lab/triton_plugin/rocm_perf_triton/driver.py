@@ -14,7 +14,7 @@ from rocm_perf_triton.launcher import Launcher
 
 
 class Utils:
-    """`driver.active.utils`: properties of the device, and code objects."""
+    """`driver.active.utils`: queries the device's properties, and loads and unloads code objects."""
 
     def get_device_properties(self, _device: object) -> dict[str, Any]:
         known = {name: hip.device_attribute(number) for name, number in hip.DEVICE_ATTRIBUTES.items()}

@@ -1,4 +1,4 @@
-"""The part of HIP that launching needs, called through ctypes, so that nothing has to be compiled."""
+"""The part of HIP needed to launch kernels, called through ctypes so that nothing has to be compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from rocm_perf_triton.activation import hip_library
 
-# hipFunction_attribute and hipDeviceAttribute_t in hip_runtime_api.h, ROCm 6.0 and newer.
+# Values of hipFunction_attribute and hipDeviceAttribute_t in hip_runtime_api.h, ROCm 6.0 and newer.
 MAX_THREADS_PER_BLOCK, LOCAL_SIZE_BYTES, NUM_REGS = 0, 3, 4
 DEVICE_ATTRIBUTES = {
     "sm_clock_rate": 5,
@@ -69,7 +69,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def allocate(size: int) -> int:
-    """The address of `size` new bytes of device memory."""
+    """The address of `size` newly allocated bytes of device memory."""
     address = c_void_p()
     call("hipMalloc", byref(address), size)
     return address.value or 0
@@ -80,7 +80,7 @@ def free(address: int) -> None:
 
 
 def load(image: bytes, name: str) -> tuple[int, int]:
-    """The handles of a code object's module and of the kernel `name` in it."""
+    """Load a code object; returns the handles of its module and of the kernel `name` in it."""
     module, function = c_void_p(), c_void_p()
     call("hipModuleLoadData", byref(module), image)
     call("hipModuleGetFunction", byref(function), module, name.encode())
@@ -114,7 +114,7 @@ def synchronize() -> None:
 
 
 class Stopwatch:
-    """A pair of events that measures the device's time for a launch."""
+    """A pair of events that measures how long a launch takes on the device."""
 
     def __init__(self) -> None:
         self.start, self.stop = c_void_p(), c_void_p()
@@ -123,7 +123,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self, stream: int) -> Iterator[None]:
-        """Times the launch in the `with` block, which ends only once the launch has ended."""
+        """Times the launch in the `with` block; leaving the block waits for the launch to end."""
         call("hipEventRecord", self.start, stream)
         yield
         call("hipEventRecord", self.stop, stream)

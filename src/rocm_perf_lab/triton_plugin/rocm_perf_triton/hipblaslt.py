@@ -1,4 +1,4 @@
-"""A substitute for hipBLASLt, which Triton offers to scripts for comparisons; it computes with PyTorch on the CPU."""
+"""A substitute for hipBLASLt, which Triton offers to scripts for comparisons. The computation is done by PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class HipblasLt:
 
 
 def install(amd: Any) -> None:
-    """amd: Triton's native module for AMD's GPUs; old versions lack hipBLASLt."""
+    """amd: Triton's native module for AMD GPUs; old versions lack hipBLASLt."""
     if hasattr(amd, "hipblas"):
         amd.hipblas.HipblasLt = HipblasLt

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MemorySpan:
-    """The memory to which an array belongs: begin <= address < end."""
+    """The memory that contains an array: begin <= address < end."""
 
     begin: int
     end: int
@@ -32,7 +32,7 @@ class HostArray:
         return int(self.array.ctypes.data)
 
     def ptr_range(self) -> int:
-        """The size in bytes of the memory to which the array belongs. Below 2 GiB, Triton's AMD back end uses buffer
+        """The size in bytes of the memory that contains the array. If it is below 2 GiB, Triton's AMD back end uses buffer
         instructions.
         """
         memory = span(self)
@@ -52,7 +52,7 @@ class HostArray:
     def is_contiguous(self) -> bool:
         return bool(self.array.flags.c_contiguous)
 
-    # The operations of `triton.autotune` on arguments named in reset_to_zero and restore_value.
+    # The operations that `triton.autotune` performs on the arguments named in reset_to_zero and restore_value.
     def zero_(self) -> None:
         self.array[...] = 0
 
@@ -64,7 +64,7 @@ class HostArray:
 
 
 def as_argument(value: Any) -> Any:
-    """NumPy arrays, and objects that NumPy can view through DLPack, wrapped so that Triton accepts them; anything else
+    """Wraps NumPy arrays, and objects that NumPy can view through DLPack, so that Triton accepts them; returns anything else
     unchanged.
     """
     if _is_numpy_array(value):
@@ -98,7 +98,7 @@ def span(value: Any) -> MemorySpan:
     if storage is not None:
         memory = storage()
         return MemorySpan(memory.data_ptr(), memory.data_ptr() + memory.nbytes())
-    base = getattr(value, "base", None)  # of a TensorWrapper, as made by triton.reinterpret
+    base = getattr(value, "base", None)  # in a TensorWrapper, which triton.reinterpret returns
     if base is not None and hasattr(base, "data_ptr"):
         return span(base)
     raise TypeError(f"the extent of a {type(value).__name__} in memory is unknown: pass a NumPy array or a CPU tensor")

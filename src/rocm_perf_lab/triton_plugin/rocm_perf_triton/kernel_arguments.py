@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_perf_triton.host_arrays import MemorySpan, span
 
-# Triton's names of floating-point types -> struct's formats. There is none for bf16, which is the upper half of an f32.
+# The struct format for each of Triton's floating-point types. There is none for bf16, which is the upper half of an f32.
 _FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 
 
@@ -69,7 +69,8 @@ def _pointer(value: Any) -> Word:
 
 
 def packed(values: Sequence[int]) -> tuple[Any, Any]:
-    """The array of addresses that HIP's launch functions take, and the words to which it refers, which must outlive the launch.
+    """The array of addresses that HIP's launch functions take, and the words at these addresses. The words must outlive the
+    launch.
 
     HIP reads only as many words as the kernel has arguments, so surplus words at the end do no harm. This matters for the
     pointers to scratch memory, which come last: Triton 3.4 has one, later versions have two.

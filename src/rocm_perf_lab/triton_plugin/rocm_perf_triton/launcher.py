@@ -19,7 +19,7 @@ _depth = 0  # nesting depth, since a launch may contain others, as in benchmarks
 
 @contextmanager
 def launching() -> Iterator[None]:
-    """Encloses Triton's own processing of arguments, which needs the arrays' host addresses."""
+    """Wraps Triton's own processing of arguments, which needs the arrays' host addresses."""
     global _depth
     _depth += 1
     try:
@@ -38,7 +38,7 @@ _recorders: list[Recorder] = []
 
 @contextmanager
 def recording(recorder: Recorder) -> Iterator[None]:
-    """While entered, recorder(launcher, grid, arguments) is called instead of launching."""
+    """Inside the `with` block, recorder(launcher, grid, arguments) is called in place of each launch."""
     _recorders.append(recorder)
     try:
         yield
@@ -73,9 +73,9 @@ class Launcher:
         exit_hook: Callable[[object], None] | None,
         *arguments: Any,
     ) -> None:
-        """Launch the kernel; returns when it has ended and its results are in host memory.
+        """Launch the kernel, and wait until it has ended and its results are in host memory.
 
-        Raises HipError if the launch or the kernel fails, ValueError if the kernel wrote to a read-only array.
+        Raises HipError if the launch or the kernel fails, and ValueError if the kernel wrote to a read-only array.
         """
         if enter_hook is not None:
             enter_hook(launch_metadata)
@@ -115,7 +115,7 @@ class Launcher:
 def _expect_at_most(most: int, threads: int) -> None:
     """Raises Triton's OutOfResources, which makes autotuning reject a configuration.
 
-    Triton 3.4 itself raises this error only for the first launch; it leaves later ones for HIP to refuse.
+    Triton 3.4 itself raises this error only for the first launch; it leaves it to HIP to refuse later ones.
     """
     if threads > most:
         from triton.runtime.errors import OutOfResources
@@ -138,7 +138,7 @@ def _on_device(word: Word, mirrors: list[Mirror]) -> int:
 
 @contextmanager
 def _scratch(sizes: list[int]) -> Iterator[list[int]]:
-    """Addresses of blocks of device memory of these sizes; 0 where the size is 0."""
+    """Allocates blocks of device memory of these sizes, and yields their addresses (0 where the size is 0)."""
     addresses = [hip.allocate(size) if size else 0 for size in sizes]
     try:
         yield addresses

@@ -1,4 +1,4 @@
-"""Finds LLVM's linker, for which Triton 3.4 looks in few places; later versions include one."""
+"""Finds LLVM's linker, which Triton 3.4 looks for in only a few places; later versions come with one."""
 
 from __future__ import annotations
 

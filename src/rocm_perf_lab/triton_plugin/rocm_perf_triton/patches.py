@@ -49,8 +49,8 @@ def _change_triton(testing: Any) -> None:
 
 
 def _change_hip_backend() -> None:
-    """Give Triton's HIP back end the sizes of arrays, for which Triton 3.4, 3.6 and 3.7 would import PyTorch; a linker, which
-    Triton 3.4 lacks; and a substitute for hipBLASLt.
+    """Give Triton's HIP back end the sizes of arrays (to find these, Triton 3.4, 3.6 and 3.7 would import PyTorch), a linker
+    (which Triton 3.4 lacks), and a substitute for hipBLASLt.
     """
     from triton._C.libtriton import amd
     from triton.backends.amd.compiler import HIPBackend
@@ -68,7 +68,7 @@ def _change_hip_backend() -> None:
 
 
 def _with_grid(getitem: Any) -> Any:
-    """The method behind kernel[grid], changed so that launches also accept NumPy arrays and objects with DLPack."""
+    """The method behind kernel[grid], changed so that launches also accept NumPy arrays and objects that support DLPack."""
 
     @wraps(getitem)
     def item(self: Any, grid: Any) -> Any:

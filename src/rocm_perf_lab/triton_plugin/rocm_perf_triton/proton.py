@@ -22,7 +22,7 @@ class Recorder:
         self._library = library
         self._start, self._enter_op, self._exit_op = library.start, library.enter_op, library.exit_op
         self._finalize, self._finalize_all = library.finalize, library.finalize_all
-        self._operations: list[int] = []  # scopes of open operations; a launch opens one if the session has the hook "triton"
+        self._operations: list[int] = []  # scopes of open operations; a launch opens one if the session has a "triton" hook
         self._files: dict[int, Path] = {}  # files that sessions write
 
     def install(self) -> None:
@@ -33,7 +33,7 @@ class Recorder:
             self._library.select_profiler_from_triton_backend = lambda _backend: _FROM_LIBRARIES[0]
 
     def start(self, path: str, context: str, data: str, profiler: str, mode: str = "", *_of_profiler: str) -> int:
-        """Raises ValueError for a mode of a profiler that needs a library, since the library implements the modes."""
+        """Raises ValueError if a mode is given for a profiler that needs a library, since only the library implements modes."""
         if profiler not in _FROM_LIBRARIES:
             return int(self._start(path, context, data, profiler, mode))
         if mode:
@@ -72,12 +72,12 @@ class Recorder:
     def _add_metrics(self, scope: int, metrics: dict[str, int]) -> None:
         try:
             self._library.add_metrics(scope, metrics, {})
-        except TypeError:  # Triton 3.5 and older accept no tensors
+        except TypeError:  # in Triton 3.5 and older, there is no parameter for tensors
             self._library.add_metrics(scope, metrics)
 
 
 def _complete(file: Path | None) -> None:
-    """Lists the kernels' metrics at the root, where Proton's viewer looks for the metrics to sum up."""
+    """Lists the kernels' metrics at the root, where Proton's viewer looks to see which metrics to sum up."""
     if file is None or not file.is_file():  # other formats
         return
     tree = json.loads(file.read_text("utf-8"))

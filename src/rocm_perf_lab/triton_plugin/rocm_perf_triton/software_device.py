@@ -41,7 +41,7 @@ def _api() -> _Api:
 
 
 def write(device: int, host: int, size: int) -> None:
-    """Copy host memory to device memory. Not a HIP copy: it takes no modelled time and appears in no trace."""
+    """Copy host memory to device memory. This is not a HIP copy: it takes no modelled time and does not appear in traces."""
     ctypes.memmove(_api().host_address(device), host, size)
 
 

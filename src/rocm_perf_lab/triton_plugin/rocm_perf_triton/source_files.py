@@ -1,7 +1,7 @@
-"""Keeps compiled kernels of equal functions in different files apart, since the line table in their code names the file.
+"""Keeps the compiled kernels of identical functions in different files apart, since their line tables name the file.
 
-Triton's cache identifies a function by its text alone, so a copied script would be reported with the lines of the script that
-was compiled first.
+Triton's cache identifies a function by its text alone, so reports on a copied script would refer to the lines of whichever
+script was compiled first.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _MARK = "_rocm_perf_cuda"
 
 
 def install(torch: Any) -> None:
-    """Change this PyTorch. The functions that the mode intercepts change only in the calling thread."""
+    """Patch PyTorch. The functions that the mode intercepts are changed only in the calling thread."""
     if hasattr(torch, _MARK):
         return
     setattr(torch, _MARK, True)
@@ -64,7 +64,7 @@ def _mode(torch: Any) -> Any:
         tensor.get_device: lambda it, marked: 0 if marked else it.get_device(),
     }
     moves = {tensor.cpu, tensor.cuda, tensor.to}
-    on_devices = {device, torch._C._nn._parse_to}  # these functions make no tensors
+    on_devices = {device, torch._C._nn._parse_to}  # these functions create no tensors
 
     class OnSoftwareDevice(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -98,8 +98,8 @@ def _mode(torch: Any) -> Any:
 
 
 def _address(tensor: Any) -> int:
-    """The tensor's address as the caller should see it. The program sees the address of the copy in device memory, which it may
-    put into an array for kernels; Triton, while it processes a launch, sees the host address.
+    """The tensor's address as the caller should see it. The program sees the address of the copy in device memory, since it may
+    store this address in an array for kernels; Triton, while it processes a launch, sees the host address.
     """
     address = int(tensor.data_ptr())
     if is_launching() or address == 0 or not is_marked(tensor):
@@ -109,7 +109,7 @@ def _address(tensor: Any) -> int:
 
 
 def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
-    """The result of cpu(), cuda() or to(): a different tensor if the device differs, as with a GPU."""
+    """The result of cpu(), cuda() or to(): a different tensor if the device differs, as on a GPU."""
     source = args[0]
     there = _destination(function, args, kwargs, torch)
     if function is torch.Tensor.to:

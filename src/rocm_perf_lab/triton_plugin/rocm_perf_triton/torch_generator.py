@@ -12,7 +12,7 @@ _WORD = 1 << 64
 
 
 class CudaGenerator:
-    """Holds one state, in PyTorch's format for a GPU: 16 bytes, the seed and then the offset."""
+    """Holds one state, in PyTorch's GPU format: 16 bytes, the seed followed by the offset."""
 
     def __init__(self, torch: Any):
         self._torch, self.device = torch, torch.device("cuda", 0)
@@ -23,7 +23,7 @@ class CudaGenerator:
         return self
 
     def seed(self) -> int:
-        """Set a seed that differs in each process, and return it."""
+        """Set and return a seed that differs from process to process."""
         return self.manual_seed(self._torch.Generator().seed()).initial_seed()
 
     def initial_seed(self) -> int:

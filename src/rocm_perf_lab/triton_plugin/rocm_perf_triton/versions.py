@@ -30,7 +30,7 @@ def refusal(version: str) -> str | None:
 
 
 def untried(version: str) -> str | None:
-    """A note about a version that is newer than every version that was tried; None for other versions."""
+    """A note if this version is newer than every version that was tried; otherwise None."""
     if parsed(version) <= NEWEST_TRIED:
         return None
     newest = ".".join(map(str, NEWEST_TRIED))
@@ -47,7 +47,7 @@ def descriptor_words(version: str) -> Callable[[Any], Words]:
 
 
 def compiled_files(kernel: Any, version: str) -> dict[str, str]:
-    """Suffix -> path of a compiled kernel's file in Triton's cache: ".hsaco", ".ttgir" and so on."""
+    """For each suffix, the path of a compiled kernel's file in Triton's cache: ".hsaco", ".ttgir" and so on."""
     if parsed(version) >= (3, 5):
         group = kernel.metadata_group
     else:

@@ -1,5 +1,5 @@
-"""Pauses a script at its launches of one kernel and repeats them, as requested by another process through JSON lines on
-standard input.
+"""Pauses a script whenever it launches a given kernel, and repeats the launch as requested by another process through JSON
+lines on standard input.
 
     python -m rocm_perf_triton.served KERNEL SCRIPT [ARGUMENTS]...
 

@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _run(script: str, arguments: list[str], changed: ChangedFile | None) -> int:
-    """Run the script, and return the exit status that Python would have for it."""
+    """Run the script, and return the exit status that Python itself would have returned."""
     try:
         run_script(script, arguments, changed)
     except SystemExit as end:

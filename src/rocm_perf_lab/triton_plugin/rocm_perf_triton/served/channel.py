@@ -24,7 +24,7 @@ class Channel:
         os.dup2(2, 1)
 
     def requests(self) -> Iterator[Message]:
-        """The requests; they end when the other process is gone."""
+        """The requests, until the other process is gone."""
         for line in self._requests:
             yield json.loads(line)
 

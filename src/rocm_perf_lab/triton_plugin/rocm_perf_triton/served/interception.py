@@ -12,7 +12,7 @@ Served = Callable[[ServedLaunch], Any]
 
 
 class Interception:
-    """Calls served(launch) instead of launching functions called `kernel`. Launches that served() makes, and calls that only
+    """Calls served(launch) instead of launching functions named `kernel`. Launches made by served(), and calls that only
     compile, are not intercepted.
     """
 

@@ -1,6 +1,6 @@
-"""Runs a launch in Triton's interpreter, which executes the source with NumPy: a second opinion on compiled code.
+"""Runs a launch in Triton's interpreter, which executes the source with NumPy, as a second opinion on the compiled code.
 
-The interpreter changes Triton's functions while it runs, so it has a process of its own, which ends without notifying HIP.
+The interpreter changes Triton's functions while it runs, so it gets its own process, which exits without notifying HIP.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MOST_WAITING = 10  # limit on the elapsed time, as a multiple of the processor 
 
 
 def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
-    """request: "numbers" replace arguments of the script; "contents": argument -> file with its memory; "folder" contains these
-    files; "seconds" limits the processor time.
+    """request: "numbers": values that replace arguments of the script; "contents": for each argument, the file with its memory;
+    "folder": where these files are; "seconds": the limit on processor time.
 
-    The answer has "outputs": argument -> file with its memory after the launch; or "obstacle": why the launch was not
-    interpreted.
+    The answer contains either "outputs": for each argument, the file with its memory after the launch; or "obstacle": why the
+    launch was not interpreted.
     """
     grid = launch.programs(None, request["numbers"])
     programs = 1
@@ -53,7 +53,7 @@ def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) 
 
 
 def _in_child(launch: ServedLaunch, memory: ArgumentMemory, request: Message, grid: tuple[int, ...]) -> Message:
-    # The limit is in processor time: other load on the machine must not decide whether the results are compared.
+    # The limit is on processor time, since other load on the machine must not decide whether the results are compared.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -88,9 +88,9 @@ def _run(launch: ServedLaunch, named: Values, grid: tuple[int, ...]) -> None:
 
 
 def _indexing(patch: Callable[..., None]) -> Callable[..., None]:
-    """Triton's own patch to its tensors, extended so that tensors with one element can be indices, for example in range().
+    """Triton's own patch to its tensors, extended so that one-element tensors can be used as indices, for example in range().
 
-    Triton's version calls int(array), which is an error since NumPy 2.4 unless the array has no dimensions.
+    Triton's version calls int(array), which has been an error since NumPy 2.4 unless the array has no dimensions.
     """
 
     def patched(tensor: Any, *scope: Any) -> None:

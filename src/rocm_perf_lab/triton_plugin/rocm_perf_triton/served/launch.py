@@ -12,14 +12,17 @@ _OF_THE_CALL = ("grid", "warmup")
 
 
 def jit_function(function: Any) -> Any:
-    """The function with `@triton.jit` below the other decorators."""
+    """The `@triton.jit` function underneath the other decorators."""
     while hasattr(function, "fn") and not hasattr(function, "params"):
         function = function.fn
     return function
 
 
 class ServedLaunch:
-    """function: the launched object, with or without `@triton.autotune`. arguments, named: the arguments of its run()."""
+    """function: the launched object, with or without `@triton.autotune`.
+
+    arguments, named: the positional and the keyword arguments of its run().
+    """
 
     def __init__(self, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]):
         self.function = function
@@ -32,11 +35,11 @@ class ServedLaunch:
         self._configurations = self._pruned() if self._is_tuned else []
 
     def run(self, values: Values | None, warmup: bool = False, numbers: Values | None = None) -> Any:
-        """Launch, or only compile with `warmup`. values: None for the script's own values and, with
-        `@triton.autotune`, the function's first configuration.
+        """Launch the function, or only compile it if `warmup` is true. values: None stands for the script's own values plus,
+        for a function with `@triton.autotune`, its first configuration.
 
-        numbers: replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling or launching
-        raises.
+        numbers: values that replace arguments of the script. Returns Triton's compiled kernel; raises whatever compiling or
+        launching raises.
         """
         configuration = self._configuration(values)
         named = self.values_of_launch(values, numbers)
@@ -45,14 +48,14 @@ class ServedLaunch:
         return (self.function.fn if self._is_tuned else self.function).run(grid=self.grid, warmup=warmup, **named)
 
     def values_of_launch(self, values: Values | None, numbers: Values | None = None) -> Values:
-        """Everything that is passed to the function, including options, by name."""
+        """The name and value of everything that is passed to the function, including options."""
         configuration = self._configuration(values)
         if values is None:
             values = configuration.all_kwargs() if configuration is not None else {}
         return {**self.arguments, **(numbers or {}), **values}
 
     def programs(self, values: Values | None, numbers: Values | None = None) -> list[int]:
-        """The grid with these values."""
+        """The grid for a launch with these values."""
         if not callable(self.grid):
             return list(self.grid)
         return list(self.grid({**_defaults(self.jit), **self.values_of_launch(values, numbers)}))
@@ -79,14 +82,14 @@ class ServedLaunch:
         return list(self.function.prune_configs(extra))
 
     def _configuration(self, values: Values | None) -> Any:
-        """The function's configuration with these values, or its first one if `values` is None; None if there is none."""
+        """The function's configuration with these values, or its first one if `values` is None; None if nothing matches."""
         if values is None:
             return self._configurations[0] if self._configurations else None
         return next((one for one in self._configurations if _plain(one.all_kwargs()) == _plain(values)), None)
 
 
 def _plain(values: Values) -> Values:
-    """The values without clusters of workgroups, which AMD's GPUs do not have."""
+    """The values without `num_ctas`: AMD GPUs do not have clusters of workgroups."""
     return {name: value for name, value in values.items() if name != "num_ctas"}
 
 

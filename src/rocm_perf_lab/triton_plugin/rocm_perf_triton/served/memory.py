@@ -1,4 +1,4 @@
-"""Keeps and restores the memory of a launch's array arguments, and writes it to files named after hashes of their contents."""
+"""Saves and restores the memory of a launch's array arguments, and writes it to files named after hashes of their contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocm_perf_triton.host_arrays import span
 
 
 class ArgumentStorage(Protocol):
-    """All memory of an argument's owner, as bytes."""
+    """All memory that an argument's owner allocated, as bytes."""
 
     def contents(self) -> bytes: ...
 
@@ -62,7 +62,7 @@ def array_of(value: Any) -> Any:
 
 
 class ArgumentMemory:
-    """The memory of the array arguments, by name, and its contents at the time this object was created."""
+    """The memory of each array argument, and its contents at the time this object was created."""
 
     def __init__(self, arguments: Mapping[str, Any]):
         kind = _HostPiece if activation.is_active() else _StoragePiece
@@ -75,13 +75,13 @@ class ArgumentMemory:
             self.pieces[name].load(contents)
 
     def changed(self, folder: Path) -> dict[str, str]:
-        """Name of each array that has changed -> name of the file in `folder` with the new contents."""
+        """For each array that has changed, the name of the file in `folder` that holds its new contents."""
         now = {name: piece.contents() for name, piece in self.pieces.items()}
         return {name: stored(contents, folder) for name, contents in now.items() if contents != self.before[name]}
 
 
 def stored(contents: bytes, folder: Path) -> str:
-    """Returns the name of the file in `folder` with these contents, after writing it if it does not exist."""
+    """Returns the name of the file in `folder` that holds these contents, and writes the file if it does not exist."""
     name = hashlib.sha256(contents).hexdigest()
     path = folder / name
     if not path.exists():

@@ -18,10 +18,10 @@ Message = dict[str, Any]
 
 
 def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
-    """The launch as data. code: name of the file in `folder`. arguments: one list of words for each; pointers refer to a
-    memory.
+    """The launch as data. code: the name of a file in `folder`. arguments: a list of words for each argument; a pointer is
+    given as an index into `memories` and an offset.
 
-    numbers: replace arguments of the script. The memories have their contents from before the launch.
+    numbers: values that replace arguments of the script. The memories have the contents they had before the launch.
     """
     found: list[Message] = []
 
@@ -54,7 +54,7 @@ def _word(word: Word, spans: list[MemorySpan]) -> Message:
 
 
 def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
-    """One memory. names: the names of the arguments that own it; without an owner, its contents are empty."""
+    """One entry of `memories`. names: the arguments that own this memory; if there are none, its contents are empty."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""
     return {

@@ -96,7 +96,7 @@ _ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "inte
 
 
 def _reason(error: Exception) -> str:
-    """The error's type and message. A long message, which mostly quotes source, loses its middle."""
+    """The error's type and message. The middle of a long message, which mostly quotes source code, is cut out."""
     text = " ".join(str(error).split())
     shown = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
     return f"{type(error).__name__}: {shown}"

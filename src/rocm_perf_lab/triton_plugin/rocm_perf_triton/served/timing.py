@@ -1,4 +1,4 @@
-"""Times of a launch in milliseconds: the modelled time from empty caches, or the times that Triton's benchmark measures."""
+"""Times of a launch in milliseconds: the modelled time with empty caches, or the times that Triton's benchmark measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Launched = Callable[[], Any]
 
 
 def modelled(launch: Launched) -> list[float]:
-    """A single time, since every launch from empty caches takes equally long."""
+    """A single time, since every launch that starts with empty caches takes the same time."""
     from rocm_perf_triton import software_device
 
     if CLOCK.launches:

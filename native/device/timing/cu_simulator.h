@@ -23,17 +23,17 @@ namespace rpd {
 // The conditions under which the CU works. Each bandwidth is the CU's fair share of one that it shares with other active CUs:
 // for the L2, those of its XCD; for memory, those of the whole device.
 struct CuSurroundings {
-  uint32_t resident_groups;          // the most workgroups at a time
+  uint32_t resident_groups;  // the most workgroups at a time
   double l2_read_bytes_per_cycle;
   double l2_write_bytes_per_cycle;
   double memory_read_bytes_per_cycle;
   double memory_write_bytes_per_cycle;
-  double memory_latency_cycles;      // from load to use, for data from beyond the L2
-  double early_write_share;          // share of the writes that go to memory while waves run, because the L2 is full
-  double atomic_cycles;              // per atomic request, because others update the same memory
+  double memory_latency_cycles;  // from load to use, for data from beyond the L2
+  double early_write_share;  // share of the writes that go to memory while waves run, because the L2 is full
+  double atomic_cycles;  // per atomic request, because others update the same memory
   RemoteMemory remote;
-  uint32_t sharers_of_dispatcher;    // active CUs that get their workgroups through the same shader engine
-  size_t most_groups = ~size_t{0};   // how many of the recording's workgroups to replay
+  uint32_t sharers_of_dispatcher;  // active CUs that get their workgroups through the same shader engine
+  size_t most_groups = ~size_t{0};  // how many of the recording's workgroups to replay
   const std::vector<bool>* left_out = nullptr;  // which of these not to launch; null: none
 };
 
@@ -41,10 +41,10 @@ constexpr uint64_t kInstructionLineBytes = 64;
 using InstructionCache = Tags<parameter::instruction_cache_ways>;
 
 struct CuOutcome {
-  uint64_t cycles = 0;               // from the first wave's start to the last one's end
+  uint64_t cycles = 0;  // from the first wave's start to the last one's end
   uint64_t instructions = 0;
-  uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
-  uint64_t group_cycles = 0;         // sum over workgroups of their time on the CU
+  uint64_t wave_cycles = 0;  // sum over waves of their time on the CU
+  uint64_t group_cycles = 0;  // sum over workgroups of their time on the CU
   uint64_t wait_cycles = 0;  // part of wave_cycles: at s_waitcnt or s_barrier, for a matrix result or a fetch of code
   uint64_t issue_wait_cycles = 0;  // part of wave_cycles: held up only by a busy unit
   uint64_t memory_reads = 0;  // of 128 bytes, beyond the L2

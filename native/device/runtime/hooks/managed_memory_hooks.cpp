@@ -54,7 +54,7 @@ class Ranges {
 
 struct Attributes {
   std::mutex mutex;
-  std::map<uint64_t, Ranges> plain;   // by attribute
+  std::map<uint64_t, Ranges> plain;  // by attribute
   std::map<uint64_t, Ranges> access;  // by agent; the value is one of the access attributes
 };
 

@@ -20,7 +20,7 @@ namespace {
 // AMDKFD_IOC_SET_TRAP_HANDLER from the kernel's kfd_ioctl.h: _IOW('K', 0x13, 24 bytes), little-endian.
 constexpr std::array<uint8_t, 4> kSetTrapHandler = {0x13, 0x4b, 0x18, 0x40};
 constexpr size_t kReach = 64;  // bytes of code searched before the call
-constexpr int kCalls = 512;    // the call, if made at all, is among a process's first 512
+constexpr int kCalls = 512;  // the call, if made at all, is among a process's first 512
 
 struct Search {
   void* server;

@@ -40,8 +40,8 @@ def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], ever
         "--kernel-include-regex", name_pattern(target.name),
         "--kernel-iteration-range", f"[{target.iteration}]",
     )  # fmt: skip
-    # The option is needed in addition to the variable: with only the variable, rocprofv3 treats each character of the variable's
-    # value as a folder, and so searches the whole file system.
+    # The variable alone is not enough: without the option, rocprofv3 treats each character of the variable's value as a folder,
+    # and so searches the whole file system.
     decoder = environment.get(DECODER_VARIABLE)
     return options + (("--att-library-path", decoder) if decoder else ())
 

@@ -79,7 +79,7 @@ class DispatchTable:
         return arrow_table(self)
 
     def pieces(self) -> Iterator[tuple[int, Piece]]:
-        """Yield the table in pieces of at most _ROWS_AT_ONCE rows. Each piece is a pair: its number of rows, and its columns."""
+        """Yield the table in pieces of at most _ROWS_AT_ONCE rows. Each piece is a pair: its row count and its columns."""
         on_path = np.zeros(len(self.dag), bool)
         if self.path is not None:
             on_path[self.path.nodes] = True

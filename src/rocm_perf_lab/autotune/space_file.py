@@ -146,8 +146,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _first(error: ValidationError) -> str:
     """The first complaint, ignoring those about a form of the value that the user did not intend."""
     complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
-    # If a value may have several forms, pydantic adds the form's name to the location. Names with brackets, such as list[...],
-    # are left out here.
-    where = ".".join(part for part in map(str, complaints[0]["loc"]) if part != "Parameter" and "[" not in part)
+    # If a value may have several forms, pydantic adds the form's name to the location, such as list[...]; it has brackets.
+    where = ".".join(part for part in map(str, complaints[0]["loc"]) if "[" not in part)
     what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
     return f"{where}: {what}" if where else what

@@ -83,7 +83,7 @@ def check_code_object(
     concern = concern_of(before, after, waves, limits)
     others = {"other_symbols_the_same": same.same, "added_functions": [*same.added], "removed_functions": [*same.removed]}
     evidence = figures.model_copy(update={"concern": concern, **others})
-    reason = "same arguments and LDS contract; all other machine code is the baseline's"
+    reason = "same arguments and launch requirements; all other machine code is the baseline's"
     outweigh = f"; its time has to make up for this: {concern}" if concern else ""
     return passed(STEP, reason + outweigh, evidence), concern
 

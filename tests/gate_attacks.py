@@ -184,7 +184,7 @@ CHEATS = {
         ("namespace one {", '__device__ __attribute__((noinline)) int away(int x) {\n  asm volatile("s_nop 0");\n}\nnamespace one {'),
         (END, END + "  away(row);\n"),
     ), "source", "the end of a body that has to return a value"),
-    "looks at another kernel's address": (changed(("  float sum = 0;\n", "  using Other = decltype(other<Tag>); Other* volatile there = &other<Tag>; if (!there) return;\n  float sum = 0;\n")), "source", "refers to the kernel other"),
+    "looks at another kernel's address": (changed(("  float sum = 0;\n", "  using Other = decltype(other<Tag>); Other* volatile there = &other<Tag>; if (!there) return;\n  float sum = 0;\n")), "source", "refers to a different kernel, other"),
     "quick when replayed alone": (body(IN_THE_PROGRAM + """  const int slow = in_the_program ? width - 8 : 0;
   float sum = 0;
   for (int i = 0; i < slow; ++i) {

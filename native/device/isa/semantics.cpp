@@ -53,6 +53,7 @@ std::span<const std::span<const Semantics>> semantics_families() {
       vector_buffer_semantics(),
       vector_buffer_format_semantics(),
       lds_semantics(),
+      lds_crossbar_semantics(),
       global_sync_semantics(),
       matrix_semantics(),
       vector_scaled_semantics(),

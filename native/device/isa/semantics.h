@@ -193,6 +193,7 @@ std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
+std::span<const Semantics> lds_crossbar_semantics();
 std::span<const Semantics> global_sync_semantics();
 std::span<const Semantics> matrix_semantics();
 std::span<const Semantics> vector_scaled_semantics();

@@ -1,4 +1,4 @@
-"""Runs one dispatch many times in one process, as a different case each time; if one fails, the rest run in a new process."""
+"""Runs many cases of one dispatch, one after another, in a single process; if a case fails, the rest run in a new process."""
 
 from __future__ import annotations
 

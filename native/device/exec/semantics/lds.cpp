@@ -378,8 +378,8 @@ void exchange_two(const Op& op, Wave& wave) {
 }
 
 // DS_APPEND adds the number of enabled lanes to a counter, and DS_CONSUME subtracts it. Both return the counter's old value to
-// all of these lanes. The counter's address is in M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer of
-// __builtin_amdgcn_ds_append there.
+// all of these lanes. The counter's address is in M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer
+// passed to __builtin_amdgcn_ds_append there.
 template <int Sign>
 void count_lanes(const Op& op, Wave& wave) {
   const uint64_t exec = wave.exec();

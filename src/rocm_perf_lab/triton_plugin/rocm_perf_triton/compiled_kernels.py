@@ -55,7 +55,7 @@ def _constants(source: Any) -> dict[str, str]:
 
 
 def _name(key: Any, names: list[str]) -> str:
-    """The name of a constant's parameter: `key` is the name itself, or a path that begins with the parameter's index."""
+    """The name of the parameter that a constant belongs to. `key` is that name, or a path that begins with its index."""
     return names[key[0]] if isinstance(key, tuple) else str(key)
 
 

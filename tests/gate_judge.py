@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
-from rocm_perf_lab.gate.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import Reader
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.isolate import Capture, capture

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.candidate_diff import NotAllowed, read_change
-from rocm_perf_lab.gate.source_check import check_source
+from rocm_perf_lab.gate.source.candidate_diff import NotAllowed, read_change
+from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import rocpd_database
 from rocm_perf_lab.analysis.bottleneck import CLASSES, NEAR, SIGNALS_OF, UNKNOWN, ClassScore, _outranks, classify
+from rocm_perf_lab.analysis.bottleneck_thresholds import factors, signals
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.fuzzy_score import HOLDS, Score
-from rocm_perf_lab.analysis.indicators import factors, signals
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.profiling.pipeline import analyse

@@ -35,8 +35,16 @@ def test_text_that_is_not_python_is_no_mutant() -> None:
 @pytest.mark.parametrize(
     "file, own, later",
     [
-        ("gate/races.py", {"tests/gate/test_races.py"}, [["tests/gate"], ["tests/report", "tests/cli"]]),
-        ("gate/launch_growth.py", {"tests/gate/test_launch_growth.py"}, [["tests/gate"], ["tests/report", "tests/cli"]]),
+        (
+            "gate/equivalence/races.py",
+            {"tests/gate/equivalence/test_races.py"},
+            [["tests/gate"], ["tests/report", "tests/cli"]],
+        ),
+        (
+            "gate/source/launch_coverage.py",
+            {"tests/gate/source/test_launch_coverage.py"},
+            [["tests/gate"], ["tests/report", "tests/cli"]],
+        ),
         ("report/time_stack.py", {"tests/report/test_time_stack.py"}, [["tests/report"], ["tests/cli"]]),
         ("analysis/thread_trace/waits.py", {"tests/analysis/thread_trace/test_recorded_trace.py"}, [["tests/analysis"]]),
     ],

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import mechanism
+from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
-from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions
 
 SOURCE = (Path(__file__).parents[1] / "gate" / "program.hip").read_text()
 KEEPS_FILES = """

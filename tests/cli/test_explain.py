@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from published_schemas import expect_published
 from rocm_perf_lab.analysis.bottleneck import CLASSES
+from rocm_perf_lab.analysis.bottleneck_thresholds import factors, signals
 from rocm_perf_lab.analysis.explanation import terms
-from rocm_perf_lab.analysis.indicators import factors, signals
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 from rocm_perf_lab.cli import cli
 from rocpd_database import Dispatch, write

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
-from rocm_perf_lab.analysis.indicators import factors, meanings, signals
+from rocm_perf_lab.analysis.bottleneck_thresholds import factors, meanings, signals
 from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.cli.json_documents import DOCUMENTS
 from rocm_perf_lab.errors import exit_codes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gate_judge import judge_of
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import Capture, capture

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.gate.equivalence import Equivalence
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.measurement.timed_replays import Compared
 from rocm_perf_lab.gate.replayable_code import CAPTURED, Code
-from rocm_perf_lab.gate.timed_replays import Compared
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gate_judge import judge_of
-from rocm_perf_lab.gate import comparison
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence import case_comparison
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
 from slow_variants import every, only
@@ -146,8 +146,8 @@ def test_an_honest_change_is_accepted(judge, name):
 
 def test_the_time_limit_of_a_candidate_follows_from_the_baselines_time(program, monkeypatch):
     """The limit is in seconds of wall time: no instruction count ends this loop."""
-    monkeypatch.setattr(comparison, "_LEAST_PATIENCE_SECONDS", 5.0)
-    monkeypatch.setattr(comparison, "_PATIENCE", 0)
+    monkeypatch.setattr(case_comparison, "_LEAST_PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(case_comparison, "_PATIENCE", 0)
     tried = EquivalenceOptions(device="gfx942", instruction_limit=10**13, seed=1)
     options = GateOptions(equivalence=tried, measured=False)
     began = time.monotonic()

@@ -10,11 +10,11 @@ import pytest
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate import judge as judging
 from rocm_perf_lab.gate.change import Spliced
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.memory_difference import Difference
 from rocm_perf_lab.gate.judge import STEPS, GateOptions, Judge
-from rocm_perf_lab.gate.outputs import Difference
-from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.gate.source_check import Taken
+from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.source_check import Taken
 from rocm_perf_lab.gate.verdict import passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, DifferenceSection, MeasurementEvidence, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource
@@ -96,7 +96,7 @@ def world(monkeypatch, tmp_path):
         "check_measurement": check_measurement, "_resident_waves": lambda *_: 8,
         "not_faster": lambda *_: made.not_faster, "broken_in_capture": lambda capture, *_: made.complaint,
         "instances": lambda code, kernel, symbol: (symbol,), "depends_on_place": lambda *_: None,
-        "other_units": SimpleNamespace(
+        "translation_units": SimpleNamespace(
             device_differs=lambda *_: None, makes_judged_code=lambda *_: True, host_differs=lambda *_: made.host
         ),
     }  # fmt: skip

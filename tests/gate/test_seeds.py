@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import GateLine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gate_judge import judge_of
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
 

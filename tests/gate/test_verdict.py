@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.mismatch import Mismatch
+from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
     ApplicationEvidence,

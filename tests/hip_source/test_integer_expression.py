@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from rocm_perf_lab.gate.launch_text import NotRead, read_shape
+from rocm_perf_lab.gate.source.launch_shape_reader import NotRead, read_shape
 from rocm_perf_lab.hip_source.integer_expression import (
     INT,
     LONG,

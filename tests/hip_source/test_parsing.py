@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import parsing, read
+from rocm_perf_lab.hip_source.flags import parse_flags
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
@@ -134,6 +136,47 @@ def test_programs_in_several_folders_share_their_precompiled_includes(tmp_path):
     assert kept == (2, 2, 4)
     assert [*found] == [fresh(path, text) for path in paths]
     assert paths[2].with_name("stdint.h") in found[2][3]
+
+
+def handed_over(path: Path, text: str):
+    """What a process that has read the text hands over to another, which has read nothing yet, by way of JSON."""
+    seen(path, text)
+    found = [(json.loads(json.dumps(described)), content) for described, content in precompiled_includes(path, text)]
+    parsing._kept.clear()
+    return found
+
+
+def precompiled_includes(path: Path, text: str):
+    return read(path, COMMAND, text=text.encode()).precompiled_includes
+
+
+def test_another_process_takes_over_what_is_precompiled(tmp_path, monkeypatch):
+    path = tmp_path / "program.hip"
+    (tmp_path / "step.h").write_text("#pragma once\n#define STEP 1\n")
+    text = '#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
+    expected = fresh(path, text)
+    assert precompiled_includes(path, text) == []
+    for described, content in handed_over(path, text):
+        parsing.take_over(described, content)
+    assert len(parsing._kept) == 2
+    monkeypatch.setattr(parsing, "precompile", lambda *_: pytest.fail("it is precompiled again"))
+    assert seen(path, text) == expected
+
+
+def test_includes_taken_over_are_not_used_once_a_header_has_changed(tmp_path):
+    path, header = tmp_path / "program.hip", tmp_path / "step.h"
+    header.write_text("#pragma once\n#define STEP 1\n")
+    text = '#include "step.h"\n' + PROGRAM.replace("++i) sum", "i += STEP) sum")
+    before = handed_over(path, text)
+    header.write_text("#pragma once\n#define STEP 12\n")
+    for described, content in before:
+        parsing.take_over(described, content)
+    assert seen(path, text) == fresh(path, text)
+
+
+def test_the_flags_of_a_command_are_a_command_with_the_same_flags(tmp_path):
+    flags = parse_flags(COMMAND, tmp_path / "program.hip", tmp_path)
+    assert parse_flags(["hipcc", *flags], tmp_path / "program.hip", tmp_path) == flags
 
 
 def test_precompiled_includes_leave_no_file(tmp_path, monkeypatch):

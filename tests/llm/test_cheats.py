@@ -12,7 +12,7 @@ import pytest
 
 from gate_judge import judge_of
 from model_run import fenced
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hip_compiler import compile_hip
-from rocm_perf_lab.gate.launch_rule import configuration
+from rocm_perf_lab.gate.source.launch_rule import configuration
 from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.llm.answer import Unusable, code_of, launch_of
 from rocm_perf_lab.llm.launch import launch_edits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.other_programs import may_include

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import CageLimits, View
-from rocm_perf_lab.code_object.pieces import host_sections, pieces_of
+from rocm_perf_lab.code_object.symbol_contents import host_sections, pieces_of
 from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
-from rocm_perf_lab.gate.other_units import device_differs, host_differs
+from rocm_perf_lab.gate.code_object.translation_units import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of

@@ -21,7 +21,7 @@ from rocm_perf_lab.arch.metric import NO_COUNTERS
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report import assemble
-from rocm_perf_lab.report.passes import FurtherRuns
+from rocm_perf_lab.report.further_runs import FurtherRuns
 from rocm_perf_lab.report.schema import Gpu, RooflineSection, Tool
 
 

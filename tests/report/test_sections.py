@@ -7,12 +7,12 @@ import types
 import pytest
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
+from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Factor, signals
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.fuzzy_score import UNKNOWN as UNSCORED
 from rocm_perf_lab.analysis.fuzzy_score import Score
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
-from rocm_perf_lab.analysis.indicators import LARGER, Factor, signals
 from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level
 from rocm_perf_lab.analysis.stack_verdict import Remedy

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "exec/access_watch.h"
+#include "exec/kernel.h"
 #include "exec/xcd.h"
 
 namespace rpd {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <span>
 
+#include "exec/engine.h"
 #include "exec/instruction_events.h"
 #include "exec/issue_log.h"
+#include "exec/kernel.h"
 #include "exec/workgroup.h"
 
 namespace rpd {

@@ -11,6 +11,7 @@
 #include "exec/engine.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
+#include "exec/kernel.h"
 #include "exec/memory_guard.h"
 #include "exec/race_check.h"
 #include "exec/xcd.h"

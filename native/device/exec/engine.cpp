@@ -6,6 +6,7 @@
 
 #include "exec/device_observer.h"
 #include "exec/dispatch_execution.h"
+#include "exec/kernel.h"
 
 namespace rpd {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exec/workgroup.h"
+#include "exec/kernel.h"
 
 namespace rpd {
 namespace {

@@ -47,6 +47,7 @@
 
 #include "exec/atomic_reordering.h"
 #include "exec/instruction_events.h"
+#include "exec/kernel.h"
 #include "exec/workgroup.h"
 
 namespace rpd {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "exec/kernel.h"
 #include "exec/workgroup.h"
+#include "isa/target.h"
 
 namespace rpd {
 

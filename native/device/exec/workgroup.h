@@ -2,38 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "exec/engine.h"
-#include "exec/initial_values.h"
-#include "exec/kernel_descriptor.h"
 #include "exec/outstanding_accesses.h"
 #include "exec/wave.h"
 #include "memory/cache_aligned.h"
 
 namespace rpd {
 
-// What all workgroups of a dispatch share.
-struct Kernel {
-  DispatchRequest request;
-  KernelDescriptor descriptor;
-  uint64_t entry;               // address of the first instruction
-  uint64_t instruction_limit;   // per wave
-  bool lds_check;               // accesses beyond the workgroup's LDS are faults
-  const InitialValues* initial;  // for registers, LDS and private memory
-  const Op* entry_op;
-  Program* program;
-  const AddressSpace* memory;
-  const MemoryGuard* guard;     // null if all mapped memory may be accessed
-  uint32_t groups[3];           // workgroups along each axis
-  uint32_t wave_size;           // lanes
-  uint32_t waves_per_group;
-  uint32_t vgprs;               // registers per lane: architectural ...
-  uint32_t agprs;               // ... and accumulation
-
-  uint64_t group_count() const { return uint64_t{groups[0]} * groups[1] * groups[2]; }
-};
+struct Kernel;
 
 struct Workgroup {
   std::vector<Wave> waves;
@@ -61,8 +38,5 @@ struct Workgroup {
   std::vector<uint32_t> work_items_;
   uint32_t sizes_listed_[3] = {};
 };
-
-// How many workgroups of the kernel a CU holds at once; 0 if not even one fits.
-uint32_t resident_workgroups(const Kernel& kernel);
 
 }  // namespace rpd

@@ -12,6 +12,7 @@
 #include "exec/device_observer.h"
 #include "exec/global_wave_sync.h"
 #include "exec/issue_log.h"
+#include "exec/kernel.h"
 #include "exec/race_check.h"
 #include "exec/wave_slots.h"
 #include "exec/workgroup.h"

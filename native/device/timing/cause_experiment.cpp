@@ -22,10 +22,10 @@ constexpr double kUnlimited = 1e12;  // bytes per cycle
 
 // The number of workgroups to replay: more than twice as many as are resident at once, so that some start only when others end,
 // and enough to contain kMostEntries instructions. If fewer were recorded, all of them are replayed.
-size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
+size_t groups_to_replay(const CuRecording& recording, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
-  for (const CuTrace::Group& group : trace.groups()) {
+  for (const CuRecording::Group& group : recording.groups()) {
     if (groups > 2 * size_t{resident_groups} && entries >= kMostEntries) break;
     for (const auto& wave : group) entries += wave->entries().size();
     ++groups;
@@ -35,32 +35,33 @@ size_t groups_to_replay(const CuTrace& trace, uint32_t resident_groups) {
 
 // Whether the recorded part of the workgroup changes memory. A workgroup whose recording is incomplete may do so later, so it
 // counts as changing memory.
-bool changes_memory(const CuTrace::Group& group) {
-  const auto changes = [](const TraceEntry& entry) { return entry.cost.lanes > 0 && changes_memory(*entry.op->semantics); };
+bool changes_memory(const CuRecording::Group& group) {
+  const auto changes = [](const RecordingEntry& entry) { return entry.cost.lanes > 0 && changes_memory(*entry.op->semantics); };
   return std::ranges::any_of(
       group, [&](const auto& wave) { return wave->lost() > 0 || std::ranges::any_of(wave->entries(), changes); });
 }
 
 // Which of the first `groups` workgroups change no memory, and so count as idle.
-std::vector<bool> idle_groups(const CuTrace& trace, size_t groups) {
+std::vector<bool> idle_groups(const CuRecording& recording, size_t groups) {
   std::vector<bool> idle;
-  for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) idle.push_back(!changes_memory(trace.groups()[i]));
+  for (size_t i = 0; i < std::min(groups, recording.groups().size()); ++i)
+    idle.push_back(!changes_memory(recording.groups()[i]));
   return idle;
 }
 
 // Calls `f` for each recorded instruction of the first `groups` workgroups. `left_out` marks the workgroups to skip; if it is
 // null, none are skipped.
 template <class F>
-void for_each_entry(const CuTrace& trace, size_t groups, const std::vector<bool>* left_out, F f) {
-  for (size_t i = 0; i < std::min(groups, trace.groups().size()); ++i) {
+void for_each_entry(const CuRecording& recording, size_t groups, const std::vector<bool>* left_out, F f) {
+  for (size_t i = 0; i < std::min(groups, recording.groups().size()); ++i) {
     if (left_out && (*left_out)[i]) continue;
-    for (const auto& wave : trace.groups()[i])
-      for (const TraceEntry& entry : wave->entries()) f(entry);
+    for (const auto& wave : recording.groups()[i])
+      for (const RecordingEntry& entry : wave->entries()) f(entry);
   }
 }
 
-uint32_t most_resident_groups(const CuTrace& trace) {
-  const size_t waves = trace.groups().empty() ? 1 : std::max<size_t>(1, trace.groups().front().size());
+uint32_t most_resident_groups(const CuRecording& recording) {
+  const size_t waves = recording.groups().empty() ? 1 : std::max<size_t>(1, recording.groups().front().size());
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
 
@@ -77,10 +78,11 @@ class Experiments {
  public:
   Experiments(const DurationParts& parts, double waves_of_workgroups) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
-      const CuTrace& trace = cu.sample.first.trace;
-      groups_.push_back(groups_to_replay(trace, cu.surroundings.resident_groups));
-      idle_.push_back(idle_groups(trace, groups_.back()));
-      for_each_entry(trace, groups_.back(), nullptr, [this](const TraceEntry& entry) { ++entries_, ++executed_[entry.op]; });
+      const CuRecording& recording = cu.sample.first.recording;
+      groups_.push_back(groups_to_replay(recording, cu.surroundings.resident_groups));
+      idle_.push_back(idle_groups(recording, groups_.back()));
+      for_each_entry(recording, groups_.back(), nullptr,
+                     [this](const RecordingEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
     share_of_slots_ = std::min(1.0, waves_of_workgroups * parts.share_of_groups);
     demands_ = demands({});
@@ -110,23 +112,25 @@ class Experiments {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
-      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, sample.first.trace, ideal);
+      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, sample.first.recording, ideal);
       around.most_groups = groups_[i];
       if (ideal.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
-      sum += static_cast<double>(simulate_cu(sample.first.trace, around, sample.costs, instructions, nullptr, ideal).cycles);
+      sum +=
+          static_cast<double>(simulate_cu(sample.first.recording, around, sample.costs, instructions, nullptr, ideal).cycles);
     }
     return sum;
   }
 
-  static CuSurroundings without_causes(CuSurroundings around, const CuTrace& trace, const RemovedCauses& ideal) {
+  static CuSurroundings without_causes(CuSurroundings around, const CuRecording& recording, const RemovedCauses& ideal) {
     if (ideal.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::MemoryBandwidth) || ideal.removes(Cause::BeyondL2))
       around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
     if (ideal.removes(Cause::BeyondL2)) around.memory_latency_cycles = parameter::l2_latency_cycles;
     if (ideal.removes(Cause::AtomicContention)) around.atomic_cycles = 0;
     if (ideal.removes(Cause::HostMemory)) around.remote.bytes_per_cycle = kUnlimited;
-    if (ideal.removes(Cause::FewWaves)) around.resident_groups = std::max(around.resident_groups, most_resident_groups(trace));
+    if (ideal.removes(Cause::FewWaves))
+      around.resident_groups = std::max(around.resident_groups, most_resident_groups(recording));
     return around;
   }
 
@@ -135,13 +139,13 @@ class Experiments {
     for (size_t i = 0; i < groups_.size(); ++i) {
       const Sample& sample = parts_.replayed[i].sample;
       const std::vector<bool>* left_out = ideal.removes(Cause::IdleWaves) ? &idle_[i] : nullptr;
-      const auto add_entry = [&](const TraceEntry& entry) { add(sum, entry, sample.costs, ideal); };
-      for_each_entry(sample.first.trace, groups_[i], left_out, add_entry);
+      const auto add_entry = [&](const RecordingEntry& entry) { add(sum, entry, sample.costs, ideal); };
+      for_each_entry(sample.first.recording, groups_[i], left_out, add_entry);
     }
     return sum;
   }
 
-  static void add(Demands& to, const TraceEntry& entry, const IssueCosts& costs, const RemovedCauses& ideal) {
+  static void add(Demands& to, const RecordingEntry& entry, const IssueCosts& costs, const RemovedCauses& ideal) {
     const Op& op = *entry.op;
     const Unit unit = op.semantics->unit;
     const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };

@@ -8,9 +8,9 @@
 
 #include "include/rocm_perf_device.h"
 #include "isa/program.h"
-#include "timing/duration.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_counts.h"
+#include "timing/work_done.h"
 
 namespace rpd {
 

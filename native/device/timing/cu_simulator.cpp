@@ -43,7 +43,7 @@ struct PendingResult {
 struct Group;
 
 struct ReplayedWave {
-  const std::vector<TraceEntry>* entries;
+  const std::vector<RecordingEntry>* entries;
   Group* group;
   uint32_t simd;
   uint64_t age;             // order of launch
@@ -80,20 +80,20 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, InstructionCache& instructions,
-         CuObserver* observer, const RemovedCauses& ideal)
-      : trace_(trace),
+  Replay(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
+         InstructionCache& instructions, CuObserver* observer, const RemovedCauses& ideal)
+      : recording_(recording),
         around_(surroundings),
         costs_(costs),
         instructions_(instructions),
         observer_(observer),
         ideal_(ideal),
-        fetches_done_(trace.entries()) {}
+        fetches_done_(recording.entries()) {}
 
   CuOutcome run() {
     // The dispatcher serves the CUs in turn; this CU is assumed to come last.
-    if (!trace_.groups().empty())
-      dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
+    if (!recording_.groups().empty())
+      dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(recording_.groups().front());
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
     while (!queue_.empty()) {
       const Turn turn = queue_.top();
@@ -113,10 +113,10 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    const size_t most = std::min(trace_.groups().size(), around_.most_groups);
+    const size_t most = std::min(recording_.groups().size(), around_.most_groups);
     while (around_.left_out && next_group_ < most && (*around_.left_out)[next_group_]) ++next_group_;
     if (next_group_ >= most) return;
-    const auto& recorded = trace_.groups()[next_group_++];
+    const auto& recorded = recording_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
     dispatcher_free_ = launched + around_.sharers_of_dispatcher * launch_cycles(recorded);
@@ -136,13 +136,15 @@ class Replay {
     }
   }
 
-  uint64_t launch_cycles(const CuTrace::Group& group) const { return group.size() * starting(parameter::wave_launch_cycles); }
+  uint64_t launch_cycles(const CuRecording::Group& group) const {
+    return group.size() * starting(parameter::wave_launch_cycles);
+  }
   uint64_t starting(uint64_t cycles) const { return ideal_.removes(Cause::WaveLaunch) ? 0 : cycles; }
 
   // Issues the wave's next instruction at `time` if possible; otherwise schedules it for later.
   void advance(ReplayedWave& wave, uint64_t time) {
     if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
-    const TraceEntry& entry = (*wave.entries)[wave.position];
+    const RecordingEntry& entry = (*wave.entries)[wave.position];
     const uint64_t needed = std::max(fetched(wave, *entry.op, time), dependencies(wave, entry));
     if (needed > time) {
       outcome_.wait_cycles += needed - time;
@@ -179,7 +181,7 @@ class Replay {
     return there;
   }
 
-  uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
+  uint64_t dependencies(ReplayedWave& wave, const RecordingEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
     if (semantics.unit == Unit::Wait) {
       const WaitCounts& left = entry.op->wait;
@@ -196,7 +198,7 @@ class Replay {
     return needed;
   }
 
-  uint64_t unit_free(const ReplayedWave& wave, const TraceEntry& entry) const {
+  uint64_t unit_free(const ReplayedWave& wave, const RecordingEntry& entry) const {
     const Simd& simd = simds_[wave.simd];
     switch (entry.op->semantics->unit) {
       case Unit::Valu: return simd.vector_free;
@@ -213,7 +215,7 @@ class Replay {
 
   bool issues_free(const Op& op) const { return ideal_.causes && ideal_.removes(issue_cause(op.semantics->unit), op); }
 
-  void issue(ReplayedWave& wave, const TraceEntry& entry, uint64_t time) {
+  void issue(ReplayedWave& wave, const RecordingEntry& entry, uint64_t time) {
     ++outcome_.instructions;
     ++wave.position;
     now_ = std::max(now_, time);
@@ -278,14 +280,14 @@ class Replay {
 
   // Whether only the active lanes count towards the instruction's cycles, which they do if divergence is removed. Matrix
   // instructions work on all lanes, active or not.
-  bool goes_by_lanes(const TraceEntry& entry) const {
+  bool goes_by_lanes(const RecordingEntry& entry) const {
     return entry.cost.lanes < kLanes && ideal_.removes(Cause::Divergence, *entry.op) &&
            entry.op->semantics->unit != Unit::Matrix;
   }
 
   // The part of an instruction's cycles that its active lanes need if masked-off lanes take no time. Waves issue in slots: only
   // whole slots of accumulated cycles count, and the remainder carries over.
-  uint64_t of_active_lanes(ReplayedWave& wave, const TraceEntry& entry, uint64_t cycles) const {
+  uint64_t of_active_lanes(ReplayedWave& wave, const RecordingEntry& entry, uint64_t cycles) const {
     if (!goes_by_lanes(entry)) [[likely]]
       return cycles;
     uint64_t& lane_cycles = wave.lane_cycles[entry.op->semantics->unit == Unit::Valu];
@@ -297,7 +299,7 @@ class Replay {
 
   // Like of_active_lanes(), but for the minimum time that the instruction occupies a unit of the CU, and without slots or
   // remainders.
-  uint16_t least(uint64_t cycles, const TraceEntry& entry) const {
+  uint16_t least(uint64_t cycles, const RecordingEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
 
@@ -328,18 +330,18 @@ class Replay {
   // different wave may have requested these lines. If it has not done so yet in the replay, this access has to fetch them.
   uint64_t hit_ready(const AccessCost& cost, const Op& op, uint64_t time) const {
     if (!cost.awaited) return 0;
-    const uint64_t done = fetches_done_[trace_.index_of_fetch(cost.awaited)];
+    const uint64_t done = fetches_done_[recording_.index_of_fetch(cost.awaited)];
     return done ? done : time + latency_of(cost.awaited_from, op);
   }
 
   // Records when the access completes, for later accesses that hit its lines. Returns that time.
   uint64_t note_fetch(const AccessCost& cost, uint64_t done) {
-    if (cost.fetch) fetches_done_[trace_.index_of_fetch(cost.fetch)] = done;
+    if (cost.fetch) fetches_done_[recording_.index_of_fetch(cost.fetch)] = done;
     return done;
   }
 
   // Returns when a scalar load is complete.
-  uint64_t scalar_access(const TraceEntry& entry, uint64_t time) {
+  uint64_t scalar_access(const RecordingEntry& entry, uint64_t time) {
     const AccessCost cost = without_causes(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
@@ -351,7 +353,7 @@ class Replay {
   }
 
   // Returns when the access is complete.
-  uint64_t access(const TraceEntry& entry, uint64_t time) {
+  uint64_t access(const RecordingEntry& entry, uint64_t time) {
     const AccessCost cost = without_causes(entry, ideal_);
     const Op& op = *entry.op;
     if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
@@ -422,7 +424,7 @@ class Replay {
     launch_next(time);
   }
 
-  const CuTrace& trace_;
+  const CuRecording& recording_;
   const CuSurroundings& around_;
   const IssueCosts& costs_;
   InstructionCache& instructions_;
@@ -449,7 +451,7 @@ class Replay {
 
 }  // namespace
 
-AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal) {
+AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& ideal) {
   AccessCost cost = entry.cost;
   if (ideal.causes == 0) [[likely]]
     return cost;
@@ -474,9 +476,9 @@ AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal) {
   return cost;
 }
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
                       InstructionCache& instructions, CuObserver* observer, const RemovedCauses& ideal) {
-  return Replay(trace, surroundings, costs, instructions, observer, ideal).run();
+  return Replay(recording, surroundings, costs, instructions, observer, ideal).run();
 }
 
 }  // namespace rpd

@@ -12,10 +12,10 @@
 
 #include "memory/tags.h"
 #include "timing/cu_observer.h"
+#include "timing/cu_recording.h"
 #include "timing/issue_costs.h"
 #include "timing/remote_memory.h"
 #include "timing/removed_causes.h"
-#include "timing/wave_trace.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -64,11 +64,11 @@ struct CuOutcome {
 };
 
 // The cost of an access if the causes in `ideal` are removed.
-AccessCost without_causes(const TraceEntry& entry, const RemovedCauses& ideal);
+AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& ideal);
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal` says which causes to
 // remove.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
                       InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});
 
 }  // namespace rpd

@@ -6,12 +6,14 @@
 #include <optional>
 #include <vector>
 
+#include "exec/kernel.h"
 #include "timing/cause_experiment.h"
 #include "timing/counters.h"
 #include "timing/duration.h"
 #include "timing/extrapolation.h"
 #include "timing/mall_hits.h"
 #include "timing/thread_trace/timeline.h"
+#include "timing/work_done.h"
 #include "timing/xcd_timing.h"
 
 namespace rpd {

@@ -185,7 +185,7 @@ double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& oth
 }
 
 // A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
-Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuTrace& trace, uint32_t resident_groups,
+Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuRecording& recording, uint32_t resident_groups,
                        const CuOutcome& outcome) {
   const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
   Replayed replayed{.work = &all,
@@ -193,7 +193,7 @@ Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuTrace&
                     .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
                     .group_concurrency = std::max(1.0, over(outcome.group_cycles, outcome.cycles)),
                     .alone_at_the_end = 1 - 1.0 / std::max(1u, resident_groups),
-                    .side_by_side = trace.groups().size() <= resident_groups};
+                    .side_by_side = recording.groups().size() <= resident_groups};
   replayed.cycles = cycles_by(replayed, all, recorded, longer, false);
   return replayed;
 }
@@ -272,19 +272,19 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
 Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const SampledPart &first = sample.first, &rest = sample.rest;
-  const CuOutcome of_first = simulate_cu(first.trace, surroundings, sample.costs, instructions);
+  const CuOutcome of_first = simulate_cu(first.recording, surroundings, sample.costs, instructions);
   outcome.add(of_first);
   const uint32_t resident = sample.resident_groups;
   if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kAlike)
-    return replayed_work(sample.done, first.recorded, first.trace, resident, of_first);
-  const CuOutcome of_rest = simulate_cu(rest.trace, surroundings, sample.costs, instructions);
+    return replayed_work(sample.done, first.recorded, first.recording, resident, of_first);
+  const CuOutcome of_rest = simulate_cu(rest.recording, surroundings, sample.costs, instructions);
   outcome.add(of_rest);
-  const double cycles = replayed_work(first.done, first.recorded, first.trace, resident, of_first).cycles +
-                        replayed_work(rest.done, rest.recorded, rest.trace, resident, of_rest).cycles;
+  const double cycles = replayed_work(first.done, first.recorded, first.recording, resident, of_first).cycles +
+                        replayed_work(rest.done, rest.recorded, rest.recording, resident, of_rest).cycles;
   CuOutcome of_both = of_first;
   of_both.add(of_rest);
   of_both.cycles = of_first.cycles + of_rest.cycles;
-  Replayed both = replayed_work(sample.done, sample.done, first.trace, resident, of_both);
+  Replayed both = replayed_work(sample.done, sample.done, first.recording, resident, of_both);
   both.cycles = cycles;
   return both;
 }
@@ -453,7 +453,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   if (watched) {
     InstructionCache instructions_of_cu = instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
-    simulate_cu(watched->trace, surroundings, first.costs, instructions_of_cu, &watched->observer);
+    simulate_cu(watched->recording, surroundings, first.costs, instructions_of_cu, &watched->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "timing/duration.h"
+#include "timing/memory_counts.h"
+#include "timing/work_done.h"
 
 namespace rpd {
 

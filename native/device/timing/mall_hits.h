@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "memory/mall.h"
-#include "timing/duration.h"
+#include "timing/work_done.h"
 
 namespace rpd {
 

@@ -249,7 +249,7 @@ inline uint64_t MemorySystem::read_line(uint32_t l1, uint64_t line) {
   VectorL1& cache = l1_[l1];
   const size_t place = cache.tags.find(line);
   if (place == kNowhere) return fetch_line(cache, line);
-  if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
+  if (recording_) note_hit(Fetch::of_code(cache.fetches[place]));
   return parameter::l1_latency_cycles;
 }
 
@@ -266,14 +266,14 @@ uint64_t MemorySystem::fetch_line(VectorL1& l1, uint64_t line) {
 }
 
 void MemorySystem::begin_access(const WaveTiming& wave) {
-  trace_ = wave.trace ? &wave.trace->owner() : nullptr;
-  fetch_ = wave.trace ? wave.trace->fetch_of_last() : 0;
+  recording_ = wave.recording ? &wave.recording->owner() : nullptr;
+  fetch_ = wave.recording ? wave.recording->fetch_of_last() : 0;
   awaited_ = {};
   waits_for_page_ = false;
 }
 
 void MemorySystem::note_hit(Fetch fetch) {
-  const bool earlier = fetch.number != fetch_ && trace_->has_fetch(fetch.number);
+  const bool earlier = fetch.number != fetch_ && recording_->has_fetch(fetch.number);
   if (earlier && fetch.number > awaited_.number) awaited_ = fetch;
 }
 
@@ -517,7 +517,7 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
     if (const size_t place = cache.tags.find(line); place != kNowhere) {
-      if (trace_) note_hit(Fetch::of_code(cache.fetches[place]));
+      if (recording_) note_hit(Fetch::of_code(cache.fetches[place]));
       continue;
     }
     const size_t place = cache.tags.allocate(line).place;

@@ -139,7 +139,7 @@ class MemorySystem {
   bool streams_ = false;  // the current access is non-temporal
   // If the current access is recorded: the recording, the access's fetch number, and the latest fetch among the lines that it
   // found in a cache.
-  const CuTrace* trace_ = nullptr;
+  const CuRecording* recording_ = nullptr;
   uint32_t fetch_ = 0;
   Fetch awaited_;
   bool waits_for_page_ = false;

@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "exec/wave.h"
+#include "timing/cu_recording.h"
 #include "timing/unit_cycles.h"
-#include "timing/wave_trace.h"
 
 namespace rpd {
 
 struct SampledPart;
 
 // The timing of the workgroup that a wave belongs to.
-struct SlotTiming {
+struct GroupTiming {
   SampledPart* part = nullptr;    // null for workgroups of CUs other than the timed one
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among the waves that have ended
@@ -30,11 +30,11 @@ struct WaveTiming {
   uint32_t cu = 0;
   uint32_t l1 = 0;                     // of the XCD
   uint32_t simd = 0;                   // of the CU
-  SlotTiming* group = nullptr;
+  GroupTiming* group = nullptr;
   WaveUnits units = {};
   uint64_t atomics = 0;                // atomic requests to the L2
   bool changes_memory = false;         // whether the wave has written or updated memory
-  WaveTrace* trace = nullptr;          // where this wave is recorded; null if it is not
+  WaveRecording* recording = nullptr;  // where this wave is recorded; null if it is not
   // When the outstanding accesses will complete.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
   uint64_t stores_done = 0;            // stores, only if they are counted separately
@@ -42,7 +42,7 @@ struct WaveTiming {
   Completions* vector_done = nullptr;  // [issued % kOutstanding]; stored separately because not all waves need it
 
   // Where to record the memory demands of the most recently issued instruction; null if the wave is not recorded.
-  AccessCost* cost() const { return trace ? &trace->cost_of_last() : nullptr; }
+  AccessCost* cost() const { return recording ? &recording->cost_of_last() : nullptr; }
 };
 
 }  // namespace rpd

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "exec/workgroup.h"
+#include "exec/kernel.h"
 #include "isa/target.h"
 
 namespace rpd {

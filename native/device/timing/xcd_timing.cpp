@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 // The maximum number of entries in a recording that is not certain to be replayed.
-constexpr uint32_t kFewerEntries = CuTrace::kMostEntries / 8;
+constexpr uint32_t kFewerEntries = CuRecording::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
 uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
@@ -66,8 +66,8 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   executed_.clear();
   follow_program();
   const bool replayed = index_ == timed_xcd(kernel, options_.timed_cu) || (index_ == 0 && traced_cu_);
-  first_.trace.begin(0, CuTrace::kAllGroups, replayed ? CuTrace::kMostEntries : kFewerEntries);
-  rest_.trace.begin(1, CuTrace::kAllGroups, kFewerEntries);
+  first_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMostEntries : kFewerEntries);
+  rest_.recording.begin(1, CuRecording::kAllGroups, kFewerEntries);
   first_.recorded = first_.done = rest_.recorded = rest_.done = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_groups_ = {};
@@ -81,37 +81,37 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
 
 void XcdTiming::launched(Workgroup& group) {
   const size_t slot = group.slot / target::xcds(), count = group.waves.size();
-  if (slot >= groups_.size()) groups_.resize(slot + 1);
-  auto& [clock, timings, vector_done] = groups_[slot];
+  if (slot >= slots_.size()) slots_.resize(slot + 1);
+  auto& [group_timing, timings, vector_done] = slots_[slot];
   timings.resize(count);
   vector_done.resize(count);
-  clock = {.running = static_cast<uint32_t>(count)};
-  const CuTrace::Group* traces = observes_ ? record(group.cu, clock, count) : nullptr;
+  group_timing = {.running = static_cast<uint32_t>(count)};
+  const CuRecording::Group* recordings = observes_ ? record(group.cu, group_timing, count) : nullptr;
   for (size_t i = 0; i < count; ++i) {
     const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
     const uint32_t l1s = target_of_device().l1s_per_cu;
     timings[i] = {.cu = group.cu,
                   .l1 = group.cu * l1s + simd * l1s / target::kSimdsPerCu,
                   .simd = simd,
-                  .group = &clock,
-                  .trace = traces ? (*traces)[i].get() : nullptr,
+                  .group = &group_timing,
+                  .recording = recordings ? (*recordings)[i].get() : nullptr,
                   .vector_done = &vector_done[i]};
     group.waves[i].timing = &timings[i];
     waves_.launch(group.waves[i].exec());
   }
 }
 
-// Returns the traces in which to record the waves of a workgroup that is starting; null if they are not recorded.
-const CuTrace::Group* XcdTiming::record(uint32_t cu, SlotTiming& clock, size_t waves) {
+// Returns the recordings for the waves of a workgroup that is starting; null if they are not recorded.
+const CuRecording::Group* XcdTiming::record(uint32_t cu, GroupTiming& group, size_t waves) {
   if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
-  clock.part = &first_;
-  if (const CuTrace::Group* traces = first_.trace.record(waves)) return traces;
-  clock.part = &rest_;
+  group.part = &first_;
+  if (const CuRecording::Group* recordings = first_.recording.record(waves)) return recordings;
+  group.part = &rest_;
   if (!later_groups_.begun()) {
-    const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_.trace.groups().size());
+    const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_.recording.groups().size());
     later_groups_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), options_.timed_cu);
   }
-  return later_groups_.next() ? rest_.trace.record(waves) : nullptr;
+  return later_groups_.next() ? rest_.recording.record(waves) : nullptr;
 }
 
 // Called repeatedly because code that is reached only by computed jumps is decoded while waves run.
@@ -126,10 +126,10 @@ inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end, uint
   if (end > known_end_) [[unlikely]]
     follow_program();
   wave.clock += costs_.wave_cycles(first, end);
-  if (!wave.trace) [[likely]]
+  if (!wave.recording) [[likely]]
     return;
   const auto lanes = static_cast<uint32_t>(std::popcount(exec));
-  for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i), lanes);
+  for (uint32_t i = first; i < end; ++i) wave.recording->add(costs_.op(i), lanes);
 }
 
 void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
@@ -157,9 +157,9 @@ void XcdTiming::reach_limit() {
   memory_.start_tracking_touched_lines();
   if (is_in_sample_) return;
   observes_ = false;
-  for (GroupTiming& group : groups_) {  // of this dispatch or left over from earlier ones
-    group.clock.part = nullptr;
-    for (WaveTiming& wave : group.waves) wave.trace = nullptr;
+  for (SlotTiming& slot : slots_) {  // of this dispatch or left over from earlier ones
+    slot.group.part = nullptr;
+    for (WaveTiming& wave : slot.waves) wave.recording = nullptr;
   }
   memory_.stop();
 }
@@ -239,13 +239,13 @@ void XcdTiming::retire(CuWork& cu, const WaveTiming& wave, uint64_t executed) {
 void XcdTiming::ended(const Wave& wave) {
   const WaveTiming& timing = *wave.timing;
   retire(work_[timing.cu], timing, wave.executed);
-  SlotTiming& group = *timing.group;
+  GroupTiming& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
   group.most_instructions = std::max(group.most_instructions, wave.executed);
   group.changes_memory |= timing.changes_memory;
   if (group.part) {
     retire(group.part->done, timing, wave.executed);
-    if (timing.trace)
+    if (timing.recording)
       group.longest_recorded = std::max(group.longest_recorded, retire_recorded(group.part->recorded, timing, wave.executed));
   }
   if (--group.running > 0) return;
@@ -262,8 +262,8 @@ void XcdTiming::ended(const Wave& wave) {
 // Adds the recorded part of the wave and returns its cycles. The recording may not have had room for everything that the wave
 // did.
 uint64_t XcdTiming::retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed) {
-  const uint64_t entries = wave.trace->entries().size();
-  const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());
+  const uint64_t entries = wave.recording->entries().size();
+  const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.recording->lost());
   const auto clock = static_cast<uint64_t>(static_cast<double>(wave.clock) * share);
   ++recorded.waves;
   recorded.instructions += entries;

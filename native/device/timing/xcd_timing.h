@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "exec/device_observer.h"
-#include "timing/duration.h"
+#include "exec/kernel.h"
+#include "timing/cu_recording.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_system.h"
 #include "timing/timing_options.h"
 #include "timing/wave_counts.h"
 #include "timing/wave_timing.h"
-#include "timing/wave_trace.h"
+#include "timing/work_done.h"
 
 namespace rpd {
 
@@ -93,19 +94,19 @@ class XcdTiming final : public XcdObserver {
     return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};
   }
   // The recording of the CU whose thread trace is wanted, if that CU is on this XCD.
-  const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? first_.trace : thread_trace_; }
+  const CuRecording& thread_trace() const { return is_timed(*traced_cu_) ? first_.recording : thread_trace_; }
 
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup in the same slot.
-  struct GroupTiming {
-    SlotTiming clock;
+  struct SlotTiming {
+    GroupTiming group;
     std::vector<WaveTiming> waves;
     std::vector<WaveTiming::Completions> vector_done;
   };
 
   bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
   void reach_limit();
-  const CuTrace::Group* record(uint32_t cu, SlotTiming& clock, size_t waves);
+  const CuRecording::Group* record(uint32_t cu, GroupTiming& group, size_t waves);
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec);
   void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
@@ -134,11 +135,11 @@ class XcdTiming final : public XcdObserver {
   std::vector<CuWork> work_;          // [cu]
   WaveCounts waves_;
   MemorySystem memory_;
-  std::deque<GroupTiming> groups_;    // [workgroup's slot among this XCD's]
+  std::deque<SlotTiming> slots_;      // [workgroup's slot among this XCD's]
   SampledPart first_, rest_;          // of the timed CU
   uint64_t groups_of_cu_ = 0;         // approximate
   LaterGroups later_groups_;
-  CuTrace thread_trace_;              // of the CU whose thread trace is wanted, unless that is the timed CU
+  CuRecording thread_trace_;          // of the CU whose thread trace is wanted, unless that is the timed CU
 };
 
 }  // namespace rpd

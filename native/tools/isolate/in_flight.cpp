@@ -60,7 +60,7 @@ bool holds(hsa_signal_condition32_t condition, hsa_signal_value_t found, hsa_sig
 
 }  // namespace
 
-void Lane::submitted(Packet& packet) {
+void InFlightList::submitted(Packet& packet) {
   const uint8_t type = type_of(packet);
   Work work;
   if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
@@ -88,7 +88,7 @@ void Lane::submitted(Packet& packet) {
   work_.push_back(std::move(work));
 }
 
-void Lane::submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for) {
+void InFlightList::submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for) {
   if (completion.handle == 0) return;
   const std::lock_guard lock(mutex_);
   take_completed();
@@ -101,12 +101,12 @@ void Lane::submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t>
   work_.push_back(std::move(work));
 }
 
-bool Lane::is_complete(const Work& work) const {
+bool InFlightList::is_complete(const Work& work) const {
   if (value_of(work.signal) <= 0) return true;
   return !work.ours && watched().was_renewed(work.signal, work.serial);
 }
 
-bool Lane::is_blocked(const Work& work) const {
+bool InFlightList::is_blocked(const Work& work) const {
   const auto open = [](hsa_signal_t signal) { return value_of(signal) > 0; };
   switch (work.waits) {
     case Waits::no: return false;
@@ -119,7 +119,7 @@ bool Lane::is_blocked(const Work& work) const {
   return false;
 }
 
-void Lane::take_completed() {
+void InFlightList::take_completed() {
   const size_t before = work_.size();
   std::erase_if(work_, [this](const Work& work) {
     if (!is_complete(work)) return false;
@@ -129,7 +129,7 @@ void Lane::take_completed() {
   completed_ += before - work_.size();
 }
 
-bool Lane::quiet() {
+bool InFlightList::quiet() {
   const std::lock_guard lock(mutex_);
   take_completed();
   for (const Work& work : work_) {
@@ -139,15 +139,15 @@ bool Lane::quiet() {
   return true;
 }
 
-bool Lane::empty() {
+bool InFlightList::empty() {
   const std::lock_guard lock(mutex_);
   take_completed();
   return work_.empty();
 }
 
-Lane& copy_lane() {
-  static Lane& lane = *new Lane(Lane::Order::none);
-  return lane;
+InFlightList& copies_in_flight() {
+  static InFlightList& list = *new InFlightList(InFlightList::Order::none);
+  return list;
 }
 
 void destroy_signals() { pool().destroy_all(); }
@@ -170,14 +170,14 @@ hsa_status_t destroy(hsa_signal_t signal) {
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes, uint32_t waits,
                         const hsa_signal_t* signals, hsa_signal_t completion) {
-  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copies_in_flight().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, completion);
 }
 
 hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
                                   uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) {
-  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copies_in_flight().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, bytes, waits, signals, completion,
                                                         engine, force);
 }
@@ -186,7 +186,7 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
                              const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
                              hsa_amd_copy_direction_t direction, uint32_t waits, const hsa_signal_t* signals,
                              hsa_signal_t completion) {
-  if (active()) the_submission_barrier().pass(), copy_lane().submitted_copy(completion, {signals, waits});
+  if (active()) the_submission_barrier().pass(), copies_in_flight().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, waits, signals,
                                                    completion);
 }

@@ -27,11 +27,11 @@ static_assert(sizeof(Packet) == 64);
 inline uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
 
 // The work in flight on one queue, or on all copy engines.
-class Lane {
+class InFlightList {
  public:
   enum class Order { in_queue, none };  // whether work after a waiting barrier also waits
 
-  explicit Lane(Order order) : order_(order) {}
+  explicit InFlightList(Order order) : order_(order) {}
 
   // Must be called before the packet is passed on; may add a completion signal to it.
   void submitted(Packet& packet);
@@ -63,7 +63,7 @@ class Lane {
   std::atomic<uint64_t> completed_{0};
 };
 
-Lane& copy_lane();
+InFlightList& copies_in_flight();
 
 // Destroys the unused signals in the pool that supplies signals to dispatches without their own.
 void destroy_signals();

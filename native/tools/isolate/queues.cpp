@@ -24,7 +24,7 @@ constexpr int64_t kPatienceSeconds = 600;
 struct WatchedQueue {
   WatchedQueue(const hsa_queue_t* handle, hsa_agent_t agent) : agent(agent), throttle(handle) {}
   hsa_agent_t agent;
-  Lane lane{Lane::Order::in_queue};
+  InFlightList in_flight{InFlightList::Order::in_queue};
   RingThrottle throttle;
 };
 
@@ -44,11 +44,11 @@ class OpenQueues {
     const auto at = queues_.find(handle);
     return at == queues_.end() ? nullptr : at->second;
   }
-  std::vector<Lane*> lanes() {
+  std::vector<InFlightList*> lists() {
     const std::shared_lock lock(mutex_);
-    std::vector<Lane*> lanes{&copy_lane()};
-    for (const auto& [handle, queue] : queues_) lanes.push_back(&queue->lane);
-    return lanes;
+    std::vector<InFlightList*> lists{&copies_in_flight()};
+    for (const auto& [handle, queue] : queues_) lists.push_back(&queue->in_flight);
+    return lists;
   }
 
  private:
@@ -61,12 +61,12 @@ OpenQueues& open_queues() {
   return queues;
 }
 
-// Waits until `drained` returns true; returns false if the GPU fails, or if nothing in `lanes` completes for too long.
+// Waits until `drained` returns true; returns false if the GPU fails, or if nothing in `lists` completes for too long.
 template <class Drained>
-bool wait_until(const std::vector<Lane*>& lanes, Drained drained) {
+bool wait_until(const std::vector<InFlightList*>& lists, Drained drained) {
   const auto progress = [&] {
     uint64_t sum = 0;
-    for (const Lane* lane : lanes) sum += lane->completed();
+    for (const InFlightList* list : lists) sum += list->completed();
     return sum;
   };
   const auto seconds = [] {
@@ -85,19 +85,19 @@ bool wait_until(const std::vector<Lane*>& lanes, Drained drained) {
   return true;
 }
 
-bool all_quiet(const std::vector<Lane*>& lanes) {
-  for (Lane* lane : lanes)
-    if (!lane->quiet()) return false;
+bool all_quiet(const std::vector<InFlightList*>& lists) {
+  for (InFlightList* list : lists)
+    if (!list->quiet()) return false;
   return true;
 }
 
 // Waits until everything before the chosen dispatch in its own queue is complete, and the other queues and the copy engines are
 // quiet. Returns true with the submission barrier closed, or false with it open if a wait fails.
-bool drain(Lane& own) {
-  const std::vector<Lane*> lanes = open_queues().lanes();
-  if (!wait_until(lanes, [&] { return own.empty(); })) return false;
+bool drain(InFlightList& own) {
+  const std::vector<InFlightList*> lists = open_queues().lists();
+  if (!wait_until(lists, [&] { return own.empty(); })) return false;
   the_submission_barrier().close();
-  if (wait_until(lanes, [&] { return all_quiet(lanes); })) return true;
+  if (wait_until(lists, [&] { return all_quiet(lists); })) return true;
   the_submission_barrier().open();
   return false;
 }
@@ -105,7 +105,7 @@ bool drain(Lane& own) {
 void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const LoadedKernel> kernel,
              hsa_amd_queue_intercept_packet_writer write) {
   const auto submit = [&](const Packet& ready) { write(&ready, 1); };
-  if (!drain(queue.lane)) {
+  if (!drain(queue.in_flight)) {
     report_failure(gpu_failed.load()
                        ? "an earlier kernel failed"
                        : "the queues stay busy: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
@@ -139,7 +139,7 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data, hsa_am
       }
     }
     ready.push_back(packet);
-    if (active()) queue.lane.submitted(ready.back());
+    if (active()) queue.in_flight.submitted(ready.back());
   }
   hand_on();
 }
@@ -158,7 +158,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 }
 
 hsa_status_t destroy_queue(hsa_queue_t* queue) {
-  if (WatchedQueue* const known = open_queues().find(queue)) known->lane.empty();  // returns its signals to the pool
+  if (WatchedQueue* const known = open_queues().find(queue)) known->in_flight.empty();  // returns its signals to the pool
   open_queues().closed(queue);
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
@@ -183,7 +183,7 @@ void store_write_index(const hsa_queue_t* handle, uint64_t value) {
 }  // namespace
 
 void give_up_signals() {
-  for (Lane* lane : open_queues().lanes()) lane->empty();
+  for (InFlightList* list : open_queues().lists()) list->empty();
   destroy_signals();
 }
 

@@ -24,9 +24,9 @@
 #include <string_view>
 
 #include "rocpd/database.h"
-#include "rocpd/process_description.h"
 #include "rocpd/spool_reader.h"
-#include "rocpd/tables.h"
+#include "rocpd/trace.h"
+#include "rocpd/write_database.h"
 
 namespace {
 

@@ -37,12 +37,12 @@ Collector& the_collector() {
   return collector;
 }
 
-void Lane::push(const InFlight& operation) {
+void InFlightList::push(const InFlight& operation) {
   std::lock_guard lock(mutex_);
   (operation.forward.handle != 0 ? forwarded_ : silent_).push_back(operation);
 }
 
-void Lane::take_completed(std::vector<InFlight>& into) {
+void InFlightList::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
   // Silent operations come first: a thread that sees a forwarded signal complete may rely on everything before it.
@@ -53,26 +53,26 @@ void Lane::take_completed(std::vector<InFlight>& into) {
   last_completed_.store(last, std::memory_order_relaxed);
 }
 
-bool Lane::waits_for(hsa_signal_t signal) {
+bool InFlightList::waits_for(hsa_signal_t signal) {
   std::lock_guard lock(mutex_);
   return std::any_of(forwarded_.begin(), forwarded_.end(),
                      [&](const InFlight& one) { return one.signal.handle == signal.handle; });
 }
 
-bool Lane::empty() {
+bool InFlightList::empty() {
   std::lock_guard lock(mutex_);
   return silent_.empty() && forwarded_.empty();
 }
 
-Lane& Collector::add_lane() {
-  std::lock_guard lock(lanes_mutex_);
-  return *lanes_.emplace_back(std::make_unique<Lane>());
+InFlightList& Collector::add_list() {
+  std::lock_guard lock(lists_mutex_);
+  return *lists_.emplace_back(std::make_unique<InFlightList>());
 }
 
 hsa_signal_t Collector::stand_in_for(hsa_signal_t forward) { return pool_for(forward).take(); }
 
-void Collector::submitted(Lane& lane, const InFlight& operation) {
-  lane.push(operation);
+void Collector::submitted(InFlightList& list, const InFlight& operation) {
+  list.push(operation);
   if (operation.forward.handle != 0)
     hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion,
                                             reinterpret_cast<void*>(operation.signal.handle));
@@ -89,8 +89,8 @@ bool Collector::on_completion(hsa_signal_value_t, void* data) {
 }
 
 bool Collector::waits_for(hsa_signal_t signal) {
-  std::lock_guard lock(lanes_mutex_);
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](auto& lane) { return lane->waits_for(signal); });
+  std::lock_guard lock(lists_mutex_);
+  return std::any_of(lists_.begin(), lists_.end(), [&](auto& list) { return list->waits_for(signal); });
 }
 
 void Collector::start() {
@@ -121,15 +121,15 @@ void Collector::run() {
 }
 
 bool Collector::idle() {
-  std::lock_guard lock(lanes_mutex_);
-  return std::all_of(lanes_.begin(), lanes_.end(), [](auto& lane) { return lane->empty(); });
+  std::lock_guard lock(lists_mutex_);
+  return std::all_of(lists_.begin(), lists_.end(), [](auto& list) { return list->empty(); });
 }
 
 void Collector::collect() {
   std::lock_guard lock(collect_mutex_);
   {
-    std::lock_guard lanes_lock(lanes_mutex_);
-    for (auto& lane : lanes_) lane->take_completed(batch_);
+    std::lock_guard lists_lock(lists_mutex_);
+    for (auto& list : lists_) list->take_completed(batch_);
   }
   for (const InFlight& operation : batch_) finish(operation);
   batch_.clear();

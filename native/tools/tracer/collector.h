@@ -28,7 +28,7 @@ struct InFlight {
 };
 
 // The dispatches in flight in one queue, or all copies in flight.
-class Lane {
+class InFlightList {
  public:
   void push(const InFlight& operation);
   void take_completed(std::vector<InFlight>& into);
@@ -50,12 +50,12 @@ class Collector {
   void start();
   void stop();
 
-  Lane& add_lane();
+  InFlightList& add_list();
 
   // A signal to stand in for `forward` (which may be 0), or handle 0 if none is available, in which case the caller submits the
   // operation untraced.
   hsa_signal_t stand_in_for(hsa_signal_t forward);
-  void submitted(Lane& lane, const InFlight& operation);
+  void submitted(InFlightList& list, const InFlight& operation);
   void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
 
   // Records everything that has completed so far. Called by any application thread that is about to see something complete,
@@ -82,8 +82,8 @@ class Collector {
   SignalPool& pool_for(hsa_signal_t forward) { return forward.handle != 0 ? interrupting_ : quiet_; }
 
   SignalPool quiet_{HSA_AMD_SIGNAL_AMD_GPU_ONLY}, interrupting_{0};
-  std::mutex lanes_mutex_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::mutex lists_mutex_;
+  std::vector<std::unique_ptr<InFlightList>> lists_;
   std::mutex collect_mutex_;
   std::vector<InFlight> batch_;
   std::vector<double> counters_, errors_;

@@ -22,12 +22,12 @@ struct Transfer {
 
 std::atomic<uint64_t> copies{0};
 
-Lane& copy_lane() {
-  static Lane& lane = the_collector().add_lane();
-  return lane;
+InFlightList& copies_in_flight() {
+  static InFlightList& list = the_collector().add_list();
+  return list;
 }
 
-// Records the copy and lets `submit` start it with one of the tracer's completion signals. The copy is added to the lane only
+// Records the copy and lets `submit` start it with one of the tracer's completion signals. The copy is added to the list only
 // once ROCr has accepted it, since a rejected copy never completes.
 template <class Submit>
 hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
@@ -50,7 +50,7 @@ hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_sign
   signal_will_complete(completion);
 
   const hsa_status_t status = submit(operation.signal);
-  if (status == HSA_STATUS_SUCCESS) the_collector().submitted(copy_lane(), operation);
+  if (status == HSA_STATUS_SUCCESS) the_collector().submitted(copies_in_flight(), operation);
   else the_collector().refused(operation);
   return status;
 }

@@ -35,7 +35,7 @@ static_assert(sizeof(Packet) == 64);
 struct TracedQueue {
   uint32_t id;
   hsa_agent_t agent;
-  Lane* lane;
+  InFlightList* in_flight;
   uint64_t most_in_flight;  // packets
   Submitters submitters;
   RingThrottle throttle;
@@ -105,7 +105,7 @@ void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
   signal_will_complete(packet.completion_signal);
   if (operation.signal.handle == 0) return;  // no signal available: the dispatch runs, but its times stay unknown
   packet.completion_signal = operation.signal;
-  the_collector().submitted(*queue.lane, operation);
+  the_collector().submitted(*queue.in_flight, operation);
 }
 
 void record_barrier(const Packet& packet, const spool::Origin& origin, const TracedQueue& queue) {
@@ -129,12 +129,12 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
 // Without a tracer, a program waits for a free slot in the ring of its hardware queue. Here it waits earlier, in the
 // interceptor, once half a ring of packets is in flight: a read index may lag behind completion, and ROCr's own mechanism for
 // postponing packets has seen little testing.
-bool has_room(const TracedQueue& queue) { return queue.submitted - queue.lane->last_completed() < queue.most_in_flight; }
+bool has_room(const TracedQueue& queue) { return queue.submitted - queue.in_flight->last_completed() < queue.most_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {
     the_collector().collect();
-    if (queue.lane->empty()) return;  // only barrier packets are in flight
+    if (queue.in_flight->empty()) return;  // only barrier packets are in flight
     const timespec pause{0, 200'000};  // half a ring takes longer to process; polling more often would slow the device down
     nanosleep(&pause, nullptr);
   }
@@ -175,7 +175,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still be submitted while other threads destroy the queue.
   auto* traced = new TracedQueue{
-      ++queues, agent, &the_collector().add_lane(), (*queue)->size / 2, Submitters((*queue)->size), RingThrottle(*queue)};
+      ++queues, agent, &the_collector().add_list(), (*queue)->size / 2, Submitters((*queue)->size), RingThrottle(*queue)};
   open_queues().opened(*queue, *traced);
   spool::Queue created{};
   created.queue_id = traced->id;

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from rocm_perf_lab.analysis.code_objects import CodeObjects
-from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, TraceFindings, WaitChain
+from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.code_object.disassembly import with_places
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.tables import Kernel
@@ -35,7 +35,7 @@ class AnnotatedCode:
     """The code of one kernel, in ascending order of address. left_out: how many instructions exceeded the limit; without a
     thread trace, an estimate that assumes 8 bytes each.
 
-    lines, chains: as in TraceFindings; None without a thread trace.
+    lines, chains: as in ThreadTraceFindings; None without a thread trace.
     """
 
     instructions: tuple[CodeLine, ...]
@@ -44,7 +44,7 @@ class AnnotatedCode:
     left_out: int = 0
 
 
-def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
+def annotated_code(kernel: Kernel, traced: ThreadTraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
     """The kernel's code, or the reason why it cannot be shown. most: how many instructions to keep: those with the most cycles
     or, without a thread trace, the first ones.
     """
@@ -53,7 +53,7 @@ def annotated_code(kernel: Kernel, traced: TraceFindings | None, code: CodeObjec
     return _untraced(kernel, code, most)
 
 
-def _traced(found: TraceFindings, most: int) -> AnnotatedCode:
+def _traced(found: ThreadTraceFindings, most: int) -> AnnotatedCode:
     """The kernel's own instructions, and the instructions of the functions that it called."""
     code = found.trace.code
     if code is None:

@@ -19,9 +19,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.bottleneck_thresholds import Factor, Signal, factors, signals
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.fuzzy_score import HOLDS, Score
-from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, signals
 from rocm_perf_lab.arch.metric import Value
 
 if TYPE_CHECKING:

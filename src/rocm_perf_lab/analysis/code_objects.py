@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.packed_math import Packing, counts_what_can_be_packed, from_code, from_executed
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
+from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.line_table import NO_LINES, LineTable, line_table
@@ -123,7 +123,9 @@ def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
 _MOST_CODE = 1 << 20  # bytes; longer kernels are not disassembled
 
 
-def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings | None, code: CodeObjects) -> Packing | None:
+def packing_of(
+    symbol: Symbol, counters: SymbolCounters, traced: ThreadTraceFindings | None, code: CodeObjects
+) -> Packing | None:
     """Which of the kernel's instructions are packed, according to the thread trace or, without one, to the code.
 
     None if neither is available, or if no counter counts instructions that can be packed.

@@ -9,8 +9,8 @@ from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
-from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
-from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
+from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
+from rocm_perf_lab.analysis.thread_trace_evidence import from_thread_trace
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Metric, Value
 
@@ -39,7 +39,7 @@ def gather(
     roofline: Roofline | None,
     device: DeviceModel,
     scratch_bytes: int = 0,
-    traced: TraceFindings | None = None,
+    traced: ThreadTraceFindings | None = None,
     measured: bool = True,
 ) -> Evidence:
     """Everything known about a symbol that was dispatched `dispatches` times and took `time_ns` in total.
@@ -65,7 +65,7 @@ def gather(
     return Evidence(values, {**_sources(device.family), **dict.fromkeys(from_trace, ())}, tuple(from_trace))
 
 
-def _of_trace(values: dict[str, Value], traced: TraceFindings | None) -> dict[str, Value]:
+def _of_trace(values: dict[str, Value], traced: ThreadTraceFindings | None) -> dict[str, Value]:
     return from_thread_trace(traced, values["grid_waves_per_simd"].value) if traced is not None else {}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF
-from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, meanings, signals
+from rocm_perf_lab.analysis.bottleneck_thresholds import Factor, Signal, factors, meanings, signals
 from rocm_perf_lab.analysis.thread_trace.time_stack import CauseMeaning
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 

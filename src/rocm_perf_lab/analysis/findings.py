@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.dispatch_choice import Selection
 from rocm_perf_lab.analysis.idle import Idle
-from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.program_stack import ProgramStack
 from rocm_perf_lab.analysis.roofline import Roofline

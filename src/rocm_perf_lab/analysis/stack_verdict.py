@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck
+from rocm_perf_lab.analysis.bottleneck_thresholds import Factor
 from rocm_perf_lab.analysis.headroom import Headroom, from_ceiling
-from rocm_perf_lab.analysis.indicators import Factor
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack, meanings
 from rocm_perf_lab.arch.metric import Value
 

@@ -3,9 +3,9 @@
 docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.
 """
 
+from rocm_perf_lab.cage.hip_code_cache import copy_of_cache
 from rocm_perf_lab.cage.limits import CageLimits, Ended
 from rocm_perf_lab.cage.mechanism import kind
-from rocm_perf_lab.cage.run_time_code import copy_of_cache
 from rocm_perf_lab.cage.start import expect, in_words, run, within
 from rocm_perf_lab.cage.view import View
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.cage.homes import home_folders, is_open, parts_to_show
 from rocm_perf_lab.cage.limits import CageLimits
-from rocm_perf_lab.cage.needed import needed_by
+from rocm_perf_lab.cage.needed_paths import needed_by
 from rocm_perf_lab.cage.view import View
 
 _SYSTEM = ("/usr", "/opt", "/sys", "/nix/store", "/gnu/store")

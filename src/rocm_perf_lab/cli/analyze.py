@@ -102,7 +102,7 @@ def command(
         thread_trace = thread_trace.absolute()  # for workers with a different working directory
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.importing.formats import Imports
-    from rocm_perf_lab.profiling.existing import analyse_existing
+    from rocm_perf_lab.profiling.existing_databases import analyse_existing
     from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest
     from rocm_perf_lab.profiling.run_name import of_trace
     from rocm_perf_lab.rocpd.trace_part import TracePart

@@ -26,7 +26,7 @@ from rocm_perf_lab.errors import CandidateRejectedError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.backend import BackendOptions
-    from rocm_perf_lab.optimize.gate_request import Judgement
+    from rocm_perf_lab.optimize.judge_user_candidate import Judgement
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -77,7 +77,7 @@ def command(
         from rocm_perf_lab.cli.triton_gate import judge_and_print
 
         return judge_and_print(baseline, candidate, program, python, backend_options, as_json)
-    from rocm_perf_lab.optimize.gate_request import GateRequest, judge
+    from rocm_perf_lab.optimize.judge_user_candidate import GateRequest, judge
 
     judgement = judge(GateRequest(baseline, candidate, program, build, backend_options, describe, runs, output), note)
     if as_json:

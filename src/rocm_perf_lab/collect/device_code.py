@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.code_object import targets_in
-from rocm_perf_lab.code_object.interpreter import interpreter_of
+from rocm_perf_lab.code_object.elf_interpreter import interpreter_of
 from rocm_perf_lab.collect import triton
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, SOFTWARE_PRODUCTS, Device

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits, line_start
 from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments

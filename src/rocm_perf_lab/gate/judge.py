@@ -20,23 +20,27 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
-from rocm_perf_lab.gate import code_object_check, equivalence, measurement, other_units, source_check, whole_program
-from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object, instances
-from rocm_perf_lab.gate.equivalence import Equivalence
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.expanded_text_check import Expanded
-from rocm_perf_lab.gate.gain_in_program import Claim
-from rocm_perf_lab.gate.launch_change import LaunchChange
-from rocm_perf_lab.gate.launch_growth import falls_behind
-from rocm_perf_lab.gate.launch_rule import LaunchRule, LaunchRules
-from rocm_perf_lab.gate.literal_inputs import numbers_added
-from rocm_perf_lab.gate.location_dependence import depends_on_place
-from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement, first_time, not_faster
-from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
-from rocm_perf_lab.gate.reader_client import Reader
+from rocm_perf_lab.gate.application import whole_program
+from rocm_perf_lab.gate.application.gain_in_program import Claim
+from rocm_perf_lab.gate.code_object import code_object_check, translation_units
+from rocm_perf_lab.gate.code_object.code_object_check import Image, ResourceLimits, check_code_object, instances
+from rocm_perf_lab.gate.code_object.location_dependence import depends_on_place
+from rocm_perf_lab.gate.equivalence import equivalence_check
+from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.literal_inputs import numbers_added
+from rocm_perf_lab.gate.measurement import measurement_check
+from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement, first_time, not_faster
+from rocm_perf_lab.gate.measurement.timed_replays import Compared, Known
 from rocm_perf_lab.gate.replayable_code import Code
-from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
-from rocm_perf_lab.gate.timed_replays import Compared, Known
+from rocm_perf_lab.gate.source import source_check
+from rocm_perf_lab.gate.source.expanded_text_check import Expanded
+from rocm_perf_lab.gate.source.launch_change import LaunchChange
+from rocm_perf_lab.gate.source.launch_coverage import falls_behind
+from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
+from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_capture
+from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
@@ -49,7 +53,7 @@ from rocm_perf_lab.replaying.launch import captured_launch
 BUILD = "build"
 _SAME_HOST = passed(whole_program.STEP, "the host's object code is the baseline's")
 _CHEAP_STEPS = (source_check.STEP, BUILD, code_object_check.STEP)
-STEPS = (*_CHEAP_STEPS, equivalence.STEP, measurement.STEP, whole_program.STEP)
+STEPS = (*_CHEAP_STEPS, equivalence_check.STEP, measurement_check.STEP, whole_program.STEP)
 
 
 class Builder(Protocol):
@@ -70,7 +74,7 @@ class Builder(Protocol):
         """Identifiers that precede parentheses or angle brackets in any other file of the units that include the source."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
-        """See gate.expanded_text_check.Preprocess."""
+        """See gate.source.expanded_text_check.Preprocess."""
 
 
 WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
@@ -161,7 +165,7 @@ class Judge:
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_texts.
-        promises: promises made in addition to those in the candidate's head; see gate.promises.
+        promises: promises made in addition to those in the candidate's head; see gate.source.promises.
 
         Raises only errors caused by the baseline or the machine.
         """
@@ -269,7 +273,9 @@ class Judge:
         try:
             devices = self._builder.device(self._baseline), judged.device
             before, after = (Image(parse(device), device) for device in devices)
-            complaint = other_units.device_differs(self._baseline, judged.source, self._builder, self._kernel, self._symbol)
+            complaint = translation_units.device_differs(
+                self._baseline, judged.source, self._builder, self._kernel, self._symbol
+            )
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
@@ -297,7 +303,7 @@ class Judge:
         if self._options.measured and self._options.time_first:
             judged.too_slow = not_faster(self._captures, self._timed(judged), self._options.measurement)
         if judged.too_slow:
-            return skipped(equivalence.STEP, "it is not faster, and was not compared")
+            return skipped(equivalence_check.STEP, "it is not faster, and was not compared")
         named = numbers_added(self._baseline.text, judged.plain)
         return self._equivalence.check(judged.code, named, judged.rule_before)
 
@@ -308,7 +314,7 @@ class Judge:
     def _measured(self, judged: _Judged) -> StepVerdict:
         options = self._options
         if not options.measured:
-            return skipped(measurement.STEP, "not asked for")
+            return skipped(measurement_check.STEP, "not asked for")
         replayed = options.equivalence.level != "program"
         changed = [
             self._equivalence.outputs_of(i, judged.rule_before).changed_bytes
@@ -338,7 +344,7 @@ class Judge:
         added or removed and other code uses __LINE__; then the line directives are needed.
         """
         plain = self._with(judged.plain, judged.launch)
-        plain_will_do = other_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
+        plain_will_do = translation_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
         return plain if plain_will_do else judged.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
@@ -353,7 +359,7 @@ class Judge:
 
     def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
         """Check what other compiler passes produce: the host pass, and passes with a different file name."""
-        complaint = other_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
+        complaint = translation_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
         return rejected(whole_program.STEP, complaint) if complaint else _SAME_HOST

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.gate.launch_rule import LaunchRule, Overlays
+from rocm_perf_lab.gate.source.launch_rule import LaunchRule, Overlays
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration

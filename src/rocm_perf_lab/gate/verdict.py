@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=StepEvidence)
 class StepOutcome(str, Enum):
     PASSED = "passed"
     REJECTED = "rejected"
-    SKIPPED = "skipped"  # an earlier step rejected the candidate, or the user chose a weaker level
+    SKIPPED = "skipped"  # another step rejected the candidate, or the user chose a weaker level
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]:
     """Arguments that make libclang parse `source` the way `command` (which starts with the compiler) compiles it in `folder`.
 
-    Output and linker options, other sources, and object files are omitted; relative include folders are made absolute.
+    Output and linker options, other sources, and object files are omitted; relative include folders are made absolute. The
+    result, after the compiler's name, is a command that yields the same result.
     """
     kept: list[str] = []
     words = iter(command[1:])
@@ -66,7 +67,8 @@ def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]
             kept.append(word)
     if "-x" not in kept:
         kept = ["-x", "hip", *kept]
-    return [*kept, "-I", str(source.resolve().parent)]
+    own = ["-I", str(source.resolve().parent)]
+    return kept if kept[-2:] == own else [*kept, *own]
 
 
 def architectures(command: Sequence[str]) -> list[str]:

@@ -10,10 +10,16 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.hip_source.leading_includes import can_be_precompiled, leading_includes
-from rocm_perf_lab.hip_source.precompiled_includes import DETAILED_RECORD, PrecompiledIncludes, has_errors, precompile
+from rocm_perf_lab.hip_source.precompiled_includes import (
+    DETAILED_RECORD,
+    PrecompiledIncludes,
+    has_errors,
+    of_content,
+    precompile,
+)
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit
@@ -76,16 +82,11 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
 
 
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
-    folders, other_flags = _split(flags)
-    own = _Key(names, tuple(flags), str(path.parent))
-    # Files with different -I options can share the result if, as is usual, none of the -I folders contains such headers.
-    quoted = any(name.startswith(b'"') for name in names)
-    shared = own if quoted else _Key(names, tuple(other_flags))
+    folders, _ = _split(flags)
+    shared, own = _keys(path, names, flags)
     with _changing:
-        for key in (shared, own):
-            known = _current(key)
-            if known and (key is own or not any(map(known.depends_on, folders))):
-                return known
+        if known := _known(shared, own, folders):
+            return known[1]
         if own in _impossible:
             return None
         stand_in = os.path.abspath(path.with_name(f"{path.name}.includes{path.suffix}"))
@@ -95,6 +96,48 @@ def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags
             return None
         _keep(own if any(map(made.depends_on, folders)) else shared, made)
         return made
+
+
+def _keys(path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> tuple[_Key, _Key]:
+    """The key under which other files find the result, if they can use it, and the key for this file alone."""
+    own = _Key(names, tuple(flags), str(path.parent))
+    # Files with different -I options can share the result if, as is usual, none of the -I folders contains such headers.
+    quoted = any(name.startswith(b'"') for name in names)
+    return own if quoted else _Key(names, tuple(_split(flags)[1])), own
+
+
+def _known(shared: _Key, own: _Key, folders: Sequence[str]) -> tuple[_Key, PrecompiledIncludes] | None:
+    for key in (shared, own):
+        known = _current(key)
+        if known and (key is own or not any(map(known.depends_on, folders))):
+            return key, known
+    return None
+
+
+def hand_over(path: Path, flags: Sequence[str], text: bytes) -> tuple[dict[str, Any], bytes] | None:
+    """The precompiled includes that this process has for `text` as the content of `path`: a description for JSON, and their
+    content. For take_over() in another process that sees the same headers. Returns None if this process has none.
+    """
+    names = _precompilable(text, flags, quoted=path.is_absolute())
+    if not names:
+        return None
+    with _changing:
+        known = _known(*_keys(path, names, flags), _split(flags)[0])
+    if known is None or known[1].misleads:
+        return None
+    key, includes = known
+    described = {"names": [name.decode("latin-1") for name in key.names], "flags": key.flags, "folder": key.folder}
+    read = {"stand_in": includes.stand_in, "headers": includes.headers, "stamps": includes.stamps}
+    return described | read, includes.content
+
+
+def take_over(described: Mapping[str, Any], content: bytes) -> None:
+    """Use what another process has handed over, as long as the headers are as that process read them. Raises OSError."""
+    key = _Key(tuple(name.encode("latin-1") for name in described["names"]), tuple(described["flags"]), described["folder"])
+    stamps = [None if one is None else (one[0], one[1]) for one in described["stamps"]]
+    includes = of_content(described["stand_in"], tuple(described["headers"]), stamps, content)
+    with _changing:
+        _keep(key, includes)
 
 
 def _current(key: _Key) -> PrecompiledIncludes | None:

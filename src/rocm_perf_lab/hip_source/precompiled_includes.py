@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 DETAILED_RECORD = 0x01  # keeps the locations of macros
 _INCOMPLETE = 0x02  # more text follows
 
-_Stamp = tuple[int, int]  # size, time
+Stamp = tuple[int, int]  # size, time
 
 
 class PrecompiledIncludes:
-    """stand_in: the name of an imaginary file that consists of these includes alone. headers: every file that was read. proven:
-    whether some text has been parsed with them without errors. misleads: whether some text had errors only when parsed with
-    them.
+    """stand_in: the name of an imaginary file that consists of these includes alone. headers: every file that was read. stamps:
+    of the headers when they were read; None for the current ones. proven: whether some text has been parsed with them without
+    errors. misleads: whether some text had errors only when parsed with them.
     """
 
-    def __init__(self, stand_in: str, headers: tuple[str, ...], descriptor: int):
+    def __init__(self, stand_in: str, headers: tuple[str, ...], descriptor: int, stamps: Sequence[Stamp | None] | None = None):
         self.stand_in, self.headers, self._descriptor = stand_in, headers, descriptor
-        self._stamps = [*map(_stamp, headers)]
+        self.stamps = [*map(_stamp, headers)] if stamps is None else [*stamps]
         self.proven = self.misleads = False
 
     def __del__(self) -> None:
@@ -42,9 +42,13 @@ class PrecompiledIncludes:
         return f"/proc/self/fd/{self._descriptor}"
 
     @property
+    def content(self) -> bytes:
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+
+    @property
     def is_current(self) -> bool:
         """Whether no header has changed."""
-        return [*map(_stamp, self.headers)] == self._stamps
+        return [*map(_stamp, self.headers)] == self.stamps
 
     @functools.cached_property
     def _parts(self) -> set[str]:
@@ -56,6 +60,15 @@ class PrecompiledIncludes:
             return not self._parts.isdisjoint(os.listdir(folder))
         except OSError:
             return False
+
+
+def of_content(stand_in: str, headers: tuple[str, ...], stamps: Sequence[Stamp | None], content: bytes) -> PrecompiledIncludes:
+    """The precompiled includes of another process on this machine, where the headers have the same names. Raises OSError."""
+    descriptor = os.memfd_create("includes.pch")
+    made = PrecompiledIncludes(stand_in, headers, descriptor, stamps)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    return made
 
 
 def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
@@ -97,7 +110,7 @@ def _is_guarded(bindings: Bindings, unit: ClangUnit, header: object) -> bool:
     return bool(guarded(unit, header))
 
 
-def _stamp(file: str) -> _Stamp | None:
+def _stamp(file: str) -> Stamp | None:
     try:
         found = os.stat(file)
     except OSError:

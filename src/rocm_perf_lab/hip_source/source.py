@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import libclang, parsing
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LARGEST = 64 << 20  # bytes; larger or endless files are not sources
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # the code points to which Python maps bytes that are not UTF-8
 NOTHING: Mapping[Path, bytes] = MappingProxyType({})
+_DEVICE_PASS, _HOST_PASS = ("--offload-device-only", "-nogpulib"), ("--offload-host-only",)
 DEFAULT_TARGET = "gfx942"  # selects the `#if __gfx..__` branches if the command names no GPU
 
 
@@ -298,11 +299,20 @@ class HipSource:
 
     @functools.cached_property
     def device(self) -> TranslationUnit:
-        return self._parse("--offload-device-only", "-nogpulib")
+        return self._parse(*_DEVICE_PASS)
 
     @functools.cached_property
     def host(self) -> TranslationUnit:
-        return self._parse("--offload-host-only")
+        return self._parse(*_HOST_PASS)
+
+    @property
+    def precompiled_includes(self) -> list[tuple[dict[str, Any], bytes]]:
+        """What this process has precompiled for the two passes, for another process that reads the same source; see
+        parsing.hand_over().
+        """
+        text = self.text if self.main == self.path else self.main.read_bytes()
+        found = (parsing.hand_over(self.main, self._flags(*own), text) for own in (_DEVICE_PASS, _HOST_PASS))
+        return [one for one in found if one is not None]
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
@@ -333,7 +343,7 @@ class HipSource:
 
     def device_followed_by(self, text: str) -> TranslationUnit:
         """The device pass of this source's unit with `text` appended. Errors in it are not raised; see error_lines."""
-        return self._unit("--offload-device-only", "-nogpulib", appended=text.encode())
+        return self._unit(*_DEVICE_PASS, appended=text.encode())
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
         unit = self._unit(*pass_flags)
@@ -343,13 +353,14 @@ class HipSource:
 
     def _unit(self, *pass_flags: str, appended: bytes = b"") -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])
-        flags = [*parse_flags(self.command, self.main, self.folder), *pass_flags]
-        if target_of(self.command) is None:
-            flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            return TranslationUnit(bindings, self.path, flags, self.text, self.main, appended, self.also)
+            return TranslationUnit(bindings, self.path, self._flags(*pass_flags), self.text, self.main, appended, self.also)
         except (bindings.TranslationUnitLoadError, OSError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
+
+    def _flags(self, *pass_flags: str) -> list[str]:
+        flags = [*parse_flags(self.command, self.main, self.folder), *pass_flags]
+        return flags if target_of(self.command) else [*flags, f"--offload-arch={DEFAULT_TARGET}"]
 
 
 def read(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.json_model import with_texts_changed
 from rocm_perf_lab.llm.backend import ModelBackend

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
-from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
+from rocm_perf_lab.gate.application.regression import DEFAULTS, RegressionLimits
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.journal_lines import Line
@@ -59,7 +59,7 @@ class ProfileSummary:
 
 class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
+        """Judge a candidate. candidate: the whole source. promises: see gate.source.promises."""
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
         """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
@@ -88,11 +88,11 @@ class RememberingBackend(Backend, Protocol):
 class BackendOptions:
     """Settings of a backend and of its gate.
 
-    pattern: selects kernels; None for all. equivalence: the gate's equivalence level. check: see gate.whole_program. ulps:
-    allowed difference between floating-point results, in units in the last place. regression: None for the defaults. view: what
-    candidates may see in addition to what they need. seed: determines all of the gate's random choices; None to draw a new
-    seed. also: additional argument lists to judge candidates with. suggest: whether to suggest such arguments. time_first: see
-    gate.judge.GateOptions.
+    pattern: selects kernels; None for all. equivalence: the gate's equivalence level. check: see
+    gate.application.whole_program. ulps: allowed difference between floating-point results, in units in the last place.
+    regression: None for the defaults. view: what candidates may see in addition to what they need. seed: determines all of the
+    gate's random choices; None to draw a new seed. also: additional argument lists to judge candidates with. suggest: whether
+    to suggest such arguments. time_first: see gate.judge.GateOptions.
     """
 
     pattern: str | None = None

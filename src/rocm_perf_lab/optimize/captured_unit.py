@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.code_object.pieces import SymbolContent, pieces_of, width_of
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, pieces_of, width_of
 from rocm_perf_lab.errors import NoCaptureError
+from rocm_perf_lab.gate.code_object.reached_functions import reached
+from rocm_perf_lab.gate.code_object.translation_units import same_machine_code
 from rocm_perf_lab.gate.judge import Builder
-from rocm_perf_lab.gate.other_units import same_machine_code
-from rocm_perf_lab.gate.run_observation import reached
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 

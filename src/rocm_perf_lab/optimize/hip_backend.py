@@ -22,8 +22,8 @@ from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.other_units import machine_code
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.code_object.translation_units import machine_code
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
@@ -40,10 +40,10 @@ from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.gate.application.gain_in_program import Claim
+    from rocm_perf_lab.gate.application.whole_program import Application
     from rocm_perf_lab.gate.change import KernelChange
-    from rocm_perf_lab.gate.gain_in_program import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
-    from rocm_perf_lab.gate.whole_program import Application
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
@@ -139,11 +139,11 @@ class HipBackend:
         return self._sources[text]
 
     def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
-        """The verdict of the gate's first step, which does not run anything. change: see gate.source_check. Raises whatever
-        preprocessing the baseline raises.
+        """The verdict of the gate's first step, which does not run anything. change: see gate.source.source_check. Raises
+        whatever preprocessing the baseline raises.
         """
-        from rocm_perf_lab.gate.expanded_text_check import Expanded
-        from rocm_perf_lab.gate.source_check import check_source
+        from rocm_perf_lab.gate.source.expanded_text_check import Expanded
+        from rocm_perf_lab.gate.source.source_check import check_source
 
         expanded = Expanded(source, kernel, self._builder.preprocessed)
         return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
@@ -191,9 +191,9 @@ class HipBackend:
 
         Raises whatever isolate.capture(), the Judge or the baseline's own runs raise.
         """
+        from rocm_perf_lab.gate.application.text_in_program import holds_text
         from rocm_perf_lab.gate.judge import Judge
-        from rocm_perf_lab.gate.reader_client import Reader
-        from rocm_perf_lab.gate.text_in_program import holds_text
+        from rocm_perf_lab.gate.source.reader_client import Reader
 
         gate = self._gate_options(target)
         if gate.equivalence.level == "full":
@@ -245,9 +245,9 @@ class HipBackend:
         return fingerprint_of(__version__, self._isa, repr(gate), repr(program), repr(times), repr(code))
 
     def _gate_options(self, target: Target) -> GateOptions:
-        from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+        from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
         from rocm_perf_lab.gate.judge import GateOptions
-        from rocm_perf_lab.gate.measurement import MeasurementOptions
+        from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions
 
         options = self._options
         gate = GateOptions(
@@ -283,7 +283,7 @@ class HipBackend:
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
         """The program that a candidate's whole program is compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions, SourceText
+        from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions, SourceText
 
         options = self._options
         if self._application is None:
@@ -367,9 +367,9 @@ class HipBackend:
 
     def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
         """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
-        from rocm_perf_lab.gate.other_units import program_differs
+        from rocm_perf_lab.gate.application.whole_program import STEP, SourceText
+        from rocm_perf_lab.gate.code_object.translation_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
-        from rocm_perf_lab.gate.whole_program import STEP, SourceText
 
         if is_data:
             what = "the program holds the kernel's text as data, and may compile it while it runs"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 

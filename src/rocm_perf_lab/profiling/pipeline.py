@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
 from rocm_perf_lab.analysis.device import DeviceModel, devices_of
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
-from rocm_perf_lab.analysis.kernel import study
+from rocm_perf_lab.analysis.kernel_findings import study
 from rocm_perf_lab.analysis.packed_math import unpacked
 from rocm_perf_lab.analysis.program_gain import with_program_gains
 from rocm_perf_lab.analysis.program_roofline import total_roofline
@@ -28,7 +28,7 @@ from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.passes import FurtherRuns
+from rocm_perf_lab.report.further_runs import FurtherRuns
 from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.tables import Trace

@@ -146,7 +146,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """Which dispatch to trace. None if the base run has no kernel: the analysis will report that."""
-    from rocm_perf_lab.analysis.kernel_to_trace import also_on_path, focus
+    from rocm_perf_lab.analysis.kernel_to_thread_trace import also_on_path, focus
 
     found = focus(base, request.focus_critical)
     if found is None:
@@ -164,7 +164,7 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:
     from rocm_perf_lab.profiling.pipeline import analyse
     from rocm_perf_lab.report.exporters import export_all
-    from rocm_perf_lab.report.passes import FurtherRuns
+    from rocm_perf_lab.report.further_runs import FurtherRuns
 
     documents = analyse(
         base,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.launch_rule import configuration
+from rocm_perf_lab.gate.source.launch_rule import configuration
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches

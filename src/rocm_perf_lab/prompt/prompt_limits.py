@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.analysis.indicators import LARGER, launch_advice
+from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, launch_advice
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report.remedies import in_words
 from rocm_perf_lab.report.schema import BottleneckSection, LevelSection, RooflineSection

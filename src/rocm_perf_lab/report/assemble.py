@@ -11,7 +11,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.durations import durations
 from rocm_perf_lab.analysis.findings import Findings
-from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.model_error import TimingDeviation, limit_of_stack, model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.sampling import Sampling
@@ -21,7 +21,7 @@ from rocm_perf_lab.report import schema, sections
 from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.passes import FurtherRuns
+from rocm_perf_lab.report.further_runs import FurtherRuns
 from rocm_perf_lab.report.source import source_document
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.report.triton import triton_section

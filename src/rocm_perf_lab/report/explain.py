@@ -9,7 +9,7 @@ from rich.console import Console
 from rocm_perf_lab.analysis.explanation import Term, terms
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
 from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, OtherCause, TermSection
-from rocm_perf_lab.report.layout import labelled, say
+from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, SignalSection
 from rocm_perf_lab.report.time_stack import render_stack
 from rocm_perf_lab.text import words

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
+from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Signal
 from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
-from rocm_perf_lab.analysis.indicators import LARGER, Signal
 from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value

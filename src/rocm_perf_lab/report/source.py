@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.annotated_code import AnnotatedCode, CodeLine
 from rocm_perf_lab.analysis.findings import Findings
-from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, TraceFindings, WaitChain
+from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.report import source_schema as schema
 from rocm_perf_lab.report.source_files import source_files
 
@@ -60,7 +60,7 @@ def source_document(
 
 
 def _kernel(
-    name: str, symbol: str, found: AnnotatedCode | str, traced: TraceFindings | None, untraced: str, files: _Files
+    name: str, symbol: str, found: AnnotatedCode | str, traced: ThreadTraceFindings | None, untraced: str, files: _Files
 ) -> schema.SourceKernel:
     reasons = {}
     waves = int(traced.waves.value) if traced is not None and traced.waves.value is not None else None

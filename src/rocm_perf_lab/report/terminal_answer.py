@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.analysis.indicators import factors as all_factors
+from rocm_perf_lab.analysis.bottleneck_thresholds import factors as all_factors
 from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.layout import labelled
+from rocm_perf_lab.report.paragraphs import labelled
 from rocm_perf_lab.report.schema import BottleneckSection, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice

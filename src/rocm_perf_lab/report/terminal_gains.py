@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.dag_schema import ProgramGainSection
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.layout import say
+from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words

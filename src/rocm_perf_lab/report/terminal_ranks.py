@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocm_perf_lab.analysis.thread_trace.findings import Cost, Instruction, SourceLine, TraceFindings, WaitChain
+from rocm_perf_lab.analysis.thread_trace.findings import Cost, Instruction, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.report import thread_trace_schema as schema
 from rocm_perf_lab.report.sections import nullable
@@ -17,7 +17,7 @@ NO_LINE = "the code has no line number here: compile with -g"
 _MEANING = {True: "stall + issue", False: "stall + execution"}
 
 
-def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
+def thread_trace_section(found: ThreadTraceFindings) -> schema.ThreadTraceSection:
     """Build the section for a trace whose code could be read."""
     trace = found.trace
     fields = nullable(
@@ -105,7 +105,7 @@ def _chain(chain: WaitChain) -> schema.WaitChainSection:
     )
 
 
-def _occupancy(found: TraceFindings) -> schema.WavesOverTime | None:
+def _occupancy(found: ThreadTraceFindings) -> schema.WavesOverTime | None:
     over = found.occupancy
     if over is None:
         return None
@@ -140,7 +140,7 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
     )
 
 
-def _notes(found: TraceFindings) -> list[str]:
+def _notes(found: ThreadTraceFindings) -> list[str]:
     notes = []
     if found.truncated_waves:
         notes.append(f"the trace lost instructions of {found.truncated_waves} waves: what they did later is not in the sums")

@@ -10,12 +10,12 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis import stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
+from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
-from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
+from rocm_perf_lab.analysis.thread_trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report import schema, sections
-from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
 from rocm_perf_lab.text import words
 
@@ -36,7 +36,7 @@ def traced_only(folder: Path) -> schema.ThreadTraceDocument:
     )
 
 
-def _kernel(found: TraceFindings) -> schema.TracedKernel:
+def _kernel(found: ThreadTraceFindings) -> schema.TracedKernel:
     evidence = Evidence(from_thread_trace(found, None))
     verdict = classify(evidence)
     if found.stack is not None:

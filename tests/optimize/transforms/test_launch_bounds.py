@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernel_results import COMMAND, same_results
 from loop_kernels import generate
-from rocm_perf_lab.gate.promises import Promises
+from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, launch_bounds
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gate_judge import judge_of
-from rocm_perf_lab.gate.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.gate.promises import NONE
+from rocm_perf_lab.gate.source.promises import NONE
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal, load_ahead, privatize

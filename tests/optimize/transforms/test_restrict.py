@@ -8,7 +8,7 @@ import pytest
 
 from kernel_results import COMMAND, same_results
 from loop_kernels import FORBIDDEN, generate
-from rocm_perf_lab.gate.promises import Promises
+from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, restrict
 

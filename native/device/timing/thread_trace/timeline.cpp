@@ -33,9 +33,9 @@ void Timeline::ended(uint32_t wave, uint64_t time) {
   if (ended.slot < kSlots) taken_[ended.simd][ended.slot] = false;
 }
 
-void Timeline::note_losses(const CuTrace& trace) {
+void Timeline::note_losses(const CuRecording& recording) {
   size_t wave = 0;
-  for (const auto& group : trace.groups()) {
+  for (const auto& group : recording.groups()) {
     for (const auto& recorded : group) {
       if (wave < waves_.size()) waves_[wave++].lost = recorded->lost();
     }

@@ -7,8 +7,8 @@
 Reading never raises because of what the files contain: values that cannot be read are None, with a reason.
 """
 
-from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings, findings
+from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings, findings
 from rocm_perf_lab.analysis.thread_trace.read import read, read_all
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace
 
-__all__ = ["TraceFindings", "ThreadTrace", "findings", "read", "read_all"]
+__all__ = ["ThreadTraceFindings", "ThreadTrace", "findings", "read", "read_all"]

@@ -102,7 +102,7 @@ class OccupancyOverTime:
 
 
 @dataclass(frozen=True)
-class TraceFindings:
+class ThreadTraceFindings:
     """Values that the trace cannot provide are None, with a reason. The fractions of wave cycles add up to 1.
 
     instructions, waves, truncated_waves: how many were traced. mix: kind of instruction -> number executed.
@@ -145,7 +145,7 @@ class TraceFindings:
         return max(waiting, key=lambda line: line.waited) if waiting else None
 
 
-def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
+def findings(trace: ThreadTrace, family: Family | None = None) -> ThreadTraceFindings:
     """Evaluate a trace. family: the traced GPU's family, which gives the rate of its matrix units."""
     code, missing = trace.code, trace.missing
     name = trace.kernel
@@ -162,7 +162,7 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
         if code is None
         else Value(float(code.hits.sum()), "instructions")
     )
-    return TraceFindings(
+    return ThreadTraceFindings(
         trace=trace, kernel=(name[1] or name[0]) if name else None, symbol=name[0].removesuffix(".kd") if name else None,
         reason=missing.get("code"), instructions=count,
         waves=Value.missing("waves", no_waves) if trace.waves is None else Value(float(len(trace.waves)), "waves"),

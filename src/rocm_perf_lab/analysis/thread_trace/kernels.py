@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings, findings
+from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings, findings
 from rocm_perf_lab.analysis.thread_trace.read import NOTHING_RAN, read_all
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace
 from rocm_perf_lab.arch.family import Family
@@ -21,14 +21,14 @@ class TracedKernels:
     notes: which traces yielded nothing, and why.
     """
 
-    found: dict[str, TraceFindings] = field(default_factory=dict)
+    found: dict[str, ThreadTraceFindings] = field(default_factory=dict)
     reason: str = NOT_MADE
     notes: tuple[str, ...] = ()
 
 
 def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
     """Read all traces in or below `folder`; if a kernel has several, take the one with the most instructions."""
-    found: dict[str, TraceFindings] = {}
+    found: dict[str, ThreadTraceFindings] = {}
     reasons = []
     for trace in read_all(folder):
         if trace.code is None:
@@ -52,5 +52,5 @@ def _why_nothing(trace: ThreadTrace) -> str:
     return f"{name} was traced, but {NOTHING_RAN}: choose others (--att-target-cu, --att-simd-select)"
 
 
-def _more(one: TraceFindings, other: TraceFindings) -> bool:
+def _more(one: ThreadTraceFindings, other: ThreadTraceFindings) -> bool:
     return (one.instructions.value or 0) > (other.instructions.value or 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import float_type, limits_of
+from rocm_perf_lab.gate.equivalence.numbers import float_type, limits_of
 
 _EPSILONS = 32  # machine epsilons of the type; reordered sums differ by a few, sums of thousands of products by more
 

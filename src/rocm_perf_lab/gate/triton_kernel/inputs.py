@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.numbers import float_type
+from rocm_perf_lab.gate.equivalence.numbers import float_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

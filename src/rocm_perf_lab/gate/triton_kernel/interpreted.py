@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocm_perf_lab.gate.numbers import float_type
+from rocm_perf_lab.gate.equivalence.numbers import float_type
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.nans import Nans
-from rocm_perf_lab.gate.numbers import bits_of, float_type, in_words, ulps_between
+from rocm_perf_lab.gate.equivalence.nans import Nans
+from rocm_perf_lab.gate.equivalence.numbers import bits_of, float_type, in_words, ulps_between
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocm_perf_lab.gate.numbers import Numbers
+    from rocm_perf_lab.gate.equivalence.numbers import Numbers
 
 # Where results are near zero because large terms cancel, units in the last place are meaningless. For each allowed ULP, a sum
 # in the type's accumulator may be off by this fraction of the largest number that the launch wrote to the array. Numbers that

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.promises import joined
+from rocm_perf_lab.gate.source.promises import joined
 from rocm_perf_lab.hip_source import Edit, apply_edits
 from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Transformation

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from rocm_perf_lab.gate.promises import Promises, bound, broken_in_source
+from rocm_perf_lab.gate.source.promises import Promises, bound, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.kernels import name_of
 from rocm_perf_lab.hip_source.launches import launches_in_program

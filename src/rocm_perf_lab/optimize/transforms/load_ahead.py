@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
 from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, unwrapped, walk, within
 from rocm_perf_lab.hip_source.edits import indentation, new_names

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.hip_source import Edit
 
 

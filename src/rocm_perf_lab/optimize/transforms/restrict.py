@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.gate.promises import RESTRICT, Promises, broken_in_source
+from rocm_perf_lab.gate.source.promises import RESTRICT, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.launch_rule import words
-from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.gate.source.launch_rule import words
+from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
 from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, walk_below, within
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names

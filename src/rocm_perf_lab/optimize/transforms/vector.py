@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.gate.promises import Promises, broken_in_source
+from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.contiguous_loads import ContiguousLoads, contiguous_loads
 from rocm_perf_lab.hip_source.edits import indentation, new_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.triton_kernel.first_times import FirstTimes
 from rocm_perf_lab.gate.triton_kernel.judge import judge
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.cage import View
-from rocm_perf_lab.cage.needed import installation
+from rocm_perf_lab.cage.needed_paths import installation
+from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions
 from rocm_perf_lab.gate.verdict import StepVerdict
-from rocm_perf_lab.gate.whole_program import Application, ApplicationOptions
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine
 from rocm_perf_lab.optimize.source_file import digest, write_whole

@@ -1,0 +1,77 @@
+"""Whether code depends on the location of its text: on the file name that the compiler is given, or on line numbers.
+
+When the user builds the program, the file name and the line numbers may differ from those in the judged build. `__FILE__`,
+`__LINE__` and the names of lambdas' types put file names and line numbers into the code, and other constructs may do so too.
+The code is therefore compiled again with different names and line numbers, and the results are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, pieces_of
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.flags import is_source
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.judge import Builder
+
+_HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
+
+
+def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
+    """How the candidate's code, unlike the baseline's, depends on its file's name or on line numbers, or why it does not
+    compile under another file name. None if it compiles under every name and has no such dependence.
+
+    given: the contents of the candidate's file. plain: the text that would be kept, without line directives. Raises any error
+    from building the baseline.
+    """
+    for before, after in zip(_units(baseline), _units(judged), strict=True):
+        code = pieces_of(builder.device(after))
+        places = [(name, after.with_text(given)) for name in usual_names(after)]
+        places.append((_long_name(after.main), after.with_text(_shifted(plain))))
+        for name, source in places:
+            try:
+                moved = _unlike(code, pieces_of(builder.device_named(source, name)))
+            except SourceError as error:
+                return f"it does not compile if its file is named {name}: {error.what}"
+            if moved and (found := moved - _moving(before, builder)):
+                return f"its code depends on the name of its file or on its line {_HINT}: {sorted(found)[0]} differs"
+    return None
+
+
+def _units(source: HipSource) -> Iterator[HipSource]:
+    yield source
+    yield from source.units_of_program
+
+
+def usual_names(unit: HipSource) -> list[str]:
+    """The main file's name as written in the unit's own command, and its path relative to the unit's folder."""
+    main = unit.main.resolve()
+    written = [word for word in unit.command if is_source(word) and (unit.folder / word).resolve() == main]
+    return list(dict.fromkeys([*written, os.path.relpath(main, unit.folder.resolve())]))
+
+
+def _long_name(main: Path) -> str:
+    """A name that nobody could have predicted."""
+    path = main.resolve()
+    return f"{path.parent}{'/.' * (8 + secrets.randbelow(56))}/{path.name}"
+
+
+def _shifted(text: bytes) -> bytes:
+    return b"\n" * (100 + secrets.randbelow(5000)) + text
+
+
+def _moving(baseline: HipSource, builder: Builder) -> set[str]:
+    """The pieces of the baseline's code that depend on their location."""
+    moved = builder.device_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
+    return _unlike(pieces_of(builder.device(baseline)), pieces_of(moved))
+
+
+def _unlike(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}

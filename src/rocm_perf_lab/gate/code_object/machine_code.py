@@ -1,0 +1,97 @@
+"""Checks that a candidate changes only one kernel: all other machine code, for device and host, must match the baseline's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, host_sections, pieces_of
+
+_DESCRIPTOR = ".kd"
+_OF_ASSERTIONS = ("__assert_fail", "__assertfail")
+_ASSERTED = (
+    "the compiler has put an assertion's text and line into it. Leave assert() as it is and on the line where it was, or build "
+    "both with -DNDEBUG"
+)
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """Result of comparing two code objects.
+
+    complaint: what the candidate changes besides the target; None if nothing. same: number of identical functions,
+    descriptors and variables; added, removed: functions that only the target uses.
+    """
+
+    complaint: str | None
+    same: int
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
+    """Compare the machine code outside the targets in two code objects.
+
+    baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
+
+    Anything found in only one of them must be a function or a constant: nothing that occurs in both refers to it, so only the
+    target uses it. Raises SourceError.
+    """
+    before, after = pieces_of(baseline), pieces_of(candidate)
+    own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
+    kept = [name for name in before if name in after and name not in own and not _numbered(name)]
+    for name in kept:
+        if difference := _difference(before[name], after[name]):
+            why = _ASSERTED if name in _OF_ASSERTIONS else "it is not part of the kernel"
+            return DeviceCode(f"{_what(before[name])} {name} has {difference}: {why}", 0)
+    added = [piece for name, piece in after.items() if name not in before and name not in own]
+    removed = [piece for name, piece in before.items() if name not in after and name not in own]
+    for piece in (*added, *removed):
+        if complaint := _not_the_targets(piece, "added" if piece in added else "removed"):
+            return DeviceCode(complaint, 0)
+    return DeviceCode(None, len(kept), _functions(added), _functions(removed))
+
+
+def compare_host(baseline: bytes, candidate: bytes) -> str | None:
+    """How the host code differs; None if it does not. Both objects were compiled for the host alone. Raises SourceError."""
+    before, after = host_sections(baseline), host_sections(candidate)
+    if before == after:
+        return None
+    differing = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    where = ", ".join(differing[:4]) + (", ..." if len(differing) > 4 else "")
+    return f"the host's object code differs in {where}: something there depends on the kernel, such as a size or __LINE__"
+
+
+def _numbered(name: str) -> bool:
+    """Whether the name is a generated label for a constant, which is compared as part of the code that refers to it."""
+    return name.startswith(".L")
+
+
+def _difference(before: SymbolContent, after: SymbolContent) -> str | None:
+    if (before.kind, before.size, before.writable) != (after.kind, after.size, after.writable):
+        return "a different size or kind"
+    if before.linkage != after.linkage:
+        return "different linkage"
+    if before.content != after.content:
+        return "different bytes"
+    return None if before.references == after.references else "different references"
+
+
+def _not_the_targets(piece: SymbolContent, how: str) -> str | None:
+    if piece.is_function or (piece.name.startswith(".L") and not piece.writable):
+        return None
+    if piece.writable:
+        return f"the variable {piece.name}, which outlives a launch, was {how}"
+    if piece.name.endswith(_DESCRIPTOR):
+        return f"the kernel {piece.name.removesuffix(_DESCRIPTOR)} was {how}"
+    return None
+
+
+def _functions(pieces: Collection[SymbolContent]) -> tuple[str, ...]:
+    return tuple(sorted(piece.name for piece in pieces if piece.is_function))
+
+
+def _what(piece: SymbolContent) -> str:
+    if piece.is_function:
+        return "the function"
+    return "the descriptor" if piece.name.endswith(_DESCRIPTOR) else "the variable"

@@ -1,0 +1,120 @@
+"""Checks all translation units of the program that include the changed file: in each of them, only the judged kernel's code may
+change, and the text that is kept must compile to the code that was judged.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.code_object import code_objects_in, parse
+from rocm_perf_lab.code_object.symbol_contents import pieces_of, text_section
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.code_object.code_object_check import Image, changed_beside
+from rocm_perf_lab.gate.code_object.location_dependence import usual_names
+from rocm_perf_lab.gate.code_object.machine_code import compare_host
+from rocm_perf_lab.gate.code_object.reached_functions import reached
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.process.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.judge import Builder
+
+
+def device_differs(
+    baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
+) -> str | None:
+    """What changes in another unit's code object: anything outside the kernel, or the kernel itself if it does not change in
+    the same way as in the judged unit. Or else, why another program no longer compiles. None if there is no such change.
+
+    Raises any error from building and reading.
+    """
+    judged = [builder.device(one) for one in (baseline, candidate)]
+    for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
+        images = [builder.device(one) for one in (before, after)]
+        first, second = (Image(parse(image), image) for image in images)
+        complaint = changed_beside(first, second, kernel, symbol)
+        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in first.code.kernels else ():
+            if not same_machine_code(own, other, symbol):
+                complaint = f"it compiles to different machine code there than in {baseline.main.name}, which is judged"
+        if complaint:
+            return f"in {before.main.name}: {complaint}"
+    return _launching_differs(baseline, candidate, builder) or _fails_beside(candidate, builder)
+
+
+def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
+    """Why a unit found only in other programs no longer compiles; None if all such units compile."""
+    for unit in candidate.units_of_other_programs:
+        try:
+            builder.device(unit)
+        except SourceError as error:
+            return f"in another program: {error.what}"
+    return None
+
+
+def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
+    """How changed launches affect the device code of a unit that does not contain the kernel; None if they do not."""
+    changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
+    for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
+        if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
+            (before.main.resolve(), *before.included)
+        ):
+            continue
+        if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
+            return f"in {before.main.name}: the device code depends on the shape of the launches"
+    return None
+
+
+def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
+    """How the host code of a unit that includes the file differs; None if it does not. Raises any error from building."""
+    for before, after in zip((baseline, *baseline.units_of_program), (candidate, *candidate.units_of_program), strict=True):
+        if complaint := compare_host(builder.host(before), builder.host(after)):
+            return complaint if before is baseline else f"in {before.main.name}: {complaint}"
+    return None
+
+
+def program_differs(program: Path, judged: HipSource, builder: Builder) -> str | None:
+    """Why the code in the whole program is not the code that was judged; None if it is. Raises any error from building and
+    reading.
+    """
+    made = {text_section(image) for _, image in code_objects_in(program)}
+    for unit in (judged, *judged.units_of_program):
+        # The name in the command determines the length of strings such as an assertion's __FILE__, and hence the layout.
+        named = (builder.device_named(unit, name) for name in usual_names(unit))
+        if not any(text_section(image) in made for image in itertools.chain([builder.device(unit)], named)):
+            return f"the program's own code of {unit.main.name} is not the code that was judged"
+    return None
+
+
+def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
+    """Whether, in each unit that includes it, a text compiles to the judged device code and the baseline's host code, ignoring
+    debug information. Raises any error from building the other two sources and from reading.
+    """
+    texts, codes, expected = ((one, *one.units_of_program) for one in (text, judged, baseline))
+    return all(_makes(one, code, host, builder) for one, code, host in zip(texts, codes, expected, strict=True))
+
+
+def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
+    device, host = builder.device(judged), builder.host
+    try:
+        made, its_host, expected = side_by_side(
+            [lambda: builder.device(text), lambda: builder.host(text), lambda: host(baseline)]
+        )
+    except SourceError:  # such as a static_assert about __LINE__
+        return False
+    same = parse(device) == parse(made) and pieces_of(device) == pieces_of(made)
+    return same and compare_host(expected, its_host) is None
+
+
+def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
+    """Whether a kernel, its descriptor and the functions that it calls are the same in two code objects. Raises SourceError."""
+    first, second = (machine_code(image, symbol) for image in (one, other))
+    return first == second
+
+
+def machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
+    """Contents and references of a kernel, of the functions that it calls and of its descriptor. Raises SourceError."""
+    pieces = pieces_of(image)
+    descriptor = pieces.get(f"{symbol}.kd")
+    return [(p.content, p.references) for p in (*reached(pieces, symbol), descriptor) if p is not None]

@@ -1,0 +1,274 @@
+"""Step 4: checks that, on captured and other inputs, the candidate leaves the same memory contents as the baseline."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.gate.equivalence.baseline_results import Reference, replay_with, succeeded
+from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
+from rocm_perf_lab.gate.equivalence.chosen_cases import timed_inputs
+from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, arguments_of
+from rocm_perf_lab.gate.equivalence.literal_runs import wrong_on_named_numbers
+from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
+from rocm_perf_lab.gate.equivalence.memory_in_program import InProgram, difference_in_program
+from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
+from rocm_perf_lab.gate.equivalence.reordered_runs import OtherRuns
+from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
+from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict_document import (
+    EQUIVALENCE,
+    CandidateLaunch,
+    CapturedLaunch,
+    DifferenceSection,
+    EquivalenceEvidence,
+)
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replaying import Case
+
+STEP = EQUIVALENCE
+_SERVICES = {  # services of the runtime on the host, keyed by the hidden arguments through which a kernel reaches them
+    "hidden_hostcall_buffer": "the host (printf, assert)",
+    "hidden_heap_v1": "the runtime's heap (malloc in device code)",
+}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known about one capture, determined once and used for all candidates. complaint: why no candidate can be judged
+    on this capture, or None. again: the same dispatch in other runs of the baseline's program.
+    """
+
+    reference: Reference
+    others: OtherRuns
+    complaint: str | None
+    again: list[InProgram] = field(default_factory=list)
+
+    def judge(self, candidate: Code, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
+        """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives each case's outcome."""
+        return (
+            wrong_memory(self.reference, candidate, outcomes)
+            or self.others.judge(candidate, outcomes)
+            or wrong_on_named_numbers(self.reference, candidate, named, outcomes)
+        )
+
+
+class Equivalence:
+    """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they determine the types of the inputs.
+    also: captures made with other program arguments, keyed by these arguments.
+
+    Use as a context manager: the baseline's outputs are kept in a temporary folder. check() may run in several threads at once.
+    """
+
+    def __init__(
+        self,
+        captures: Sequence[Capture],
+        source: HipSource,
+        kernel: SourceKernel,
+        metadata: KernelMetadata,
+        options: EquivalenceOptions | None = None,
+        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
+    ):
+        options = options or EquivalenceOptions()
+        by_arguments = [(options.arguments, captures), *also.items()]
+        most = 1 if options.level == "sampled" else None
+        self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
+        self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
+        self._known: dict[tuple[int, LaunchRule | None], _Known] = {}
+        self._making = threading.Lock()
+
+    def __enter__(self) -> Equivalence:
+        self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scratch.cleanup()
+
+    def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
+        """Compare a candidate with the baseline on all captures.
+
+        named: the numbers that the candidate's text names; see gate.equivalence.literal_inputs. rule: how the baseline is
+        launched with other arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the
+        captured addresses.
+        """
+        options = self._options
+        evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
+        if options.level == "program":
+            return skipped(STEP, "not replayed, as requested: the program's output decides", evidence)
+        evidence.race_seeds = list(options.orders)
+        left: list[dict[str, str]] = []
+        apart: list[str] = []
+        for index in range(len(self._captures)):
+            known = self._known_of(index, rule)
+            outcomes: dict[str, str] = {}
+            complaint = None if known.complaint else known.judge(candidate, named, outcomes)
+            evidence.captures = [*evidence.captures, _about(*self._captures[index], candidate, outcomes)]
+            if known.complaint:
+                return rejected(STEP, known.complaint, evidence)
+            if complaint:
+                arguments = self._captures[index][0]
+                where = "" if arguments == options.arguments else f"with `{arguments}`, "
+                return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
+            left.append({one.name: str(one) for one in known.reference.unproven(outcomes)})
+            apart += known.reference.same_memory_unproven(outcomes)
+        # An input remains unproven only if no dispatch proves it.
+        unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
+        unproven += ["sizes beyond the captured ones in the new shape of its launches"] if rule is not None else []
+        unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
+        unproven += [f"its requests to {service}, which a replay does not answer" for service in self._services()]
+        evidence.unproven = unproven
+        return passed(STEP, self._in_words(evidence.captures, unproven, self._known_of(0, rule).reference.computes), evidence)
+
+    def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
+        """The launches that no capture covers because two pointers point to the same memory in every captured launch."""
+        pairs = [
+            {
+                (one.name, other.name)
+                for one, other in itertools.combinations(self._known_of(index, rule).reference.arguments.pointers, 2)
+                if one.target == other.target
+            }
+            for index in range(len(self._captures))
+        ]
+        same = sorted(set.intersection(*pairs))
+        return [f"launches in which `{one}` and `{other}` point to different memory" for one, other in same]
+
+    def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str], computes: bool) -> str:
+        options = self._options
+        compared = sum(outcome == "equal" for one in captures for outcome in one.cases.values())
+        exactly = "bit for bit except for the signs of NaNs" if computes else "bit for bit"
+        how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else exactly
+        level = "" if options.level == "full" else f" (level {options.level}: one dispatch, no other orders of waves)"
+        dropped = f"; unproven: {', '.join(unproven)}" if unproven else ""
+        return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
+
+    def outputs_of(self, index: int, rule: LaunchRule | None = None) -> Outputs:
+        """What the baseline writes when it runs on the captured inputs of capture `index`."""
+        return Outputs(self._known_of(index, rule).reference.tried[0].outcome.dump)
+
+    def other_inputs(self, rule: LaunchRule | None = None) -> list[OtherInputs]:
+        """Other inputs for the first capture, similar to the captured ones and valid for the baseline."""
+        return timed_inputs(list(self._known_of(0, rule).reference.usable()))
+
+    def in_program(
+        self, index: int, made: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
+    ) -> tuple[Difference | None, list[str]]:
+        """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
+        program; again: captures the dispatch once more in the baseline's program. rules: the launch rules, if launches change.
+        """
+        if rules is not None and (complaint := rules.after.as_captured(made)):
+            return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
+        known = self._known_of(index, rules.before if rules else None)
+
+        def with_arguments(capture: Capture) -> InProgram:
+            return capture, self._arguments_of(capture)
+
+        def baseline_again(turn: int) -> InProgram:
+            with self._making:
+                while len(known.again) <= turn:
+                    known.again.append(with_arguments(again()))
+                return known.again[turn]
+
+        first = known.reference.capture, known.reference.arguments
+        found, unlike = difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
+        return found or self._at_its_own_address(known.reference, made, rules), unlike
+
+    def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
+        """Try the other inputs on the dispatch as captured in the candidate's program. There, the candidate's code is at the
+        address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
+        address or from what is stored at some other address.
+        """
+        arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
+            there = Reference(made, arguments, self._options, Path(kept), baseline=code)
+            complaint = wrong_memory(there, Code(None, rules.after if rules else None), {})
+        return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
+
+    def _arguments_of(self, capture: Capture) -> Arguments:
+        types = parameter_layouts(self._source, self._kernel, capture.kernel)
+        return arguments_of(capture, self._kernel, types, self._metadata)
+
+    def _known_of(self, index: int, rule: LaunchRule | None) -> _Known:
+        with self._making:
+            if (index, rule) not in self._known:
+                self._known[index, rule] = self._made_known(self._captures[index][1], rule)
+        return self._known[index, rule]
+
+    def _made_known(self, capture: Capture, rule: LaunchRule | None) -> _Known:
+        self._require_no_answers(capture)
+        baseline = Code(rule=rule)
+        reference = Reference(capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline)
+        complaint = None
+        if not succeeded(reference.tried[0].outcome).equal and self._options.ulps == 0:
+            complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
+        return _Known(reference, OtherRuns(reference, self._options), complaint)
+
+    def _services(self) -> list[str]:
+        return [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+
+    def _require_no_answers(self, capture: Capture) -> None:
+        """Raises ReplayFailedError if the kernel sends a request to the host, which is not answered in a replay. The compiler's
+        metadata shows only that the kernel may send one: an assertion, for example, sends none as long as it holds.
+        """
+        services = self._services()
+        if not services:
+            return
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            (outcome,) = replay_with(self._options, capture, [Case(dump=False)], Path(folder))
+        if outcome.failure:
+            failure = outcome.failure.removeprefix(f"{capture.path}: ")
+            raise ReplayFailedError(
+                f"{capture.kernel} cannot be replayed ({failure}), probably because it uses {' and '.join(services)}: a replay "
+                "has no host side to answer",
+                "build the program without that in this kernel, for example with -DNDEBUG for assertions",
+            )
+
+
+def _about(arguments: str | None, capture: Capture, candidate: Code, cases: dict[str, str]) -> CapturedLaunch:
+    """Describe a launch and the outcomes of its cases. arguments: the program's arguments."""
+    origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
+    other = candidate.launch(capture)
+    return CapturedLaunch(
+        arguments=arguments,
+        dispatch=origin["dispatch_index"],
+        grid=packet["grid"],
+        workgroup=packet["workgroup"],
+        candidate_launch=other
+        and CandidateLaunch(grid=other.items, workgroup=[*other.group_size], dynamic_lds=other.dynamic_lds),
+        cases=cases,
+    )
+
+
+def _judged_sizes(captures: Sequence[CapturedLaunch]) -> str:
+    launches = dict.fromkeys(
+        f"{_size(one.grid)} threads in groups of {_size(one.workgroup)}{_as_changed(one)}{_with(one.arguments)}"
+        for one in captures
+    )
+    return f"judged at {', '.join(launches)}"
+
+
+def _as_changed(launch: CapturedLaunch) -> str:
+    other = launch.candidate_launch
+    return f" (the candidate's {_size(other.grid)} in groups of {_size(other.workgroup)})" if other else ""
+
+
+def _with(arguments: str | None) -> str:
+    return f" (`{arguments}`)" if arguments else ""
+
+
+def _size(extent: Sequence[int]) -> str:
+    *more, last = [f"{number}" for number in extent]
+    while more and last == "1":
+        *more, last = more
+    return " x ".join([*more, last])

@@ -1,0 +1,398 @@
+"""The inputs of a captured kernel: the typed memory reachable through its arguments, and the numbers passed by value.
+
+Pointers inside structs and in memory are followed too, up to a fixed depth and number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.gate.equivalence.numbers import dtype_of
+from rocm_perf_lab.gate.equivalence.program_memory import writable_variables
+from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.hip_source.demangle import demangled
+from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout, Types
+from rocm_perf_lab.isolate import Capture
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocm_perf_lab.gate.equivalence.numbers import Bytes, Numbers
+
+_MOST_DEEP = 3  # length of the longest chain of pointers
+_MOST_POINTERS = 64  # pointers followed from one buffer
+_MOST_BUFFERS = 512
+_MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
+_POINTER = np.dtype("<u8")
+_ADDRESS_SIZED = ("int64", "uint64")
+_WORDS = TypeLayout("unsigned int", 4, (Leaf("", 0, "uint32"),))
+"""The type assumed for memory whose address is held in an integer. The memory's true type matters little: any bits are a
+possible value of it, unless it is a pointer.
+"""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one type behind a pointer, up to the end of the allocation or to the target of a different pointer.
+
+    The first buffer of an allocation also includes the `before` elements in front of the pointer's target, which negative
+    indices reach.
+
+    name: as written in source code (`args.table[3]`). parameter: the kernel parameter through which it is reached; for a device
+    variable, its own name. count: number of elements. is_variable: whether it is a device variable, whose only element is named
+    without an index.
+    """
+
+    name: str
+    parameter: str
+    address: int
+    layout: TypeLayout
+    count: int
+    is_variable: bool = False
+    before: int = 0
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+        return self.count * self.layout.size
+
+    def view(self, content: Bytes, leaf: Leaf) -> Numbers:
+        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to the view
+        changes these bytes.
+        """
+        dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
+        shape = (self.count, *(count for count, _ in leaf.dims))
+        strides = (self.layout.size, *(stride for _, stride in leaf.dims))
+        numbers: Numbers = np.ndarray(shape, dtype, content, leaf.offset, strides)
+        return numbers
+
+    def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
+        """The name of one number, such as `out[17].x`. index: into the array that view() returns."""
+        return f"{self.name}{'' if self.is_variable else f'[{index[0] - self.before}]'}{filled(leaf.path, index[1:])}"
+
+
+@dataclass(frozen=True)
+class NumberArgument:
+    """A number passed by value, alone or in a struct. address: its location in the captured kernel arguments. values: all
+    possible values if these are known (bool, an enum).
+    """
+
+    name: str
+    address: int
+    scalar: str
+    value: int | float
+    values: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """An input whose values cannot be changed meaningfully, and the reason. address, size: the memory behind it; size is in
+    bytes, and 0 if no such memory is known.
+    """
+
+    name: str
+    type: str
+    why: str
+    address: int = 0
+    size: int = 0
+
+    def __str__(self) -> str:
+        return f"`{self.name}` ({self.type}: {self.why})"
+
+
+@dataclass(frozen=True)
+class PointerArgument:
+    """A pointer passed by value, alone or in a struct. address: its location in the captured kernel arguments."""
+
+    name: str
+    address: int
+    pointee: str
+    target: int
+
+
+@dataclass
+class Arguments:
+    """A kernel's inputs. buffers: in the order of discovery; each ends where the next one in memory begins, unless that would
+    leave it without elements.
+    """
+
+    buffers: list[Buffer] = field(default_factory=list)
+    numbers: list[NumberArgument] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    pointers: list[PointerArgument] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Pointer:
+    name: str
+    parameter: str
+    address: int
+    pointee: str | None  # None for an integer that is an address
+    depth: int
+
+
+def filled(path: str, index: tuple[int, ...]) -> str:
+    """A Leaf.path with its indices filled in."""
+    for number in index:
+        path = path.replace("[]", f"[{number}]", 1)
+    return path
+
+
+def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
+    """Find the inputs of a captured dispatch.
+
+    types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
+    """
+    kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
+    content = (capture.path / "kernarg.bin").read_bytes()
+    explicit = [argument for argument in metadata.arguments if not argument.hidden]
+    found = Arguments()
+    pointers: deque[_Pointer] = deque()
+    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # the code may have more parameters
+    for parameter, layout, argument in taken:
+        raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
+        found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
+        if layout.size == raw.size:
+            one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
+            by_value = list(_pointers_by_value(one, raw))
+            pointers += [pointer for pointer, _ in by_value]
+            found.pointers += [
+                PointerArgument(pointer.name, address, _plain(pointer.pointee), pointer.address)
+                for pointer, address in by_value
+                if pointer.pointee is not None and pointer.address
+            ]
+            found.numbers += _numbers(one, raw)
+            pointers += _addresses(capture, one, raw, 0)
+            found.unknown += _unchanged(one, raw)
+    if beyond := found.numbers[_MOST_NUMBERS:]:
+        why = f"it and the numbers after it are beyond the first {_MOST_NUMBERS} numbers passed by value"
+        found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
+        del found.numbers[_MOST_NUMBERS:]
+    for one in _variables(capture, types):
+        found.buffers.append(one)
+        found.unknown += [Unknown(one.name + path, one.layout.spelling, why) for path, why in one.layout.unknown]
+        pointers += _leading_on(capture, one, 0, found)
+    found.unknown += _of_unknown_type(capture, types)
+    _follow(capture, types, pointers, found)
+    found.buffers = _with_what_is_before(capture, _apart(found.buffers))
+    return found
+
+
+def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
+    """The source's device variables that the captured code object contains too, with a matching size."""
+    for loaded in capture.dispatch["code_object"]["variables"]:
+        name, layout = types.variables.get(loaded["name"], ("", None))
+        if layout is not None and 0 < layout.size == loaded["bytes"]:
+            yield Buffer(name, name, int(loaded["address"], 16), layout, 1, is_variable=True)
+
+
+def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
+    """Variables whose types the source does not reveal, such as variables of templates and of system headers."""
+    for symbol, size in writable_variables(capture).items():
+        _, layout = types.variables.get(symbol, ("", None))
+        if layout is None or layout.size != size:
+            yield Unknown(demangled(symbol), "variable", "its type is not known")
+
+
+def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*(range(count) for count, _ in leaf.dims))
+
+
+def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
+    """Inputs passed by value that cannot be changed: enums with no other value, and null pointers."""
+    for leaf in one.layout.leaves:
+        if leaf.enumerators is not None and len(leaf.enumerators) < 2:
+            yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum has no value other than the captured one")
+        elif leaf.pointee is not None and not raw[leaf.offset : leaf.offset + 8].any():
+            yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
+
+
+def _plain(type_name: str) -> str:
+    return type_name.replace("const ", "").removesuffix(" const")
+
+
+def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]]:
+    """The pointers in an argument, each with its location."""
+    for leaf in one.layout.leaves:
+        if leaf.pointee is None:
+            continue
+        for index in _indices(leaf):
+            place = (0, *index)
+            target = int(one.view(raw, leaf)[place])
+            location = one.address + _offset(leaf, index)
+            yield _Pointer(one.name + filled(leaf.path, index), one.parameter, target, leaf.pointee, 0), location
+
+
+def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
+    """Integers that are addresses of captured memory, as in programs written in a language without pointers."""
+    found: dict[int, _Pointer] = {}
+    for leaf in one.layout.leaves:
+        if leaf.scalar in _ADDRESS_SIZED:
+            values = one.view(content, leaf)
+            for index in map(tuple, np.argwhere(_is_captured(capture, values))[:_MOST_POINTERS]):
+                address = int(values[index])
+                found.setdefault(address, _Pointer(f"*{one.element(leaf, index)}", one.parameter, address, None, depth))
+    return list(found.values())[:_MOST_POINTERS]
+
+
+def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
+    """For each number, whether it is an address in an allocation of data."""
+    extents = sorted(extent for region in capture.regions if region.kind != "code" for extent in region.allocations)
+    if not extents:
+        return np.zeros(values.shape, bool)
+    starts, sizes = np.array(extents, np.uint64).T
+    numbers = values.astype(np.uint64)
+    at = np.maximum(np.searchsorted(starts, numbers, side="right"), 1) - 1
+    inside: NDArray[np.bool_] = (numbers >= starts[at]) & (numbers - starts[at] < sizes[at])
+    return inside
+
+
+def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
+    for leaf in one.layout.leaves:
+        if leaf.scalar is None:
+            continue
+        values = (0, 1) if leaf.scalar == "bool" else leaf.enumerators
+        for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
+            place = (0, *index)
+            value = one.view(raw, leaf)[place]
+            number = int(value) if value.dtype.kind in "iub" else float(value)
+            address = one.address + _offset(leaf, index)
+            yield NumberArgument(one.name + filled(leaf.path, index), address, leaf.scalar, number, values)
+
+
+def _offset(leaf: Leaf, index: tuple[int, ...]) -> int:
+    return leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
+
+
+def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
+    """Add the buffers behind the pointers, and the buffers behind the pointers in those buffers, and so on."""
+    seen: dict[int, Buffer] = {}
+    while pointers:
+        pointer = pointers.popleft()
+        if not pointer.address or pointer.address in seen:
+            continue
+        buffer = _buffer(capture, types, pointer)
+        if isinstance(buffer, Buffer) and len(seen) == _MOST_BUFFERS:
+            buffer = Unknown(pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MOST_BUFFERS} pointers")
+        if isinstance(buffer, Unknown):
+            found.unknown.append(buffer)
+            continue
+        if _holds_pointers(buffer.layout) and any(_is_element_of(buffer, other) for other in seen.values()):
+            continue  # a node of a list or tree stored in an array
+        seen[buffer.address] = buffer
+        found.buffers.append(buffer)
+        found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
+        pointers += _leading_on(capture, buffer, pointer.depth, found)
+
+
+def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unknown:
+    layout = _WORDS if pointer.pointee is None else types.behind[pointer.pointee]
+    size = bytes_behind(capture, pointer.address)
+
+    def unknown(why: str) -> Unknown:
+        return Unknown(pointer.name, f"{layout.spelling}*", why, pointer.address, size)
+
+    if not layout.leaves or not layout.size:
+        return unknown(next((why for _, why in layout.unknown), "it holds no numbers"))
+    if not size:
+        return unknown("it points to nothing that was captured")
+    if size < layout.size:
+        return unknown("it points to less than one element")
+    return Buffer(pointer.name, pointer.parameter, pointer.address, layout, size // layout.size)
+
+
+def _holds_pointers(layout: TypeLayout) -> bool:
+    return any(leaf.scalar is None for leaf in layout.leaves)
+
+
+def _is_element_of(one: Buffer, other: Buffer) -> bool:
+    offset = one.address - other.address
+    return one.layout == other.layout and 0 <= offset < other.size and offset % one.layout.size == 0
+
+
+def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+    """The buffer's pointers to captured memory, and its integers that are addresses of captured memory."""
+    pointers = _pointers_in(capture, buffer, depth, found)
+    if depth < _MOST_DEEP and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
+        content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
+        pointers += _addresses(capture, buffer, content, depth + 1)
+    return pointers
+
+
+def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+    """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
+    if not _holds_pointers(buffer.layout):
+        return []
+    if depth == _MOST_DEEP:
+        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, "its pointers are nested too deeply to be followed"))
+        return []
+    content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
+    pointers: dict[int, _Pointer] = {}
+    for leaf in buffer.layout.leaves:
+        if leaf.pointee is not None:
+            values = buffer.view(content, leaf)
+            for index in map(tuple, np.argwhere(values)):
+                address = int(values[index])
+                if address not in pointers and bytes_behind(capture, address):
+                    name = buffer.element(leaf, index)
+                    pointers[address] = _Pointer(name, buffer.parameter, address, leaf.pointee, depth + 1)
+                if len(pointers) > _MOST_POINTERS:
+                    break
+    if len(pointers) > _MOST_POINTERS:
+        why = f"it has more than {_MOST_POINTERS} pointers; the others are not followed"
+        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, why))
+    return list(pointers.values())[:_MOST_POINTERS]
+
+
+def _apart(buffers: list[Buffer]) -> list[Buffer]:
+    """Truncate each buffer where the next one in memory begins, so that each byte has the type and name of the last pointer at
+    or before it. A buffer that would be left without elements keeps its size.
+    """
+    addresses = sorted(buffer.address for buffer in buffers)
+    following = dict(itertools.pairwise(addresses))
+    return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
+
+
+def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
+    """The buffers in the same order; the first one in each allocation is extended back to the allocation's start."""
+    starts = {buffer.address: _start_of(capture, buffer) for buffer in buffers}
+    first: dict[int, int] = {}
+    for address, start in sorted(starts.items()):
+        first.setdefault(start, address)
+    return [_extended(one, start) if first[start := starts[one.address]] == one.address else one for one in buffers]
+
+
+def _start_of(capture: Capture, buffer: Buffer) -> int:
+    """Where the buffer's allocation begins. A variable has no allocation: the bytes before it are code or another variable."""
+    for region in capture.regions if not buffer.is_variable else ():
+        for start, size in region.allocations if region.kind != "code" else ():
+            if start <= buffer.address < start + size:
+                return start
+    return buffer.address
+
+
+def _extended(buffer: Buffer, start: int) -> Buffer:
+    before = (buffer.address - start) // buffer.layout.size
+    address = buffer.address - before * buffer.layout.size
+    return replace(buffer, address=address, count=buffer.count + before, before=before)
+
+
+def _cut(buffer: Buffer, end: int | None) -> Buffer:
+    whole = buffer.count if end is None else min(buffer.count, (end - buffer.address) // buffer.layout.size)
+    return replace(buffer, count=whole) if whole else buffer
+
+
+def bytes_behind(capture: Capture, address: int) -> int:
+    """Bytes from `address` to the end of its allocation; 0 if it does not point to captured memory."""
+    for region in capture.regions:
+        for start, size in region.allocations:
+            if start <= address < start + size:
+                return start + size - address
+    return 0

@@ -1,0 +1,118 @@
+"""Other inputs, made from the numbers that a candidate names: the numeric literals that occur in it more often than in the
+baseline. Code that is wrong for a single number has to name that number, and random inputs would never contain it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, NumberArgument
+from rocm_perf_lab.gate.equivalence.numbers import dtype_of, is_float
+from rocm_perf_lab.gate.equivalence.overlay_builder import Contents
+from rocm_perf_lab.gate.equivalence.perturbation import Field, Perturbation
+from rocm_perf_lab.isolate import Capture
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.equivalence.numbers import Numbers
+
+_MOST = 12
+# Comments, strings, directives (`#pragma unroll 4`) and words match without a group; the only group is the number.
+_TOKEN = re.compile(
+    rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|^[ \t]*#[^\n]*|[A-Za-z_]\w*"
+    rb"|(\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def numbers_added(before: bytes, after: bytes) -> tuple[float, ...]:
+    """The values of the numeric literals that occur more often in `after` than in `before`; at most twelve."""
+    added = Counter(_literals(after)) - Counter(_literals(before))
+    return tuple(list(dict.fromkeys(value for value in map(_value, added) if value is not None))[:_MOST])
+
+
+def _literals(text: bytes) -> Iterator[str]:
+    for found in _TOKEN.finditer(text):
+        if found[1]:
+            yield found[1].decode("ascii", "replace").replace("'", "").lower()
+
+
+def _value(literal: str) -> float | None:
+    """The literal's value, exact for integers up to 2**53; None if it is not a plain number (as with a user-defined suffix)."""
+    if re.fullmatch(r"0x[0-9a-f]+[ul]*", literal):
+        return float(int(literal.rstrip("ul"), 16))
+    if re.fullmatch(r"0b[01]+[ul]*", literal):
+        return float(int(literal.rstrip("ul"), 2))
+    try:
+        return float.fromhex(literal.rstrip("fl")) if literal.startswith("0x") else float(literal.rstrip("uflh"))
+    except (ValueError, OverflowError):
+        return None
+
+
+def with_numbers(
+    capture: Capture, arguments: Arguments, fields: Sequence[Field], numbers: Sequence[float], seed: int
+) -> Iterator[Perturbation]:
+    """Cases with these numbers: each of them, and its negative, everywhere in memory; all of them mixed with the captured
+    numbers; each passed by value.
+
+    Integers in memory, which may be indices, are replaced only by numbers in the observed range or just beyond it.
+    """
+    for number in numbers:
+        for value in dict.fromkeys((number, -number)):
+            yield from _everywhere(capture, fields, value)
+    yield from _among_others(capture, fields, numbers, seed)
+    for argument in arguments.numbers:
+        for number in numbers:
+            yield from _by_value(argument, number)
+
+
+def _everywhere(capture: Capture, fields: Sequence[Field], value: float) -> Iterator[Perturbation]:
+    contents, changed = Contents(capture), []
+    for field in fields:
+        if _suits(field, contents.captured(field), value):
+            contents.numbers(field)[...] = value
+            changed.append(field)
+    if changed:
+        yield Perturbation(f"{value:g} everywhere, which the candidate names", contents.overlays)
+
+
+def _among_others(capture: Capture, fields: Sequence[Field], numbers: Sequence[float], seed: int) -> Iterator[Perturbation]:
+    contents, changed = Contents(capture), []
+    for field in fields:
+        captured = contents.captured(field)
+        values = [one for number in numbers for one in (number, -number) if _suits(field, captured, one)]
+        if values:
+            random = np.random.default_rng([seed, zlib.crc32(field.name.encode())])
+            chosen = random.random(captured.shape) < 0.5
+            drawn = np.array(values, np.float64).astype(captured.dtype)[random.integers(len(values), size=captured.shape)]
+            contents.numbers(field)[chosen] = drawn[chosen]
+            changed.append(field)
+    if changed:
+        yield Perturbation("numbers that the candidate names, among the captured ones", contents.overlays)
+
+
+def _suits(field: Field, captured: Numbers, value: float) -> bool:
+    if field.leaf.enumerated or field.leaf.scalar == "bool" or not captured.size:
+        return False
+    if is_float(field.leaf.scalar):
+        return True
+    return value.is_integer() and int(captured.min()) - 1 <= value <= int(captured.max()) + 1 and _fits(captured.dtype, value)
+
+
+def _fits(dtype: np.dtype[Any], value: float) -> bool:
+    return dtype.kind not in "iu" or bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+
+
+def _by_value(argument: NumberArgument, number: float) -> Iterator[Perturbation]:
+    dtype = dtype_of(argument.scalar)
+    whole = argument.values is None and not is_float(argument.scalar) and number.is_integer() and _fits(dtype, number)
+    if number == argument.value or not (whole or is_float(argument.scalar)):
+        return
+    overlay = (argument.address, np.array([number]).astype(dtype).tobytes())
+    name = f"{argument.name} = {number:g}, which the candidate names"
+    yield Perturbation(name, (overlay,), numbers=(argument.name,), beyond=whole and number > argument.value)

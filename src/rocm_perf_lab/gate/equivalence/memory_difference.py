@@ -1,0 +1,314 @@
+"""The memory after a replay, and the comparison of two replays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer
+from rocm_perf_lab.gate.equivalence.numbers import bits_of, dtype_of, in_words, is_float, ulps_between
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
+from rocm_perf_lab.hip_source.layout import Leaf
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocm_perf_lab.gate.equivalence.nans import Nans
+    from rocm_perf_lab.gate.equivalence.numbers import Bytes, Numbers
+    from rocm_perf_lab.isolate import Capture
+
+
+class ChangedRegion(TypedDict):
+    """A region's entry in outputs.json. base: its hexadecimal address. file: the name of the file that holds its bytes."""
+
+    base: str
+    bytes: int
+    changed_bytes: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The regions that a kernel changed, read lazily from the folder that the replay dumped them to."""
+
+    folder: Path
+
+    @property
+    def regions(self) -> dict[str, ChangedRegion]:
+        """The regions, keyed by base address."""
+        return {r["base"]: r for r in json.loads((self.folder / "outputs.json").read_bytes())["regions"]}
+
+    @property
+    def changed_bytes(self) -> int:
+        return sum(region["changed_bytes"] for region in self.regions.values())
+
+    def content(self, region: ChangedRegion) -> Bytes:
+        """All bytes of the region, as uint8."""
+        return np.fromfile(self.folder / region["file"], np.uint8)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two replays differ.
+
+    reason: one sentence. where: the location for the JSON document; None if there is no location to name.
+    """
+
+    reason: str
+    where: DifferenceSection | None = None
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """How the numbers of one leaf in one buffer differ. places: flat indices of the numbers that differ, shape (differing,),
+    not empty.
+
+    baseline, candidate: all numbers of the leaf, shape (count, *the leaf's dims).
+    """
+
+    buffer: Buffer
+    leaf: Leaf
+    places: NDArray[np.intp]
+    baseline: Numbers
+    candidate: Numbers
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        return tuple(int(i) for i in np.unravel_index(self.places[0], self.baseline.shape))
+
+    @property
+    def address(self) -> int:
+        """Address of the first number that differs."""
+        element, *index = self.first
+        inside = sum(i * stride for i, (_, stride) in zip(index, self.leaf.dims, strict=True))
+        return self.buffer.address + element * self.buffer.layout.size + self.leaf.offset + inside
+
+    @property
+    def largest_ulps(self) -> int | None:
+        """The largest distance among the numbers that differ; None if they are not floating-point numbers, or if each pair
+        contains a NaN.
+        """
+        if not is_float(self.leaf.scalar):
+            return None
+        x, y = (values.reshape(-1)[self.places] for values in (self.baseline, self.candidate))
+        numbers = ~(np.isnan(x) | np.isnan(y))
+        return int(np.max(ulps_between(x[numbers], y[numbers]))) if numbers.any() else None
+
+
+Inputs = Callable[[int, int], "Bytes"]
+"""Returns the bytes of memory as they were before the kernel ran: (address, size) -> uint8."""
+
+
+def inputs_of(capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Inputs:
+    """The captured memory with these (address, bytes) pairs laid over it."""
+
+    return lambda address, size: _overlaid(capture.memory(address, size), address, overlays)
+
+
+def _overlaid(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]]) -> Bytes:
+    memory = np.frombuffer(content, np.uint8).copy()
+    for start, written in overlays:
+        low, high = max(start, address), min(start + len(written), address + memory.size)
+        if low < high:
+            memory[low - address : high - address] = np.frombuffer(written[low - start : high - start], np.uint8)
+    return memory
+
+
+def floats_in(arguments: Arguments, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
+    """All floating-point numbers that a kernel receives with these (address, bytes) overlays, array by array."""
+    inputs = inputs_of(capture, overlays)
+    for buffer in arguments.buffers:
+        leaves = [leaf for leaf in buffer.layout.leaves if is_float(leaf.scalar)]
+        content = inputs(buffer.address, buffer.size) if leaves else None
+        yield from (buffer.view(content, leaf) for leaf in leaves if content is not None)
+    for number in arguments.numbers:
+        if is_float(number.scalar):
+            captured = np.array(number.value, dtype_of(number.scalar))
+            yield _overlaid(captured.tobytes(), number.address, overlays).view(captured.dtype)
+
+
+def difference(
+    expected: Outputs,
+    found: Outputs,
+    buffers: Sequence[Buffer],
+    ulps: int = 0,
+    inputs: Inputs | None = None,
+    nans: Nans | None = None,
+) -> Difference | None:
+    """How `found` (the candidate's outputs) differs from `expected` (the baseline's); None if it does not.
+
+    ulps: by how many units in the last place floating-point numbers may differ. nans: which NaNs count as equal; None if only
+    NaNs with the same bits do. inputs: needed with `ulps` or `nans`, since one kernel may then leave memory unchanged where the
+    other writes numbers that count as equal.
+    """
+    before, after = expected.regions, found.regions
+    if (ulps or nans is not None) and inputs is not None and before.keys() != after.keys():
+        if not any(_in_region_of_either(expected, found, base, inputs, buffers, ulps, nans) for base in {**before, **after}):
+            return None
+    if lost := before.keys() - after.keys():
+        where = _where(lost, before, buffers)
+        return Difference(f"the candidate leaves {where} unchanged, but the baseline writes to it")
+    if more := after.keys() - before.keys():
+        where = _where(more, after, buffers)
+        return Difference(f"the candidate writes to {where}, which the baseline does not change")
+    leaves: list[_Leaves] = []
+    for base, region in before.items():
+        one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps, nans)
+        if isinstance(one, Difference):
+            return one
+        leaves += one
+    return _told(leaves) if leaves else None
+
+
+def _in_region_of_either(
+    expected: Outputs,
+    found: Outputs,
+    base: str,
+    inputs: Inputs,
+    buffers: Sequence[Buffer],
+    ulps: int,
+    nans: Nans | None,
+) -> list[_Leaves] | Difference:
+    """Compare a region that at least one of the two replays changed."""
+    size = {**expected.regions, **found.regions}[base]["bytes"]
+    one, other = (
+        outputs.content(outputs.regions[base]) if base in outputs.regions else inputs(int(base, 16), size)
+        for outputs in (expected, found)
+    )
+    return _in_region(int(base, 16), one, other, buffers, ulps, nans)
+
+
+def same_but_for(extents: Sequence[tuple[int, bytes]], expected: Outputs, found: Outputs) -> bool:
+    """Whether both contain the same bytes outside these (address, bytes) extents."""
+    before, after = expected.regions, found.regions
+    return before.keys() == after.keys() and all(
+        np.array_equal(
+            _without(extents, int(base, 16), expected.content(region)),
+            _without(extents, int(base, 16), found.content(after[base])),
+        )
+        for base, region in before.items()
+    )
+
+
+def _without(extents: Sequence[tuple[int, bytes]], base: int, content: Bytes) -> Bytes:
+    for address, replaced in extents:
+        begin, end = address - base, address - base + len(replaced)
+        content[max(begin, 0) : max(end, 0)] = 0
+    return content
+
+
+def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
+    """Like difference(), but for the bytes of one buffer, shape (buffer.size,)."""
+    found = _in_region(buffer.address, before, after, [buffer], ulps)
+    return found if isinstance(found, Difference) else _told(found) if found else None
+
+
+def _where(bases: Iterable[str], regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
+    """Describe the first of the regions at these bases, naming the buffers in it."""
+    start, base = min((int(base, 16), base) for base in bases)
+    names = dict.fromkeys(buffer.name for buffer in buffers if start <= buffer.address < start + regions[base]["bytes"])
+    return f"the region at {start:#x}" + (f" (of {', '.join(names)})" if names else "")
+
+
+def _in_region(
+    base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int, nans: Nans | None = None
+) -> list[_Leaves] | Difference:
+    """Compare one region.
+
+    a, b: the bytes of a region, shape (bytes,). Bytes that do not belong to numbers of a known type must be identical.
+    """
+    differing = np.flatnonzero(a != b)
+    if not differing.size:
+        return []
+    explained = np.zeros(a.size, bool)
+    leaves: list[_Leaves] = []
+    for buffer in buffers:
+        start = buffer.address - base
+        if 0 <= start and start + buffer.size <= a.size and _any_in(differing, start, start + buffer.size):
+            inside = slice(start, start + buffer.size)
+            leaves += _in_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps, nans)
+    if (left := differing[~explained[differing]]).size and not leaves:
+        return _bytes(base + int(left[0]), int(left.size), buffers)
+    return leaves
+
+
+def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
+    first, last = np.searchsorted(places, (start, end))
+    return bool(first < last)
+
+
+def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int, nans: Nans | None) -> Iterator[_Leaves]:
+    """Compare the numbers of one buffer. explained: set to 1 for every byte that belongs to one of the numbers."""
+    for leaf in buffer.layout.leaves:
+        if leaf.scalar is None:
+            continue
+        x, y = buffer.view(a, leaf), buffer.view(b, leaf)
+        apart = bits_of(x) != bits_of(y)
+        if is_float(leaf.scalar):
+            apart &= ~_within(x, y, ulps) if ulps else True
+            apart &= ~nans.same(x, y) if nans is not None else True
+        bits_of(buffer.view(explained, leaf))[...] = _all_bytes(x.dtype.itemsize)
+        if apart.any():
+            yield _Leaves(buffer, leaf, np.flatnonzero(apart), x, y)
+
+
+def _all_bytes(size: int) -> int:
+    """An integer in which every byte is 1."""
+    return int.from_bytes(b"\x01" * size, "little")
+
+
+def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
+    return (ulps_between(x, y) <= ulps) & ~np.isnan(x) & ~np.isnan(y)
+
+
+def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
+    where, section = location(address, buffers)
+    return Difference(f"{count} bytes differ from {where}", section.model_copy(update={"differing_bytes": count}))
+
+
+def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
+    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as a section of the JSON document."""
+    inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
+    where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
+    section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")
+    return f"{address:#x} on{where}", section
+
+
+def _told(leaves: Sequence[_Leaves]) -> Difference:
+    """What the next attempt needs to know: the first number that differs, how many differ, and by how much."""
+    first = min(leaves, key=lambda one: one.address)
+    name = first.buffer.element(first.leaf, first.first)
+    before, after = _both(first)
+    count, total = sum(one.places.size for one in leaves), sum(one.baseline.size for one in leaves)
+    distances = [ulps for one in leaves if (ulps := one.largest_ulps) is not None]
+    largest = max(distances, default=None)
+    where = DifferenceSection(
+        parameter=first.buffer.parameter,
+        element=name,
+        type=first.leaf.scalar,
+        baseline=before,
+        candidate=after,
+        differing=count,
+        of=total,
+        largest_ulps=largest,
+    )
+    how_far = f", by {largest} ULP at most" if largest is not None else ""
+    return Difference(f"{name}: baseline {before}, candidate {after}; {count} of {total} elements differ{how_far}", where)
+
+
+def _both(one: _Leaves) -> tuple[str, str]:
+    """The first differing pair as decimal numbers, with their bits if both decimals look the same."""
+    x, y = one.baseline[one.first], one.candidate[one.first]
+    words = in_words(x), in_words(y)
+    if words[0] != words[1]:
+        return words
+    bits = (int(bits_of(np.array([value]))[0]) for value in (x, y))
+    before, after = (
+        f"{word} ({value:#x})" for word, value in zip(words, bits, strict=True)
+    )  # both are NaNs, whose highest hexadecimal digit is never 0
+    return before, after

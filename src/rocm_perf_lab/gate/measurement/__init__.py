@@ -1,0 +1,1 @@
+"""Step 5, measurement: the candidate is faster, beyond what chance explains."""

@@ -1,0 +1,83 @@
+"""Whether a changed launch still covers the whole problem if the program's sizes are larger than the captured ones.
+
+No replay can show that, as the buffers were allocated for the captured sizes: a grid that is right for these sizes alone passes
+every replay. So both launch rules are evaluated for larger numbers. With these, the ratio of the baseline's work-items to the
+candidate's must not exceed the largest ratio among the judged dispatches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from rocm_perf_lab.gate.source.launch_rule import LaunchRules
+from rocm_perf_lab.hip_source.integer_expression import LaunchArgument, NoValue
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replaying import LaunchConfiguration
+
+_FACTORS = (2, 3, 5, 8, 16, 64)
+_MANY = 8  # workgroups; if there are at least this many, the last one in each dimension may be ignored
+_COMMON = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
+
+Values = Mapping[LaunchArgument, int]
+
+
+def falls_behind(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
+    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a rule gives
+    a captured dispatch no valid shape.
+    """
+    judged = max(Fraction(_items(rules.before.launch(one)), _full(rules.after.launch(one))) for one in captures)
+    for capture in captures:
+        captured = {**rules.before.arguments(capture), **rules.after.arguments(capture)}
+        for factor, values in _larger(captured):
+            if complaint := _behind(rules, values, factor, judged):
+                return complaint
+    return None
+
+
+def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -> str | None:
+    where = ", ".join(f"{argument.name} = {value}" for argument, value in values.items())
+    try:
+        before = rules.before.launch_of(values)
+    except NoValue:
+        return None
+    try:
+        after = rules.after.launch_of(values)
+    except NoValue as error:
+        return f"its launch is not possible with {where}, where the baseline's is: {error}" if factor <= _COMMON else None
+    if Fraction(_needed(before), _items(after)) <= judged:
+        return None
+    return (
+        f"its launch does not grow as the baseline's does: with {where} it is {after}, and the baseline's is {before}. If the "
+        "kernel works with any number of workgroups, or its grid grows only at larger sizes, use --also for larger sizes"
+    )
+
+
+def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
+    """(factor, values): the captured values with one number, or all of them, multiplied by the factor, plus 0 or 1."""
+    for chosen in [*([one] for one in captured), list(captured)]:
+        for factor in _FACTORS:
+            for more in (0, 1):
+                values = {one: value * factor + more if one in chosen else value for one, value in captured.items()}
+                if all(one.type.holds(value) for one, value in values.items()):
+                    yield factor, values
+
+
+def _items(launch: LaunchConfiguration) -> int:
+    return math.prod(launch.items)
+
+
+def _full(launch: LaunchConfiguration) -> int:
+    """The number of work-items, not counting the last workgroup in each dimension, which may have had next to nothing to do. If
+    there are only a few workgroups, all of them count: each is too large a share of the total to be ignored.
+    """
+    last = 1 if math.prod(launch.groups) >= _MANY else 0
+    return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
+
+
+def _needed(launch: LaunchConfiguration) -> int:
+    """The smallest number of work-items needed if no workgroup is superfluous: the last one in each dimension contributes a
+    single work-item.
+    """
+    return math.prod((count - 1) * size + 1 for count, size in zip(launch.groups, launch.group_size, strict=True))

@@ -1,0 +1,110 @@
+"""Step 1: takes from the candidate only the target kernel's body, its promises, new device functions and the meaning of changed
+launch shapes. See change.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.change import KernelChange, Spliced, splice, unused_name
+from rocm_perf_lab.gate.source.launch_change import LaunchChange, LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_rule import configuration, constant_size
+from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source, joined
+from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import SOURCE, LaunchSection, SourceEvidence
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.tokens import texts, tokens_of
+
+STEP = SOURCE
+
+Words = Callable[[], Collection[str]]
+"""Returns the names that other files of the units that include the baseline call; see Builder.names in judge.py."""
+
+Expansion = Callable[[KernelChange], str | None]
+"""Returns why a change is refused after preprocessing, or None; see gate.source.expanded_text_check."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The result of the source step.
+
+    verdict: the step's verdict. spliced: the source to judge; None if the step rejected the change. promises: the promises that
+    this source relies on. launch: how launches change; None if they do not.
+    """
+
+    verdict: StepVerdict
+    spliced: Spliced | None = None
+    promises: Promises = NONE
+    launch: LaunchChange | None = None
+
+
+def check_source(
+    baseline: HipSource,
+    kernel: SourceKernel,
+    change: KernelChange | str,
+    declared: Promises,
+    words: Words,
+    expansion: Expansion,
+) -> Taken:
+    """Check a change and splice it into the baseline.
+
+    change: the change to take from the candidate, or why it is refused. declared: promises that the proposer makes in addition
+    to those in the head.
+    """
+    if isinstance(change, str):
+        return Taken(rejected(STEP, change))
+    promises = joined(change.promises, declared)
+    try:
+        launch = launch_change(baseline, kernel, change.launches) if change.launches else None
+    except LaunchRefused as error:
+        return Taken(rejected(STEP, str(error)))
+    complaint = None if promises == NONE else _broken(baseline, kernel, promises, launch)
+    if complaint:
+        return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
+    if used := sorted(set(change.names) & set(words() if change.names else ())):
+        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something by that name: choose another name"))
+    try:
+        if complaint := expansion(change):
+            return Taken(rejected(STEP, complaint))
+    except SourceError as error:
+        return Taken(rejected(STEP, f"it cannot be read: {error.what}"))
+    known = set(texts(tokens_of(baseline.device))) if change.functions else set()
+    spliced = splice(baseline, kernel, change, unused_name(kernel, known), launch.edits if launch else ())
+    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names), launch=launch and _section(launch))
+    return Taken(passed(STEP, _in_words(kernel, change, promises, launch), evidence), spliced, promises, launch)
+
+
+def _section(launch: LaunchChange) -> LaunchSection:
+    before, after = configuration(launch.before), configuration(launch.after)
+    return LaunchSection(before=before, after=after, lines=[*launch.lines], other_files=[*launch.files])
+
+
+def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
+    """Why a launch may break a promise. A bound on the workgroup size is checked against the new shape of the launches."""
+    if launch is None or promises.threads is None:
+        return broken_in_source(baseline, kernel.identity, promises)
+    size = constant_size(launch.after)
+    if size is None:
+        return "the size of its workgroups depends on the launch's arguments"
+    if size > promises.threads:
+        return f"its launches have {size} threads per workgroup"
+    return broken_in_source(baseline, kernel.identity, replace(promises, threads=None))
+
+
+def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
+    """Adds to a passed step the dispatches for which its promises were shown to hold."""
+    if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
+        return verdict
+    shown = ", ".join(map(str, dispatches))
+    reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {shown})"
+    evidence = verdict.evidence.model_copy(update={"promises": str(promises), "shown_for": dispatches})
+    return replace(verdict, reason=reason, evidence=evidence)
+
+
+def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises, launch: LaunchChange | None) -> str:
+    added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
+    promised = f"; it promises {promises}" if promises != NONE else ""
+    launched = f"; its launch {launch}" if launch else ""
+    return f"only the body of {kernel.name} is taken{added}{launched}{promised}"

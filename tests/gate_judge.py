@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.isolate import Capture, capture
@@ -18,7 +18,10 @@ from rocm_perf_lab.optimize.compile import SourceBuilder
 
 @contextlib.contextmanager
 def judge_of(baseline: HipSource, kernel: str, captures: Sequence[Capture], options: GateOptions) -> Iterator[Judge]:
-    with Reader(baseline) as reader, Judge(baseline, kernel, captures, SourceBuilder("gfx942"), reader, options) as judge:
+    with (
+        CandidateReader(baseline) as reader,
+        Judge(baseline, kernel, captures, SourceBuilder("gfx942"), reader, options) as judge,
+    ):
         yield judge
 
 
@@ -43,5 +46,5 @@ def judging_kernels(source: Path, command: Sequence[str], folder: Path) -> Itera
             judges[kernel] = stack.enter_context(Judge(baseline, kernel, [one], builder, reader, options))
         return judges[kernel].judge(text.encode())
 
-    with Reader(baseline) as reader, contextlib.ExitStack() as stack:
+    with CandidateReader(baseline) as reader, contextlib.ExitStack() as stack:
         yield judged

@@ -11,7 +11,7 @@ from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.measurement.timed_replays import Compared
-from rocm_perf_lab.gate.replayable_code import CAPTURED, Code
+from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
@@ -51,7 +51,7 @@ def test_equivalence_rejects_and_names_it(program, tmp_path, name):
     metadata = parse(captures[0].code_object.read_bytes()).kernels[captures[0].symbol]
     options = EquivalenceOptions(level="sampled", device="gfx942", seed=1)
     with Equivalence(captures, baseline, baseline.kernel("rows"), metadata, options) as equivalence:
-        verdict = equivalence.check(Code(image_of(name, tmp_path)))
+        verdict = equivalence.check(ReplayableCode(image_of(name, tmp_path)))
     assert verdict.outcome is StepOutcome.REJECTED
     assert f": the kernel writes memory that is not its program's: the {name}" in verdict.reason
 
@@ -59,5 +59,7 @@ def test_equivalence_rejects_and_names_it(program, tmp_path, name):
 def test_measurement_rejects_it_too(program, tmp_path):
     _, captures = program
     image = image_of("completion signal", tmp_path)
-    verdict = check_measurement(captures, Compared(CAPTURED, Code(image)), [64, 64], MeasurementOptions(device="gfx942"))
+    verdict = check_measurement(
+        captures, Compared(CAPTURED, ReplayableCode(image)), [64, 64], MeasurementOptions(device="gfx942")
+    )
     assert verdict.outcome is StepOutcome.REJECTED and "the completion signal of its dispatch, at 0x" in verdict.reason

@@ -15,7 +15,7 @@ import pytest
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row
@@ -195,7 +195,7 @@ def test_headers_behind_a_link_are_read_in_the_cage(tmp_path, monkeypatch):
     baseline = read(Path("main.hip"), (*shlex.split(COMMAND), "-I../kernels"), text=(files["main.hip"] + OWN).encode())
     assert (tmp_path / "checkout" / "kernels" / "kernel.h").resolve() in baseline.included
     candidate = baseline.text.replace(b"*a = 1;", b"*a = 1 + 1;")
-    with Reader(baseline, View().showing(readable=baseline.included)) as reader:
+    with CandidateReader(baseline, View().showing(readable=baseline.included)) as reader:
         change = reader.change(candidate)
     assert isinstance(change, KernelChange), change
 

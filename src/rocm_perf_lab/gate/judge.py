@@ -21,7 +21,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate.application import whole_program
-from rocm_perf_lab.gate.application.gain_in_program import Claim
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
 from rocm_perf_lab.gate.code_object.code_object_check import Image, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.code_object.location_dependence import depends_on_place
@@ -31,15 +31,15 @@ from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOption
 from rocm_perf_lab.gate.equivalence.literal_inputs import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement, first_time, not_faster
-from rocm_perf_lab.gate.measurement.timed_replays import Compared, Known
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.measurement.timed_replays import Compared, KnownTimes
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source import source_check
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.launch_change import LaunchChange
 from rocm_perf_lab.gate.source.launch_coverage import falls_behind
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_capture
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
@@ -77,7 +77,7 @@ class Builder(Protocol):
         """See gate.source.expanded_text_check.Preprocess."""
 
 
-WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
+WholeProgram = Callable[[HipSource, ClaimedGain | None], StepVerdict]
 """Builds the whole program with a candidate and compares it with the baseline's: Application.check with the caller's build."""
 
 Recapture = Callable[[HipSource, int], Capture]
@@ -121,7 +121,7 @@ class Judge:
         kernel: str,
         captures: Sequence[Capture],
         builder: Builder,
-        reader: Reader,
+        reader: CandidateReader,
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
         also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
@@ -139,7 +139,7 @@ class Judge:
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
-        self._times: dict[LaunchRule | None, Known] = {}
+        self._times: dict[LaunchRule | None, KnownTimes] = {}
         self._begun: dict[tuple[bytes, Promises], _Begun] = {}
         self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
 
@@ -309,7 +309,7 @@ class Judge:
 
     def _timed(self, judged: _Judged) -> Compared:
         known = self._times.setdefault(judged.rule_before, {})
-        return Compared(Code(rule=judged.rule_before), judged.code, known, judged.times)
+        return Compared(ReplayableCode(rule=judged.rule_before), judged.code, known, judged.times)
 
     def _measured(self, judged: _Judged) -> StepVerdict:
         options = self._options
@@ -325,7 +325,7 @@ class Judge:
         others = self._equivalence.other_inputs(judged.rule_before) if replayed else []
         verdict = check_measurement(self._captures, self._timed(judged), changed, options.measurement, judged.concern, others)
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
-            judged.claim = Claim(self._symbol, 1 - verdict.evidence.ratio_interval[1])
+            judged.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
         return verdict
 
     def _application(self, judged: _Judged) -> StepVerdict:
@@ -422,8 +422,8 @@ class _Judged:
     device: bytes = b""
     concern: str | None = None
     too_slow: StepVerdict | None = None
-    times: Known = field(default_factory=dict)
-    claim: Claim | None = None
+    times: KnownTimes = field(default_factory=dict)
+    claim: ClaimedGain | None = None
     not_compared: Sequence[str] = ()
     kept: HipSource = field(init=False)
 
@@ -435,8 +435,8 @@ class _Judged:
         return self.rules.before if self.rules else None
 
     @property
-    def code(self) -> Code:
-        return Code(self.image, self.rules.after if self.rules else None)
+    def code(self) -> ReplayableCode:
+        return ReplayableCode(self.image, self.rules.after if self.rules else None)
 
 
 def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:

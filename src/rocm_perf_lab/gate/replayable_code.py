@@ -14,7 +14,7 @@ from rocm_perf_lab.replaying.launch import captured_launch
 
 
 @dataclass(frozen=True)
-class Code:
+class ReplayableCode:
     """file: None for the captured code object. rule: how to launch it; None for the captured shape, whatever the arguments."""
 
     file: Path | None = None
@@ -52,4 +52,4 @@ class Code:
             return f"it cannot be launched: {error}"
 
 
-CAPTURED = Code()
+CAPTURED = ReplayableCode()

@@ -40,7 +40,7 @@ from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.application.gain_in_program import Claim
+    from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
     from rocm_perf_lab.gate.application.whole_program import Application
     from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.judge import GateOptions, Judge
@@ -193,13 +193,13 @@ class HipBackend:
         """
         from rocm_perf_lab.gate.application.text_in_program import holds_text
         from rocm_perf_lab.gate.judge import Judge
-        from rocm_perf_lab.gate.source.reader_client import Reader
+        from rocm_perf_lab.gate.source.reader_client import CandidateReader
 
         gate = self._gate_options(target)
         if gate.equivalence.level == "full":
             devices.expect_race_check(self._device)
         with contextlib.ExitStack() as stack:
-            reader = stack.enter_context(Reader(source, self.view))  # the reader starts up while the program runs
+            reader = stack.enter_context(CandidateReader(source, self.view))  # the reader starts up while the program runs
             program = self.program(source)
             body = source.kernel(target.kernel).body
             is_data = holds_text(program, source.text[body.start : body.end])
@@ -365,7 +365,9 @@ class HipBackend:
             command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self.view
         )
 
-    def _whole_program(self, baseline: Application, is_data: bool, candidate: HipSource, claim: Claim | None) -> StepVerdict:
+    def _whole_program(
+        self, baseline: Application, is_data: bool, candidate: HipSource, claim: ClaimedGain | None
+    ) -> StepVerdict:
         """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
         from rocm_perf_lab.gate.application.whole_program import STEP, SourceText
         from rocm_perf_lab.gate.code_object.translation_units import program_differs

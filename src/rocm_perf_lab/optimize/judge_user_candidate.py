@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, Us
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.verdict import StepOutcome, Verdict, skipped
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import unified_diff
@@ -171,7 +171,7 @@ def _by_source(
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that contains the program's kernels")
         raise UsageError(f"--kernel {pattern} matches no kernel of {baseline.path}", f"it has {there or 'none'}")
-    with Reader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
+    with CandidateReader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
         return kernels[0], change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.application.gain_in_program import Claim, SeenGain
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, SeenGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 
 
@@ -13,7 +13,7 @@ def runs(*times: float) -> list[ProgramRun]:
 
 
 def gain(saved: float, before: list[ProgramRun], after: list[ProgramRun], symbol: str = "rows") -> SeenGain:
-    return SeenGain.of(Claim(symbol, saved), before, after)
+    return SeenGain.of(ClaimedGain(symbol, saved), before, after)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rocm_perf_lab.errors import (
     UsageError,
 )
 from rocm_perf_lab.gate.application import whole_program
-from rocm_perf_lab.gate.application.gain_in_program import Claim
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions, SourceText
 
@@ -395,7 +395,7 @@ def test_an_accepted_program_is_the_next_baseline_but_for_its_output(application
 )  # fmt: skip
 def test_the_gain_is_seen_in_the_program(checked, after, saved, outcome, said):
     candidate = replace(RUN, mean_ms={} if after is None else {"k": after})
-    found, reason, evidence = checked(candidate, claim=Claim("k", saved))
+    found, reason, evidence = checked(candidate, claim=ClaimedGain("k", saved))
     assert (found, reason) == (outcome, said) and evidence.saved_when_replayed == saved
     assert evidence.kernel_ms == (None if after is None else (4.0, after))
     assert evidence.saved_in_program == (None if after is None else 1 - after / 4)
@@ -403,7 +403,7 @@ def test_the_gain_is_seen_in_the_program(checked, after, saved, outcome, said):
 
 
 def test_a_regression_comes_before_a_gain_that_is_not_seen(checked):
-    assert checked(replace(RUN, runtime_ms=20.0, mean_ms={}), claim=Claim("k", 0.5))[1].startswith(GROWS)
+    assert checked(replace(RUN, runtime_ms=20.0, mean_ms={}), claim=ClaimedGain("k", 0.5))[1].startswith(GROWS)
     assert checked(replace(RUN, stdout=b"", runtime_ms=20.0))[1].startswith("it prints something else")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.source import TranslationUnit
 
@@ -66,7 +66,7 @@ def _try(count: int, seed: int) -> tuple[int, list[bytes]]:
     baseline = read(PROGRAM, COMMAND)
     kernel, random_ = baseline.kernel("rows"), random.Random(seed)
     places, accepted = _places(baseline.device, kernel), []
-    with Reader(baseline) as reader:
+    with CandidateReader(baseline) as reader:
         assert not isinstance(reader.change(baseline.text.replace(*HONEST), kernel.identity), str)
         for _ in range(count):
             edited = _edited(baseline.text, places, random_)

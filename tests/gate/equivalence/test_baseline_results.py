@@ -14,8 +14,8 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.equivalence import baseline_results
 from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, Reference, replay_with, succeeded
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer, NumberArgument
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
 from rocm_perf_lab.replaying import CaseOutcome
 
@@ -74,7 +74,7 @@ def reference(monkeypatch, in_memory, tmp_path):
         device = Device(capture, kernel)
         monkeypatch.setattr(baseline_results, "replay_cases", device.replay_cases)
         asked = {"device": "gfx942", "seed": 3, "race_seeds": (5, 6), "instruction_limit": 77, "timeout": 9} | options
-        made = Reference(capture, Arguments(BUFFERS, list(numbers)), EquivalenceOptions(**asked), tmp_path)
+        made = Reference(capture, KernelInputs(BUFFERS, list(numbers)), EquivalenceOptions(**asked), tmp_path)
         return made, device
 
     return make
@@ -329,7 +329,7 @@ def test_what_no_case_has_shown_is_unproven(reference):
 
 def test_a_candidate_is_replayed_with_its_own_code_in_its_time(reference, in_memory, tmp_path):
     made, device = reference()
-    made.replay([made.tried[0].case], tmp_path / "candidate", Code(tmp_path / "code"), 12.5)
+    made.replay([made.tried[0].case], tmp_path / "candidate", ReplayableCode(tmp_path / "code"), 12.5)
     assert (device.asked[-1]["hsaco"], device.asked[-1]["seconds"]) == (tmp_path / "code", 12.5)
     replay_with(EquivalenceOptions(), made.capture, [made.tried[0].case], tmp_path / "other")
     assert (device.asked[-1]["hsaco"], device.asked[-1]["seconds"]) == (None, None)

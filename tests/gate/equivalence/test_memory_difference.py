@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
 from rocm_perf_lab.gate.equivalence.memory_difference import (
     Outputs,
     difference,
@@ -305,7 +305,7 @@ def test_all_floating_point_numbers_that_a_kernel_is_given(in_memory):
     mixed = TypeLayout("S", 8, (Leaf(".a", 0, "float32"), Leaf(".b", 4, "int32"), Leaf(".c", 4, "float16")))
     buffers = [Buffer("one", "one", ONE, mixed, 2), Buffer("ints", "ints", TWO, WORDS, 4), Buffer("x", "x", THREE, FLOATS, 4)]
     numbers = [NumberArgument("n", 0x9000, "int32", 7), NumberArgument("f", 0x9004, "float32", 1.5)]
-    arguments = Arguments(buffers, numbers)
+    arguments = KernelInputs(buffers, numbers)
     found = [[*map(float, one)] for one in floats_in(arguments, capture, ())]
     assert found == [[0, 2], [*map(float, SMALL.view(np.float16)[2::4])], [0, 1, 2, 3], [1.5]]
     overlays = ((THREE + 4, np.float32([8]).tobytes()), (0x9000, np.float32([3, 2.5]).tobytes()))

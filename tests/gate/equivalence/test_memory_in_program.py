@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs
 from rocm_perf_lab.gate.equivalence.memory_in_program import difference_in_program
 from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.backend import BackendOptions
@@ -166,7 +166,7 @@ def altered(capture, address, only_after=False):
     made = Altered(capture.path, capture.dispatch, capture.regions)
     object.__setattr__(made, "address", address)
     object.__setattr__(made, "only_after", only_after)
-    return made, Arguments()
+    return made, KernelInputs()
 
 
 @pytest.fixture

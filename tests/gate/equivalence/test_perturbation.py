@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
 from rocm_perf_lab.gate.equivalence.perturbation import FLOATS, INTEGERS, Perturber
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
 
@@ -25,7 +25,7 @@ def cases(in_memory):
     """cases(buffers, numbers) -> the other inputs by name."""
 
     def make(buffers=(), numbers=(), left=None, **places):
-        made = list(Perturber(in_memory(CONTENTS, left, **places), Arguments(list(buffers), list(numbers)), seed=3).all())
+        made = list(Perturber(in_memory(CONTENTS, left, **places), KernelInputs(list(buffers), list(numbers)), seed=3).all())
         assert len({one.name for one in made}) == len(made)
         return {one.name: one for one in made}
 

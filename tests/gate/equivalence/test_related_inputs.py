@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer, NumberArgument, PointerArgument
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument, PointerArgument
 from rocm_perf_lab.gate.equivalence.literal_inputs import with_numbers
 from rocm_perf_lab.gate.equivalence.perturbation import Field
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
@@ -41,7 +41,7 @@ def related(text: np.ndarray, word: np.ndarray, **leaf):
     capture = Capture({TEXT: text, WORD: word, OUT: out})
     fields = [field("text", TEXT, text, **leaf), field("word", WORD, word, **leaf), field("out", OUT, out, **leaf)]
     pointers = [PointerArgument(one.buffer.name, at, "T", one.buffer.address) for at, one in enumerate(fields)]
-    cases = RelatedInputs(capture, Arguments(pointers=pointers), fields, seed=3).all()
+    cases = RelatedInputs(capture, KernelInputs(pointers=pointers), fields, seed=3).all()
     return {
         one.name: {
             address: np.frombuffer(content, np.uint8 if one.same_memory else text.dtype) for address, content in one.overlays
@@ -94,7 +94,7 @@ def named(numbers, **contents: np.ndarray):
     places = {0x1000 * (at + 1): content for at, content in enumerate(contents.values())}
     fields = [field(name, at, content) for name, (at, content) in zip(contents, places.items(), strict=True)]
     by_value = [NumberArgument("n", 0x9000, "int32", 100), NumberArgument("by", 0x9004, "float32", 1.5)]
-    cases = list(with_numbers(Capture(places), Arguments(numbers=by_value), fields, numbers, seed=1))
+    cases = list(with_numbers(Capture(places), KernelInputs(numbers=by_value), fields, numbers, seed=1))
     of = {at: content.dtype for at, content in places.items()} | {0x9000: np.int32, 0x9004: np.float32}
     return {one.name: {at: np.frombuffer(content, of[at]) for at, content in one.overlays} for one in cases}, cases
 

@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.measurement.timed_replays import Compared
-from rocm_perf_lab.gate.replayable_code import CAPTURED, Code
+from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
@@ -61,10 +61,10 @@ def image_of(tmp_path_factory) -> Callable[[str], Path]:
 def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, image_of, seed):
     _, captured = program
     options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
-    honest = check_measurement([captured], Compared(CAPTURED, Code(image_of(HONEST))), changed, options)
+    honest = check_measurement([captured], Compared(CAPTURED, ReplayableCode(image_of(HONEST))), changed, options)
     assert honest.outcome is StepOutcome.PASSED, honest.reason
     uneven = check_measurement(
-        [captured], Compared(CAPTURED, Code(image_of(HONEST.replace(LAST, LOADS + LAST)))), changed, options
+        [captured], Compared(CAPTURED, ReplayableCode(image_of(HONEST.replace(LAST, LOADS + LAST)))), changed, options
     )
     assert uneven.outcome is StepOutcome.REJECTED and "slower" in uneven.reason, uneven.reason
 
@@ -80,7 +80,7 @@ def equivalence(request, program):
 
 
 def test_an_honest_change_is_equal(equivalence, image_of):
-    verdict = equivalence.check(Code(image_of(HONEST)))
+    verdict = equivalence.check(ReplayableCode(image_of(HONEST)))
     assert verdict.outcome is StepOutcome.PASSED, verdict.reason
     assert verdict.evidence.captures[0].cases["other values in registers and LDS"] == "equal"
 
@@ -89,11 +89,11 @@ def test_an_honest_change_is_equal(equivalence, image_of):
 @pytest.mark.parametrize("when", ["holds", "!holds"])
 def test_a_missing_barrier_is_detected_whatever_registers_hold(equivalence, image_of, held, when):
     text = HONEST.replace(BARRIER, f"  {held}\n  if ({when}) barrier();\n  const int row")
-    verdict = equivalence.check(Code(image_of(text)))
+    verdict = equivalence.check(ReplayableCode(image_of(text)))
     assert verdict.outcome is StepOutcome.REJECTED and "race" in verdict.reason, verdict.reason
 
 
 def test_a_result_that_depends_on_what_registers_hold_is_rejected(equivalence, image_of):
     text = HONEST.replace(LAST, f"  {REGISTER}\n  out[row] = holds ? 0 : sum;\n}}")
-    verdict = equivalence.check(Code(image_of(text)))
+    verdict = equivalence.check(ReplayableCode(image_of(text)))
     assert verdict.outcome is StepOutcome.REJECTED and "registers and LDS held before" in verdict.reason, verdict.reason

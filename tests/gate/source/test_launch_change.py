@@ -12,7 +12,7 @@ import pytest
 from gate_judge import judging_kernels
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.promises import NONE
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -70,7 +70,7 @@ def taken():
     """taken(candidate, kernel) -> what the source step adopts from it."""
     baseline = read(PROGRAM, COMMAND)
     builder = SourceBuilder("gfx942")
-    with Reader(baseline) as reader:
+    with CandidateReader(baseline) as reader:
 
         def take(text: str, name: str, of=baseline, by=reader):
             kernel = of.kernel(name)
@@ -86,7 +86,7 @@ def taken_from(taken):
 
     def take(text: str, candidate: str, name: str):
         baseline = read(PROGRAM, COMMAND, text=text.encode())
-        with Reader(baseline) as reader:
+        with CandidateReader(baseline) as reader:
             return taken(candidate, name, baseline, reader)
 
     return take
@@ -234,7 +234,7 @@ def taken_by_macro(taken, tmp_path_factory):
     def take(candidate: str, name: str, baseline: str = BY_MACRO):
         path.write_text(baseline)
         source = read(path, MACRO_COMMAND)
-        with Reader(source) as reader:
+        with CandidateReader(source) as reader:
             return taken(candidate, name, source, reader)
 
     return take

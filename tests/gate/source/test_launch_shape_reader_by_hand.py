@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, configuration, constant_size
 from rocm_perf_lab.gate.source.launch_shape_reader import NotRead, read_shape
 from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValue
@@ -116,8 +116,11 @@ def test_a_rule_takes_its_arguments_from_the_dispatch_and_what_is_laid_over_it(c
 
 
 def test_code_is_replayed_as_its_rule_launches_it(capture, tmp_path):
-    assert Code().launch(capture) is None and Code().packet(capture) == {"grid": [256, 1, 1], "workgroup": [64, 1, 1]}
-    same, half = (Code(None, LaunchRule(shape(text), ((0, 4),))) for text in ("n / 64 , 64", "n / 128 , 64"))
+    assert ReplayableCode().launch(capture) is None and ReplayableCode().packet(capture) == {
+        "grid": [256, 1, 1],
+        "workgroup": [64, 1, 1],
+    }
+    same, half = (ReplayableCode(None, LaunchRule(shape(text), ((0, 4),))) for text in ("n / 64 , 64", "n / 128 , 64"))
     assert same.launch(capture) is None and half.packet(capture) == {"grid": [128, 1, 1], "workgroup": [64, 1, 1]}
     ran = []
 

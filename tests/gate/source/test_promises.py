@@ -13,7 +13,7 @@ from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import HipSource, read
@@ -163,12 +163,12 @@ def source(text: str):
 @pytest.fixture(scope="module")
 def taken():
     """taken(baseline, candidate, declared promises) -> what the step adopts; each baseline is read once."""
-    readers: dict[str, tuple[HipSource, Reader]] = {}
+    readers: dict[str, tuple[HipSource, CandidateReader]] = {}
 
     def take(baseline: str, candidate: str, declared: Promises):
         if baseline not in readers:
             before = source(baseline)
-            readers[baseline] = before, stack.enter_context(Reader(before))
+            readers[baseline] = before, stack.enter_context(CandidateReader(before))
         before, reader = readers[baseline]
         target = before.kernel("shift")
         change = reader.change(candidate.encode(), target.identity)

@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.source import reader_client
 from rocm_perf_lab.gate.source.promises import Promises
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.source_texts import joined
 
@@ -25,7 +25,7 @@ CHANGE = {
 }  # fmt: skip
 
 
-def launch(reader: Reader) -> SimpleNamespace:
+def launch(reader: CandidateReader) -> SimpleNamespace:
     reader._process = SimpleNamespace()
     reader._telling.start()
     return reader._process
@@ -39,12 +39,12 @@ def reader(monkeypatch, tmp_path):
         left, told, waited = list(answers), [], []
         monkeypatch.setattr(reader_client, "installation", lambda *_: ())
         monkeypatch.setattr(reader_client, "_tell", lambda _process, request: told.append(request))
-        monkeypatch.setattr(Reader, "_answer", lambda _self, _process, limit: waited.append(limit) or left.pop(0))
-        monkeypatch.setattr(Reader, "_launch", launch)
-        monkeypatch.setattr(Reader, "_end", lambda self: setattr(self, "_process", None))
+        monkeypatch.setattr(CandidateReader, "_answer", lambda _self, _process, limit: waited.append(limit) or left.pop(0))
+        monkeypatch.setattr(CandidateReader, "_launch", launch)
+        monkeypatch.setattr(CandidateReader, "_end", lambda self: setattr(self, "_process", None))
         (tmp_path / "other.h").write_bytes(b"other \xfe")
         baseline = HipSource(tmp_path / "x.hip", ("hipcc",), tmp_path, b"baseline")
-        return Reader(baseline, seconds=seconds), told, waited
+        return CandidateReader(baseline, seconds=seconds), told, waited
 
     return make
 

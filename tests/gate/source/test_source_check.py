@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.promises import NONE
-from rocm_perf_lab.gate.source.reader_client import Reader
+from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import Taken, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -74,7 +74,7 @@ def taken():
     """taken(candidate, kernel) -> what the step adopts."""
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
     builder = SourceBuilder("gfx942")
-    with Reader(baseline) as reader:
+    with CandidateReader(baseline) as reader:
 
         def take(candidate: str, kernel: str = "app::target") -> Taken:
             target = baseline.kernel(kernel)
@@ -380,6 +380,6 @@ def test_a_text_that_crashes_or_stalls_clang_is_refused_and_the_next_is_read(tak
 )
 def test_no_directive_makes_the_compiler_read_a_file(directive):
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
-    with Reader(baseline, seconds=30) as reader:
+    with CandidateReader(baseline, seconds=30) as reader:
         answer = reader.change(replaced(("int main", f"{directive}\nint main")).encode())
     assert "a preprocessor directive that reads other files, or may hide one that does" in answer

@@ -22,7 +22,7 @@ the testbed's stencil, softmax and reduction).
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedGain:
     """The gain that a replay shows.
 
     symbol: the measured instantiation. saved: the fraction of the kernel's time that is saved, at the pessimistic end of the
@@ -39,12 +39,12 @@ class SeenGain:
     dispatch the kernel are left out.
     """
 
-    claim: Claim
+    claim: ClaimedGain
     before: Sequence[float]
     after: Sequence[float]
 
     @classmethod
-    def of(cls, claim: Claim, before: Sequence[ProgramRun], after: Sequence[ProgramRun]) -> SeenGain:
+    def of(cls, claim: ClaimedGain, before: Sequence[ProgramRun], after: Sequence[ProgramRun]) -> SeenGain:
         times = [[run.mean_ms[claim.symbol] for run in runs if claim.symbol in run.mean_ms] for runs in (before, after)]
         return cls(claim, *times)
 

@@ -32,7 +32,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-from rocm_perf_lab.gate.application.gain_in_program import Claim, SeenGain
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, SeenGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
@@ -142,7 +142,7 @@ class Application:
         self._baselines, self.baseline = runs, runs[0]
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
-    def check(self, candidate: Path, claim: Claim | None = None, source: SourceText | None = None) -> StepVerdict:
+    def check(self, candidate: Path, claim: ClaimedGain | None = None, source: SourceText | None = None) -> StepVerdict:
         """Run the program built with a candidate and compare the runs with the baseline's.
 
         candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay. source: the

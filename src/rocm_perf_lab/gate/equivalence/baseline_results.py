@@ -19,7 +19,7 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
 from rocm_perf_lab.gate.equivalence.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Unknown
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
 from rocm_perf_lab.gate.equivalence.literal_inputs import with_numbers
 from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
 from rocm_perf_lab.gate.equivalence.nans import Nans, computes
@@ -29,7 +29,7 @@ from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import same_memory_unproven, unproven_in
 from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
-from rocm_perf_lab.gate.replayable_code import CAPTURED, Code
+from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 
@@ -50,7 +50,12 @@ class Reference:
     """
 
     def __init__(
-        self, capture: Capture, arguments: Arguments, options: EquivalenceOptions, folder: Path, baseline: Code = CAPTURED
+        self,
+        capture: Capture,
+        arguments: KernelInputs,
+        options: EquivalenceOptions,
+        folder: Path,
+        baseline: ReplayableCode = CAPTURED,
     ):
         """folder: where the results are kept. baseline: the baseline's code and launches."""
         self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
@@ -67,7 +72,9 @@ class Reference:
         for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
             self.tried += self._parts_of(unfit)
 
-    def replay(self, cases: Sequence[Case], folder: Path, code: Code, seconds: float | None = None) -> list[CaseOutcome]:
+    def replay(
+        self, cases: Sequence[Case], folder: Path, code: ReplayableCode, seconds: float | None = None
+    ) -> list[CaseOutcome]:
         """Replay cases with this step's options. seconds: wall time allowed for all cases together."""
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
@@ -236,7 +243,7 @@ def replay_with(
     capture: Capture,
     cases: Sequence[Case],
     folder: Path,
-    code: Code = CAPTURED,
+    code: ReplayableCode = CAPTURED,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
     """See Reference.replay()."""

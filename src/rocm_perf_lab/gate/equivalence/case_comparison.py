@@ -12,14 +12,14 @@ from rocm_perf_lab.gate.equivalence.memory_difference import Outputs, difference
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import DIFFERS_IN_SAME_MEMORY
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.replaying import CaseOutcome
 
 # A candidate may take this multiple of the baseline's wall time, or this many seconds if that is longer.
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0
 
 
-def wrong_memory(reference: Reference, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
+def wrong_memory(reference: Reference, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
     """What is wrong with the candidate's memory after any of the cases; None if nothing is. outcomes: receives the outcome of
     each case.
     """
@@ -36,7 +36,7 @@ def wrong_memory(reference: Reference, candidate: Code, outcomes: dict[str, str]
 def _wrong_on(
     reference: Reference,
     tried: Sequence[TriedCase],
-    candidate: Code,
+    candidate: ReplayableCode,
     outcomes: dict[str, str],
     dropped: list[TriedCase],
 ) -> Mismatch | None:

@@ -16,14 +16,14 @@ from rocm_perf_lab.gate.equivalence.baseline_results import Reference, replay_wi
 from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
 from rocm_perf_lab.gate.equivalence.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, arguments_of
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, arguments_of
 from rocm_perf_lab.gate.equivalence.literal_runs import wrong_on_named_numbers
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
 from rocm_perf_lab.gate.equivalence.memory_in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.reordered_runs import OtherRuns
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
@@ -56,7 +56,7 @@ class _Known:
     complaint: str | None
     again: list[InProgram] = field(default_factory=list)
 
-    def judge(self, candidate: Code, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
+    def judge(self, candidate: ReplayableCode, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives each case's outcome."""
         return (
             wrong_memory(self.reference, candidate, outcomes)
@@ -96,7 +96,7 @@ class Equivalence:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def check(self, candidate: Code, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
+    def check(self, candidate: ReplayableCode, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
         named: the numbers that the candidate's text names; see gate.equivalence.literal_inputs. rule: how the baseline is
@@ -189,13 +189,16 @@ class Equivalence:
         address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
         address or from what is stored at some other address.
         """
-        arguments, code = self._arguments_of(made), Code(reference.capture.code_object, rules.before if rules else None)
+        arguments, code = (
+            self._arguments_of(made),
+            ReplayableCode(reference.capture.code_object, rules.before if rules else None),
+        )
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
             there = Reference(made, arguments, self._options, Path(kept), baseline=code)
-            complaint = wrong_memory(there, Code(None, rules.after if rules else None), {})
+            complaint = wrong_memory(there, ReplayableCode(None, rules.after if rules else None), {})
         return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
 
-    def _arguments_of(self, capture: Capture) -> Arguments:
+    def _arguments_of(self, capture: Capture) -> KernelInputs:
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
         return arguments_of(capture, self._kernel, types, self._metadata)
 
@@ -207,7 +210,7 @@ class Equivalence:
 
     def _made_known(self, capture: Capture, rule: LaunchRule | None) -> _Known:
         self._require_no_answers(capture)
-        baseline = Code(rule=rule)
+        baseline = ReplayableCode(rule=rule)
         reference = Reference(capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline)
         complaint = None
         if not succeeded(reference.tried[0].outcome).equal and self._options.ulps == 0:
@@ -235,7 +238,7 @@ class Equivalence:
             )
 
 
-def _about(arguments: str | None, capture: Capture, candidate: Code, cases: dict[str, str]) -> CapturedLaunch:
+def _about(arguments: str | None, capture: Capture, candidate: ReplayableCode, cases: dict[str, str]) -> CapturedLaunch:
     """Describe a launch and the outcomes of its cases. arguments: the program's arguments."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
     other = candidate.launch(capture)

@@ -118,7 +118,7 @@ class PointerArgument:
 
 
 @dataclass
-class Arguments:
+class KernelInputs:
     """A kernel's inputs. buffers: in the order of discovery; each ends where the next one in memory begins, unless that would
     leave it without elements.
     """
@@ -145,7 +145,7 @@ def filled(path: str, index: tuple[int, ...]) -> str:
     return path
 
 
-def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
+def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> KernelInputs:
     """Find the inputs of a captured dispatch.
 
     types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
@@ -153,7 +153,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
-    found = Arguments()
+    found = KernelInputs()
     pointers: deque[_Pointer] = deque()
     taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # the code may have more parameters
     for parameter, layout, argument in taken:
@@ -271,7 +271,7 @@ def _offset(leaf: Leaf, index: tuple[int, ...]) -> int:
     return leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
 
 
-def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
+def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: KernelInputs) -> None:
     """Add the buffers behind the pointers, and the buffers behind the pointers in those buffers, and so on."""
     seen: dict[int, Buffer] = {}
     while pointers:
@@ -317,7 +317,7 @@ def _is_element_of(one: Buffer, other: Buffer) -> bool:
     return one.layout == other.layout and 0 <= offset < other.size and offset % one.layout.size == 0
 
 
-def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: KernelInputs) -> list[_Pointer]:
     """The buffer's pointers to captured memory, and its integers that are addresses of captured memory."""
     pointers = _pointers_in(capture, buffer, depth, found)
     if depth < _MOST_DEEP and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
@@ -326,7 +326,7 @@ def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: Arguments) 
     return pointers
 
 
-def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: KernelInputs) -> list[_Pointer]:
     """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
     if not _holds_pointers(buffer.layout):
         return []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, NumberArgument
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, NumberArgument
 from rocm_perf_lab.gate.equivalence.numbers import dtype_of, is_float
 from rocm_perf_lab.gate.equivalence.overlay_builder import Contents
 from rocm_perf_lab.gate.equivalence.perturbation import Field, Perturbation
@@ -55,7 +55,7 @@ def _value(literal: str) -> float | None:
 
 
 def with_numbers(
-    capture: Capture, arguments: Arguments, fields: Sequence[Field], numbers: Sequence[float], seed: int
+    capture: Capture, arguments: KernelInputs, fields: Sequence[Field], numbers: Sequence[float], seed: int
 ) -> Iterator[Perturbation]:
     """Cases with these numbers: each of them, and its negative, everywhere in memory; all of them mixed with the captured
     numbers; each passed by value.

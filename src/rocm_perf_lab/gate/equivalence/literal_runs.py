@@ -10,14 +10,14 @@ from rocm_perf_lab.gate.equivalence.baseline_results import Reference
 from rocm_perf_lab.gate.equivalence.case_comparison import compared, patience
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.races import new_race, without_unwritten_reads
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.replaying import CaseOutcome
 
 _SLOWER = 4  # factor by which the race check slows a run down
 
 
 def wrong_on_named_numbers(
-    reference: Reference, candidate: Code, numbers: Sequence[float], outcomes: dict[str, str]
+    reference: Reference, candidate: ReplayableCode, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the
     outcome of each case. All cases run in the usual order; on the software device, they run under the race check.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs
 from rocm_perf_lab.gate.equivalence.numbers import bits_of, dtype_of, in_words, is_float, ulps_between
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source.layout import Leaf
@@ -119,7 +119,7 @@ def _overlaid(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]
     return memory
 
 
-def floats_in(arguments: Arguments, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
+def floats_in(arguments: KernelInputs, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
     """All floating-point numbers that a kernel receives with these (address, bytes) overlays, array by array."""
     inputs = inputs_of(capture, overlays)
     for buffer in arguments.buffers:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, difference_in, location
 from rocm_perf_lab.gate.equivalence.program_memory import (
     Key,
@@ -27,7 +27,7 @@ from rocm_perf_lab.isolate import Capture
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.numbers import Bytes
 
-InProgram = tuple[Capture, Arguments]
+InProgram = tuple[Capture, KernelInputs]
 """A dispatch captured in a program, with its arguments."""
 
 Again = Callable[[int], InProgram]
@@ -124,7 +124,7 @@ def _pairs(before: InProgram, after: InProgram) -> Iterator[tuple[str, Buffer, B
     return ((one.name, one, _named(after[1], one.name)) for one in before[1].buffers)
 
 
-def _named(arguments: Arguments, name: str) -> Buffer | None:
+def _named(arguments: KernelInputs, name: str) -> Buffer | None:
     return next((buffer for buffer in arguments.buffers if buffer.name == name), None)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Buffer, NumberArgument
+from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
 from rocm_perf_lab.gate.equivalence.nearby_inputs import nearby_number, nearby_values
 from rocm_perf_lab.gate.equivalence.numbers import bits_of, dtype_of, is_float, limits_of, nan_of
 from rocm_perf_lab.hip_source.layout import Leaf
@@ -288,7 +288,7 @@ _KINDS: dict[str, Values] = {
 class Perturber:
     """The other inputs for one captured dispatch, reproducible from the seed."""
 
-    def __init__(self, capture: Capture, arguments: Arguments, seed: int):
+    def __init__(self, capture: Capture, arguments: KernelInputs, seed: int):
         self._capture, self._numbers, self._seed = capture, arguments.numbers, seed
         fields = [Field(buffer, leaf) for buffer in arguments.buffers for leaf in buffer.layout.leaves if leaf.scalar]
         self.floats = tuple(field for field in fields if is_float(field.leaf.scalar))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, bytes_behind
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, bytes_behind
 from rocm_perf_lab.gate.equivalence.numbers import is_float
 from rocm_perf_lab.gate.equivalence.overlay_builder import Contents
 from rocm_perf_lab.gate.equivalence.perturbation import Field, Perturbation
@@ -34,7 +34,7 @@ class RelatedInputs:
     """The cases for one captured dispatch, reproducible from the seed. fields: as in Perturber."""
 
     capture: Capture
-    arguments: Arguments
+    arguments: KernelInputs
     fields: Sequence[Field]
     seed: int
 

@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.equivalence.races import new_race, races_of, without_ato
 from rocm_perf_lab.gate.equivalence.stored_memory import stores_elsewhere, together
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.memory_check_option import is_modelled
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
@@ -50,7 +50,7 @@ class OtherRuns:
         self._baseline: dict[str, CaseOutcome] = {}  # keyed by the same names
         self._making = threading.Lock()
 
-    def judge(self, candidate: Code, outcomes: dict[str, str]) -> Mismatch | None:
+    def judge(self, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with a candidate; None if nothing is. outcomes: receives the outcome of each run."""
         if self._options.level != "full" or not is_modelled(self._reference.capture):
             return None
@@ -96,7 +96,7 @@ class OtherRuns:
             else:
                 yield f"{order}, {one.name}", _observed(one, (*options, other_values))
 
-    def _outcomes(self, code: Code, ulps: int) -> dict[str, CaseOutcome]:
+    def _outcomes(self, code: ReplayableCode, ulps: int) -> dict[str, CaseOutcome]:
         """The outcomes, keyed by name; `equal`: whether memory is as after the baseline's usual run with the same inputs."""
         runs = self._runs
         with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:

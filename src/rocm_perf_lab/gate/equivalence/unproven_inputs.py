@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import Arguments, Unknown
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
 from rocm_perf_lab.gate.equivalence.memory_difference import Outputs
 from rocm_perf_lab.gate.equivalence.perturbation import Field
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
@@ -22,7 +22,7 @@ DIFFERS_IN_SAME_MEMORY = "differs; not held against the candidate, as no capture
 
 
 def unproven_in(
-    capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
+    capture: Capture, arguments: KernelInputs, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
 ) -> Iterator[Unknown]:
     """The inputs that no successful case has varied.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
-from rocm_perf_lab.gate.replayable_code import Code
+from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration, replay, replay_cases
@@ -69,7 +69,7 @@ class Timed:
     counted: CountedSection | None
 
 
-Known = dict[Setting, list[Timed]]
+KnownTimes = dict[Setting, list[Timed]]
 """Modelled times of one code: for each setting, one entry per dispatch."""
 
 
@@ -79,10 +79,10 @@ class Compared:
     earlier calls; new times are added. The baseline's times are reused for all candidates.
     """
 
-    baseline: Code
-    candidate: Code
-    known_baseline: Known = field(default_factory=dict)
-    known_candidate: Known = field(default_factory=dict)
+    baseline: ReplayableCode
+    candidate: ReplayableCode
+    known_baseline: KnownTimes = field(default_factory=dict)
+    known_candidate: KnownTimes = field(default_factory=dict)
 
 
 @dataclass
@@ -114,14 +114,18 @@ def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setti
     return found
 
 
-def _times_of(code: Code, known: Known, captures: Sequence[Capture], settings: Sequence[Setting], replays: Replays) -> Known:
+def _times_of(
+    code: ReplayableCode, known: KnownTimes, captures: Sequence[Capture], settings: Sequence[Setting], replays: Replays
+) -> KnownTimes:
     missing = [setting for setting in settings if setting not in known]
     if missing:
         known.update(zip(missing, _round(captures, code, missing, replays), strict=True))
     return known
 
 
-def _round(captures: Sequence[Capture], code: Code, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:
+def _round(
+    captures: Sequence[Capture], code: ReplayableCode, settings: Sequence[Setting], replays: Replays
+) -> list[list[Timed]]:
     """For each setting, the time that each dispatch takes with this code."""
     taken: list[list[Timed]] = [[] for _ in settings]
     for number, capture in enumerate(captures):
@@ -132,7 +136,7 @@ def _round(captures: Sequence[Capture], code: Code, settings: Sequence[Setting],
     return taken
 
 
-def _modelled(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _modelled(capture: Capture, code: ReplayableCode, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
     cases = [
         Case(setting.overlays, device_options=setting.device_options, flush_cache=True, dump=False) for setting in settings
     ]
@@ -161,7 +165,7 @@ def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, f
     return Timed(ms, counted)
 
 
-def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _measured(capture: Capture, code: ReplayableCode, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
     """Each setting is timed in a process of its own, over `iterations` runs with fresh memory and cold caches."""
     results = [
         replay(
@@ -180,7 +184,7 @@ def _measured(capture: Capture, code: Code, settings: Sequence[Setting], replays
     return [Timed(statistics.median(result.gpu_ms), result.counted) for result in results]
 
 
-def _launch(code: Code, capture: Capture, setting: Setting) -> LaunchConfiguration | None:
+def _launch(code: ReplayableCode, capture: Capture, setting: Setting) -> LaunchConfiguration | None:
     try:
         return code.launch(capture, setting.overlays)
     except NoValue as error:

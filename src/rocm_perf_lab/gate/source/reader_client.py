@@ -32,7 +32,7 @@ _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, fi
 """Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
 
 
-class Reader:
+class CandidateReader:
     """Reads candidates for one baseline. view: what the cage shows to the reading process. seconds: processor time allowed per
     candidate.
 
@@ -49,7 +49,7 @@ class Reader:
         self._telling = threading.Thread()  # sends the first request
         self._asking = threading.Lock()
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> CandidateReader:
         self._launch()
         return self
 

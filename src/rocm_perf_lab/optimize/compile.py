@@ -41,7 +41,7 @@ _ERRORS = (
 )
 
 _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(')
-# These options do not change the loaded code; see code_object.pieces.
+# These options do not change the loaded code; see code_object.symbol_contents.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]

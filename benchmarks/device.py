@@ -1,12 +1,15 @@
 """How fast the software device executes: wave instructions per second on one host core, by class, and the testbed's kernels
 compared with the same loops compiled for the host.
 
-    python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--unobserved] [--json]
+    python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--unobserved] [--hecbench CHECKOUT] [--json]
+    python benchmarks/device.py --functions NAME
 
 Times are the processor time of the whole process, as the difference between two repeat counts, so start-up does not count; the
 device uses one thread. --against names another build of the device library, which is run alternately with this one: a column
-for it and the ratio are added. --unobserved adds a column for this library without counting and timing. The figures depend on
-the machine, so only the ratios are meaningful.
+for it and the ratio are added. --unobserved adds a column for this library without counting and timing. --hecbench adds six
+programs from a checkout of github.com/zjin-lcf/HeCBench, compared with their OpenMP versions on one core of the host.
+--functions prints in which functions the device spends its time, by `perf`. The figures depend on the machine, so only the
+ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import native
@@ -36,35 +40,65 @@ CLASSES = {
     "scalar_load": 200, "load": 40, "load_x4": 20, "load_scattered": 5, "store": 30, "lds_read": 30, "lds_read_x4": 15,
     "lds_write": 30, "mfma_f16": 5, "mfma_f32": 10,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A command for the device and one for the host; each runs the same loop as often as its last argument says.
+
+    repeats, host_repeats: numbers that take about a tenth of a second.
+    """
+
+    command: list[str]
+    repeats: int
+    host: list[str]
+    host_repeats: int
+
+
 _GEMM, _SOFTMAX = ["gemm", "-n", "256", "--kernel"], ["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel"]
 _HOST_GEMM, _HOST_SOFTMAX = ["host-gemm", "256"], ["host-softmax", "1024"]
-# For each kernel: the testbed's program, its repeats, the host's loop with its size, and that loop's repeats.
+# The commands are programs of the testbed, and arguments of device.hip.
 KERNELS = {
-    "vcopy": (["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
-    "gemm naive": ([*_GEMM, "naive", "--repeats"], 1, _HOST_GEMM, 100),
-    "gemm lds": ([*_GEMM, "lds", "--repeats"], 1, _HOST_GEMM, 100),
-    "gemm tiled": ([*_GEMM, "tiled", "--repeats"], 1, _HOST_GEMM, 100),
-    "gemm mfma": ([*_GEMM, "mfma", "--repeats"], 2, _HOST_GEMM, 100),
-    "softmax naive": ([*_SOFTMAX, "naive", "--repeats"], 2, _HOST_SOFTMAX, 40),
-    "softmax lds": ([*_SOFTMAX, "lds", "--repeats"], 2, _HOST_SOFTMAX, 40),
-    "reduction": (
+    "vcopy": Kernel(["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
+    "gemm naive": Kernel([*_GEMM, "naive", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm lds": Kernel([*_GEMM, "lds", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm tiled": Kernel([*_GEMM, "tiled", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm mfma": Kernel([*_GEMM, "mfma", "--repeats"], 2, _HOST_GEMM, 100),
+    "softmax naive": Kernel([*_SOFTMAX, "naive", "--repeats"], 2, _HOST_SOFTMAX, 40),
+    "softmax lds": Kernel([*_SOFTMAX, "lds", "--repeats"], 2, _HOST_SOFTMAX, 40),
+    "reduction": Kernel(
         ["reduction", "-n", "1048576", "--kernel", "lds", "--type", "int", "--repeats"], 8, ["host-reduction", "1048576"], 400
     ),
 }  # fmt: skip
+# For each of HeCBench's programs: the arguments before the number of repeats, and the repeats on the device and on the host.
+HECBENCH: dict[str, tuple[list[str], int, int]] = {
+    "black-scholes": ([], 1, 4),
+    "convolution1D": (["262144"], 1, 40),
+    "layernorm": (["2", "64", "768"], 4, 100),
+    "nbody": (["1024"], 2, 20),
+    "softmax": (["1024", "784", "0"], 1, 20),
+    "stencil1d": (["1048576"], 2, 40),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS], help="classes and kernels to measure"
+        "--only", nargs="+", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS, *_hecbench_names()], help="what to measure"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path, metavar="LIBRARY")
     parser.add_argument("--unobserved", action="store_true")
+    parser.add_argument("--hecbench", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--functions", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS])
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(build(Path(folder)), given)
+        program = build(Path(folder))
+        if given.functions:
+            print(functions(program, given.functions))
+            return
+        found = measure(program, given)
     print(json.dumps(found, indent=1) if given.json else text(found))
 
 
@@ -76,34 +110,85 @@ def build(folder: Path) -> Path:
     return program
 
 
+def _hecbench_names() -> list[str]:
+    return [f"hecbench {name}" for name in HECBENCH]
+
+
+def testbed_kernels(program: Path) -> dict[str, Kernel]:
+    """The kernels with the paths of their programs."""
+    return {
+        name: Kernel(
+            [str(TESTBED / one.command[0]), *one.command[1:]], one.repeats, [str(program), *one.host], one.host_repeats
+        )
+        for name, one in KERNELS.items()
+    }
+
+
+def hecbench_kernels(checkout: Path, folder: Path) -> dict[str, Kernel]:
+    """HeCBench's programs, built for the device, and their OpenMP versions, built for the host."""
+    found = {}
+    for name, (arguments, repeats, host_repeats) in HECBENCH.items():
+        built = {}
+        for version, compiler in (
+            ("hip", ["hipcc", "-O3", "--offload-arch=gfx942"]),
+            ("omp", ["g++", "-O3", "-ffast-math", "-march=native", "-fopenmp"]),
+        ):
+            sources = checkout.resolve() / "src" / f"{name}-{version}"
+            others = [f"-I{checkout.resolve() / 'src' / f'{name}-cuda'}"]
+            built[version] = str(folder / f"{name}-{version}")
+            command = [*compiler, "-std=c++17", "-w", *others, *_main_files(sources), "-o", built[version]]
+            subprocess.run(command, cwd=sources, check=True)
+        found[f"hecbench {name}"] = Kernel([built["hip"], *arguments], repeats, [built["omp"], *arguments], host_repeats)
+    return found
+
+
+def _main_files(sources: Path) -> list[str]:
+    """The files that the program's Makefile compiles."""
+    lines = (sources / "Makefile").read_text().splitlines()
+    return next(line.split("=", 1)[1].split() for line in lines if line.startswith("source"))
+
+
+def functions(program: Path, name: str) -> str:
+    """The functions of the device in which it spends most time, by `perf`'s samples."""
+    kernels = testbed_kernels(program)
+    few = kernels[name].repeats if name in kernels else CLASSES.get(name, 400)
+    command = kernels[name].command if name in kernels else [str(program), name]
+    samples = program.parent / "samples"
+    run = on_device(native.device_library(), program.parent)
+    run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", "-o", str(samples), *command, str(10 * few)])
+    report = ["perf", "report", "-i", str(samples), "--stdio", "-g", "none", "--sort", "sym", "--percent-limit", "0.5"]
+    lines = subprocess.run(report, check=True, capture_output=True, text=True).stdout.splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip() and not line.startswith("#"))
+
+
 def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, float]]:
     here, folder = native.device_library(), program.parent
+    kernels = testbed_kernels(program) | (hecbench_kernels(given.hecbench, folder) if given.hecbench else {})
     devices_by_label = {"here": on_device(here, folder)}
     if given.against:
         devices_by_label["against"] = on_device(given.against.resolve(), folder)
     if given.unobserved:
         devices_by_label["unobserved"] = on_device(here, folder, [devices.NO_OBSERVATION])
-    wanted = given.only or [*CLASSES, "waves", *KERNELS]
+    wanted = given.only or [*CLASSES, "waves", *kernels]
     found: dict[str, dict[str, float]] = {}
     for name in wanted:
-        rounds = [one_round(program, name, devices_by_label) for _ in range(given.rounds)]
+        rounds = [one_round(program, name, kernels.get(name), devices_by_label) for _ in range(given.rounds)]
         found[name] = {key: statistics.median(row[key] for row in rounds) for key in rounds[0]}
     return found
 
 
-def one_round(program: Path, name: str, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
+def one_round(program: Path, name: str, kernel: Kernel | None, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
     """Processor time in seconds per wave instruction (or wave, or kernel launch); for kernels, also of the host's loop."""
-    row = {label: seconds_each(run, program, name) for label, run in on.items()}
-    if name in KERNELS:
-        _, _, loop, few = KERNELS[name]
-        row["host"] = slope(lambda times: seconds_of([str(program), *loop, str(times)], dict(os.environ)), few)
+    row = {label: seconds_each(run, program, name, kernel) for label, run in on.items()}
+    if kernel:
+        host, environment = kernel.host, os.environ | {"OMP_NUM_THREADS": "1"}
+        row["host"] = slope(lambda times: seconds_of([*host, str(times)], environment), kernel.host_repeats)
     return row
 
 
-def seconds_each(run: Callable[[list[str]], float], program: Path, name: str) -> float:
-    if name in KERNELS:
-        command, few, _, _ = KERNELS[name]
-        return slope(lambda times: run([str(TESTBED / command[0]), *command[1:], str(times)]), few)
+def seconds_each(run: Callable[[list[str]], float], program: Path, name: str, kernel: Kernel | None) -> float:
+    if kernel:
+        return slope(lambda times: run([*kernel.command, str(times)]), kernel.repeats)
     few, work = (400, WAVES) if name == "waves" else (CLASSES[name], WAVES * PER_TURN)
     return slope(lambda times: run([str(program), name, str(times)]), few) / work
 
@@ -129,21 +214,21 @@ def seconds_of(command: list[str], environment: dict[str, str]) -> float:
 def text(found: dict[str, dict[str, float]]) -> str:
     classes = {name: row for name, row in found.items() if "host" not in row}
     kernels = {name: row for name, row in found.items() if "host" in row}
-    lines = [f"{'':16} {'million/s':>10} {'before':>10} {'ratio':>6} {'unobserved':>10}"]
+    lines = [f"{'':22} {'million/s':>10} {'before':>10} {'ratio':>6} {'unobserved':>10}"]
     for name, row in classes.items():
         before, free = row.get("against"), row.get("unobserved")
-        lines.append(f"{name:16} {1e-6 / row['here']:10.2f} {_or_none(before and 1e-6 / before, 10, 2)} "
+        lines.append(f"{name:22} {1e-6 / row['here']:10.2f} {_or_none(before and 1e-6 / before, 10, 2)} "
                      f"{_or_none(before and before / row['here'], 6, 2)} {_or_none(free and 1e-6 / free, 10, 2)}")  # fmt: skip
-    lines.append(f"{'kernel':16} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6} {'unobserved':>10}")
+    lines.append(f"{'kernel':22} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6} {'unobserved':>10}")
     for name, row in kernels.items():
         before, free, host = row.get("against"), row.get("unobserved"), row["host"]
-        lines.append(f"{name:16} {1e3 * row['here']:10.2f} {_or_none(before and 1e3 * before, 10, 2)} {1e3 * host:9.3f} "
+        lines.append(f"{name:22} {1e3 * row['here']:10.2f} {_or_none(before and 1e3 * before, 10, 2)} {1e3 * host:9.3f} "
                      f"{row['here'] / host:6.0f} {_or_none(before and before / host, 6, 0)} "
                      f"{_or_none(free and free / host, 10, 0)}")  # fmt: skip
     if kernels:
         means = (_mean_ratio(kernels, label) for label in ("here", "against", "unobserved"))
         here, before, free = (_or_none(mean, width, 1) for mean, width in zip(means, (6, 6, 10), strict=True))
-        lines.append(f"{'geometric mean':48} {here} {before} {free}")
+        lines.append(f"{'geometric mean':54} {here} {before} {free}")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.isolate import Capture, capture
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import rocpd_database
 from rocm_perf_lab.analysis.counter_check import waves
 from rocm_perf_lab.analysis.counters import counters_by_symbol, why_none
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 from rocpd_database import MODELLED, Dispatch
 
 

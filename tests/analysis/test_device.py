@@ -10,7 +10,7 @@ import pytest
 from rocm_perf_lab.analysis.device import device_of, devices_of
 from rocm_perf_lab.arch.products import product_of
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd.tables import Agent
+from rocm_perf_lab.rocpd.trace import Agent
 
 MI300X = product_of(0x74A1)
 FIGURES = {"cu_count": 300, "num_xcc": 6, "max_engine_clk_fcompute": 2000}

@@ -20,7 +20,7 @@ from rocm_perf_lab.analysis.program_stack import program_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay, Speedup, what_if
 from rocm_perf_lab.rocpd.edges import edge_table
-from rocm_perf_lab.rocpd.tables import Edges
+from rocm_perf_lab.rocpd.trace import Edges
 
 LAUNCH, QUEUE, WAIT = (Edges.KINDS.index(kind) for kind in ("launch", "queue", "wait"))
 SOURCE, SINK = "source", "sink"

@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.rocpd.edges import inferred_edges
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.tables import Copies, Dispatches, Process, Trace
+from rocm_perf_lab.rocpd.trace import Copies, Dispatches, Process, Trace
 from rocpd_database import Call, Copy, Dispatch
 
 

@@ -9,7 +9,7 @@ from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.packed_math import Packing, from_code, from_executed, unpacked
 from rocm_perf_lab.analysis.roofline import roofline
 from rocm_perf_lab.arch.families import family_of
-from rocm_perf_lab.rocpd.tables import Agent
+from rocm_perf_lab.rocpd.trace import Agent
 
 FMA, ADD, MUL = (f"SQ_INSTS_VALU_{kind}_F32" for kind in ("FMA", "ADD", "MUL"))
 HALF = "SQ_INSTS_VALU_FMA_F16"

@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.headroom import headroom
 from rocm_perf_lab.analysis.roofline import roofline
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.metric import Value
-from rocm_perf_lab.rocpd.tables import Agent
+from rocm_perf_lab.rocpd.trace import Agent
 
 MI300X = Agent(1, "GPU", "gfx942", "MI300X", 0x74A1, {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100})
 NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0)

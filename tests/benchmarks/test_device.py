@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "device.py"
 @pytest.fixture(scope="module")
 def benchmark():
     spec = importlib.util.spec_from_file_location("device_benchmark", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -41,3 +42,34 @@ def test_without_another_build_its_columns_are_empty(benchmark):
 def test_every_class_is_a_kernel_of_the_program(benchmark):
     text = SCRIPT.with_suffix(".hip").read_text()
     assert all(f"LOOP({name}," in text and f"NAMED({name})" in text for name in benchmark.CLASSES)
+
+
+def test_kernels_are_commands_that_end_before_the_number_of_repeats(benchmark):
+    kernels = benchmark.testbed_kernels(Path("/folder/device"))
+    vcopy = kernels["vcopy"]
+    assert vcopy.command == [str(benchmark.TESTBED / "vcopy"), "-n", "4194304", "-i"]
+    assert vcopy.host == ["/folder/device", "host-vcopy", "4194304"] and (vcopy.repeats, vcopy.host_repeats) == (2, 40)
+    on = {"here": lambda command: 0.5 + 0.01 * int(command[-1])}
+    benchmark.seconds_of, before = lambda command, environment: 0.1 + 0.002 * int(command[-1]), benchmark.seconds_of
+    try:
+        row = benchmark.one_round(Path("/folder/device"), "vcopy", vcopy, on)
+    finally:
+        benchmark.seconds_of = before
+    assert row == {"here": pytest.approx(0.01), "host": pytest.approx(0.002)}
+
+
+def test_hecbenchs_versions_are_built_from_the_files_in_their_makefiles(benchmark, tmp_path, monkeypatch):
+    for name in benchmark.HECBENCH:
+        for version in ("hip", "omp"):
+            folder = tmp_path / "src" / f"{name}-{version}"
+            folder.mkdir(parents=True)
+            (folder / "Makefile").write_text(f"program = main\n\nsource = {name}.{version} other.{version}\n")
+    built = []
+    monkeypatch.setattr(benchmark.subprocess, "run", lambda command, cwd, check: built.append((command, cwd)))
+    kernels = benchmark.hecbench_kernels(tmp_path, Path("/built"))
+    assert [*kernels] == benchmark._hecbench_names() and len(built) == 12
+    (command, folder), (host, _) = built[4:6]
+    assert folder == tmp_path / "src" / "layernorm-hip" and command[0] == "hipcc" and host[0] == "g++"
+    assert command[-4:] == ["layernorm.hip", "other.hip", "-o", "/built/layernorm-hip"]
+    assert kernels["hecbench layernorm"].command == ["/built/layernorm-hip", "2", "64", "768"]
+    assert kernels["hecbench layernorm"].host == ["/built/layernorm-omp", "2", "64", "768"]

@@ -45,7 +45,7 @@ def test_text_that_is_not_python_is_no_mutant() -> None:
             {"tests/gate/source/test_launch_coverage.py"},
             [["tests/gate"], ["tests/report", "tests/cli"]],
         ),
-        ("report/time_stack.py", {"tests/report/test_time_stack.py"}, [["tests/report"], ["tests/cli"]]),
+        ("report/terminal_time_stack.py", {"tests/report/test_terminal_time_stack.py"}, [["tests/report"], ["tests/cli"]]),
         ("analysis/thread_trace/waits.py", {"tests/analysis/thread_trace/test_recorded_trace.py"}, [["tests/analysis"]]),
     ],
 )

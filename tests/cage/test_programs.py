@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import mechanism
-from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions
+from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = (Path(__file__).parents[1] / "gate" / "program.hip").read_text()

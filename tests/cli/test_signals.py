@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.isolate import Capture
+from slow_variants import every
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 PF_EXITING = 4  # from the kernel's include/linux/sched.h
@@ -79,7 +80,7 @@ def test_isolate_is_interrupted_at_any_time(testbed, tmp_path, number):
     assert set(codes) <= {CODES[number], None} and CODES[number] in codes, codes
 
 
-@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("number", every(2, CODES))
 def test_replay_is_interrupted_at_any_time(captured, testbed, tmp_path, number):
     case = captured("vcopy", "vecCopy", 0, "-n", "100000")
     words = ["replay", "full-vm", "--device", "gfx942", "--iterations", "20", "--json", "--capture-dir", case.path]

@@ -41,6 +41,7 @@ def test_in_autotune_it_is_the_reason_for_the_failed_configuration(rocm_perf, fa
     assert done.returncode == 47 and "kernel broken_axpy(float*)" in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_optimize_reports_it_for_the_programs_own_run(rocm_perf, faulty):
     done = rocm_perf("optimize", "--device", "gfx942", "--dry-run", "--trust-candidates", faulty.with_suffix(".hip"))
     assert done.returncode == 52 and "kernel broken_axpy(float*)" in done.stderr, done.stderr

@@ -26,7 +26,7 @@ from other_profilers import (
 from rocm_perf_lab.errors import MissingInputError, TraceError
 from rocm_perf_lab.importing.formats import Imports
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 FLAT = {index: tuple(int(np.prod(one[index])) for one in DISPATCHES) for index in (5, 6)}
 

@@ -26,7 +26,7 @@ from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target
-from rocm_perf_lab.optimize.compile import complaint
+from rocm_perf_lab.optimize.builders import complaint
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.targets import Target
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.optimize.compile import complaint
+from rocm_perf_lab.optimize.builders import complaint
 
 
 def test_keys_leave_the_environment_and_do_not_show():

@@ -52,6 +52,7 @@ def test_without_replays_the_program_itself_is_run_with_them(gate):
     assert code == 45 and steps["application"]["reason"].startswith("with -n 120 it prints something else: line 1 is")
 
 
+@pytest.mark.slow
 def test_the_judged_sizes_are_reported(gate):
     code, steps, _ = gate(HONEST, "--also", "sized -n 40", "--also", "./sized -n 3", "--seed", "77")
     assert code == 0

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import needs
-from rocm_perf_lab.optimize.build import build_of
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
-from rocm_perf_lab.optimize.plan import of_shell
+from rocm_perf_lab.optimize.build_description import build_of
+from rocm_perf_lab.optimize.planned_commands import of_shell
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',

@@ -37,6 +37,7 @@ from rocm_perf_lab.optimize.prediction import Stack
 from rocm_perf_lab.optimize.rejections import fingerprint_of
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.targets import Target
+from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("program.hip")
@@ -409,7 +410,7 @@ def test_a_run_is_not_resumed_with_other_timing_parameters(folder):
     assert (folder / "program.hip").read_bytes() == ORIGINAL
 
 
-@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("in_place", every(2, [True, False]))
 def test_a_kill_before_any_step_leaves_complete_files_and_can_be_resumed(folder, in_place):
     for text in list(TIMES):
         FakeBackend().read(text).kernels  # noqa: B018 - read in this process, for all its children

@@ -10,7 +10,7 @@ import pytest
 from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 
 REMOVED = "links, pipes, sockets and device files are removed"
 CUT = "it is not a whole ELF file ("

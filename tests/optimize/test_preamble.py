@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 from rocm_perf_lab.optimize.preamble import Preambles
 from slow_variants import every
 

@@ -14,8 +14,8 @@ from rocm_perf_lab.analysis import recorded_differences
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.analysis.recorded_differences import LEAST, RecordedDifference, add, error_for
 from rocm_perf_lab.arch.timing_parameters import table_hash
+from rocm_perf_lab.gate.application.application_check import SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
-from rocm_perf_lab.gate.application.whole_program import SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, CodeObjectEvidence
 from rocm_perf_lab.hip_source.source import HipSource

@@ -15,8 +15,8 @@ from rocm_perf_lab.gate.code_object.translation_units import device_differs, hos
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
+from rocm_perf_lab.optimize.builders import ProgramBuilder, SourceBuilder
 from rocm_perf_lab.optimize.captured_unit import unit_of
-from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
 from rocm_perf_lab.optimize.other_programs import other_products
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 

@@ -29,7 +29,7 @@ EVENTS = {
 BINARIES = {"softmax": "softmax_testbed"}  # from the testbed's own build, where their names differ from those of the sources
 # program, its arguments, options of optimize. The stencil's loop runs over 4 planes.
 GAINING = [
-    pytest.param("stencil", "-n 20 --steps 1", ["--factors", "2"], id="stencil"),
+    pytest.param("stencil", "-n 20 --steps 1", ["--factors", "2"], id="stencil", marks=pytest.mark.slow),
     pytest.param("softmax", "--rows 256 --cols 64 --kernel naive", ["--factors", "4"], id="softmax", marks=pytest.mark.slow),
     pytest.param("reduction", "--type int --kernel lds", ["--factors", "4"], id="reduction", marks=pytest.mark.slow),
     pytest.param("softmax", "", ["--factors", "8"], id="softmax, as it comes", marks=pytest.mark.slow),

@@ -21,7 +21,7 @@ from rocm_perf_lab.arch.metric import NO_COUNTERS
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report import assemble
-from rocm_perf_lab.report.further_runs import FurtherRuns
+from rocm_perf_lab.report.passes_section import FurtherRuns
 from rocm_perf_lab.report.schema import Gpu, RooflineSection, Tool
 
 
@@ -138,7 +138,7 @@ SECTION = RooflineSection(
 @pytest.mark.parametrize("is_wanted", [True, False])
 def test_the_rooflines_of_kernels_that_have_one(monkeypatch, is_wanted):
     monkeypatch.setattr(
-        assemble.sections, "roofline", lambda name, roof: SECTION.model_copy(update={"kernel": f"{name} {roof}"})
+        assemble.shared_sections, "roofline", lambda name, roof: SECTION.model_copy(update={"kernel": f"{name} {roof}"})
     )
     of = findings()
     of.kernels = [types.SimpleNamespace(symbol=symbol(name), roofline=roof) for name, roof in (("a", "A"), ("b", None))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.rocpd.edges import edge_table, exact_edges, inverse, joined, lanes, node_of, time_order
-from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
+from rocm_perf_lab.rocpd.trace import NO_ID, Copies, Dispatches, Edges
 
 
 def tables(queues, streams, of_copies=(), agents=None, copy_agents=None) -> tuple[Dispatches, Copies]:

@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
 from rocm_perf_lab.rocpd.host_edges import _gpu_of_calls, _Streams, _Work, host_graph, share_a_clock
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.tables import Copies, Dispatches, Edges
+from rocm_perf_lab.rocpd.trace import Copies, Dispatches, Edges
 from rocpd_database import Call, Copy, Dispatch
 
 OF_HOST = ("launch", "event", "wait", "program")

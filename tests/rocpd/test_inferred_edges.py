@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.rocpd.edges import inferred_edges
-from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches
+from rocm_perf_lab.rocpd.trace import NO_ID, Copies, Dispatches
 
 # A file may contain any id, though the collectors count from 0; NO_ID is -1.
 QUEUE, STREAM = st.sampled_from([1, 2, -7, NO_ID]), st.sampled_from([0, 1, 2, -(2**31), NO_ID])

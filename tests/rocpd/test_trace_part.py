@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rocm_perf_lab.rocpd.tables import Agent, Copies, Dispatches
+from rocm_perf_lab.rocpd.trace import Agent, Copies, Dispatches
 from rocm_perf_lab.rocpd.trace_part import WHOLE, EmptyPartError, TracePart, restrict
 
 AGENTS = {

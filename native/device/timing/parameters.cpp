@@ -56,7 +56,7 @@ void write_digits(uint64_t hash) {
 
 }  // namespace
 
-uint64_t launch_overhead_ns() { return static_cast<uint64_t>(parameter::dispatch_gap_ns); }
+uint64_t dispatch_gap_ns() { return static_cast<uint64_t>(parameter::dispatch_gap_ns); }
 uint64_t submit_cost_ns() { return parameter::submit_cost_ns; }
 const char* timing_parameters_hash() { return hash_text().data(); }
 

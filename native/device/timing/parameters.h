@@ -9,7 +9,7 @@
 namespace rpd {
 
 // The time between a dispatch's packet becoming ready and the dispatch starting.
-uint64_t launch_overhead_ns();
+uint64_t dispatch_gap_ns();
 // What it costs the host thread to submit one kernel or copy.
 uint64_t submit_cost_ns();
 // A copy engine's fixed cost for a copy, however many packets it takes.

@@ -55,16 +55,16 @@ class Strings {
 
 class Writer {
  public:
-  Writer(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path)
+  Writer(const SpoolReader& spool, const ProcessDescription& description, uint64_t end_ns, const std::string& path)
       : spool_(spool),
-        trace_(trace),
+        description_(description),
         end_ns_(end_ns),
         machine_(this_machine()),
-        guid_(guid_of(trace.process.fixed, machine_)),
+        guid_(guid_of(description.process.fixed, machine_)),
         suffix_("_" + guid_),
         database_(path) {
     std::replace(suffix_.begin(), suffix_.end(), '-', '_');
-    for (const Agent& agent : trace.agents) agents_[agent.fixed.node_id] = &agent;
+    for (const Agent& agent : description.agents) agents_[agent.fixed.node_id] = &agent;
   }
 
   void write() {
@@ -94,12 +94,12 @@ class Writer {
  private:
   // rocprofv3 numbers events kind by kind, and by id within a kind.
   uint64_t event_of_region(uint64_t correlation) const { return correlation; }
-  uint64_t event_of_dispatch(uint64_t id) const { return trace_.last_correlation + id; }
-  uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(trace_.dispatches.last()) + id; }
-  uint64_t event_of_allocation(uint64_t number) const { return event_of_copy(trace_.copies.last()) + number; }
+  uint64_t event_of_dispatch(uint64_t id) const { return description_.last_correlation + id; }
+  uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(description_.dispatches.last()) + id; }
+  uint64_t event_of_allocation(uint64_t number) const { return event_of_copy(description_.copies.last()) + number; }
 
   std::string table(const char* name) const { return std::string("rocpd_") + name + suffix_; }
-  uint32_t pid() const { return trace_.process.fixed.pid; }
+  uint32_t pid() const { return description_.process.fixed.pid; }
   uint64_t nid() const { return machine_.node_id; }
 
   bool is_gpu(uint32_t node) const {
@@ -122,13 +122,13 @@ class Writer {
   void write_strings() {
     strings_.add("");
     for (const char* category : {kHipApi, kDispatchCategory, kCopyCategory, kAllocationCategory}) strings_.add(category);
-    for (const std::string& function : trace_.functions) strings_.add(function);
-    for (const auto& [source, destination] : trace_.copy_directions) strings_.add(copy_name(source, destination));
-    for (const Agent& agent : trace_.agents)
+    for (const std::string& function : description_.functions) strings_.add(function);
+    for (const auto& [source, destination] : description_.copy_directions) strings_.add(copy_name(source, destination));
+    for (const Agent& agent : description_.agents)
       for (const std::string* text : {&agent.name, &agent.model, &agent.vendor, &agent.product}) strings_.add(*text);
-    for (const CodeObject& object : trace_.code_objects) strings_.add(object.uri);
-    for (const Counter& counter : trace_.counters) strings_.add(counter.name);
-    for (const Kernel& kernel : trace_.kernels) {
+    for (const CodeObject& object : description_.code_objects) strings_.add(object.uri);
+    for (const Counter& counter : description_.counters) strings_.add(counter.name);
+    for (const Kernel& kernel : description_.kernels) {
       const KernelNames names = kernel_names(kernel.name);
       for (const std::string* text : {&kernel.name, &names.formatted, &names.demangled, &names.truncated}) strings_.add(*text);
     }
@@ -147,36 +147,37 @@ class Writer {
   }
 
   std::string process_extdata() const {
-    const Process& process = trace_.process;
+    const Process& process = description_.process;
     const auto or_null = [](const std::string& text) { return text.empty() ? "null" : spool::json_string(text); };
     JsonObject ours;
     ours.text("collector", "builtin-tracer").text("version", process.tracer_version).text("timing", process.timing);
     ours.raw("device", or_null(process.device)).raw("timing_parameters", or_null(process.timing_parameters));
     ours.text("dependencies", "exact");
-    ours.number("unfinished_dispatches", trace_.unfinished_dispatches).number("lost_records", trace_.lost_records);
-    ours.number("dispatches_with_counters", trace_.dispatches_with_counters);
+    ours.number("unfinished_dispatches", description_.unfinished_dispatches).number("lost_records", description_.lost_records);
+    ours.number("dispatches_with_counters", description_.dispatches_with_counters);
     JsonObject all;
     all.raw("kernel_rename", "false").raw("group_by_queue", "false").raw("rocpd_output", "true");
     return all.raw("rocm_perf_lab", ours.str()).str();
   }
 
   void write_process() {
-    const spool::Process& process = trace_.process.fixed;
+    const spool::Process& process = description_.process.fixed;
     Insert(database_, table("info_process"), "id, nid, ppid, pid, init, fini, start, end, command, environment, extdata")
-        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_, trace_.process.command,
-             trace_.process.environment, process_extdata());
+        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_,
+             description_.process.command, description_.process.environment, process_extdata());
   }
 
   void write_threads() {
     Insert insert(database_, table("info_thread"), "id, nid, ppid, pid, tid");
-    for (const uint32_t thread : trace_.threads) insert.row(thread, nid(), trace_.process.fixed.ppid, pid(), thread);
+    for (const uint32_t thread : description_.threads)
+      insert.row(thread, nid(), description_.process.fixed.ppid, pid(), thread);
   }
 
   void write_agents() {
     Insert insert(database_, table("info_agent"),
                   "id, nid, pid, type, absolute_index, logical_index, type_index, uuid, name, model_name, "
                   "vendor_name, product_name, user_name, extdata");
-    for (const Agent& agent : trace_.agents) {
+    for (const Agent& agent : description_.agents) {
       const uint32_t node = agent.fixed.node_id;
       insert.row(node, nid(), pid(), agent.fixed.gpu != 0 ? "GPU" : "CPU", node, node, agent.fixed.type_index,
                  agent.fixed.device_id, agent.name, agent.model, agent.vendor, agent.product, agent.product, agent.extdata);
@@ -194,14 +195,14 @@ class Writer {
   }
 
   void write_queues_and_streams() {
-    write_named("info_queue", "Queue", trace_.queues_used);
-    write_named("info_stream", "Stream", trace_.streams_used);
+    write_named("info_queue", "Queue", description_.queues_used);
+    write_named("info_stream", "Stream", description_.streams_used);
   }
 
   void write_code_objects() {
     Insert insert(database_, table("info_code_object"),
                   "id, nid, pid, agent_id, uri, load_base, load_size, load_delta, extdata");
-    for (const CodeObject& object : trace_.code_objects) {
+    for (const CodeObject& object : description_.code_objects) {
       const spool::CodeObject& o = object.fixed;
       JsonObject extdata;
       extdata.number("code_object_id", o.code_object_id);
@@ -218,7 +219,7 @@ class Writer {
                   "id, nid, pid, code_object_id, kernel_name, display_name, kernel_object, kernarg_segment_size, "
                   "kernarg_segment_alignment, group_segment_size, private_segment_size, sgpr_count, "
                   "arch_vgpr_count, accum_vgpr_count, extdata");
-    for (const Kernel& kernel : trace_.kernels) {
+    for (const Kernel& kernel : description_.kernels) {
       const spool::Kernel& k = kernel.fixed;
       const KernelNames names = kernel_names(kernel.name);
       JsonObject extdata;
@@ -241,13 +242,13 @@ class Writer {
 
   // One description per counter, for the agent on which it was first collected.
   void write_counter_descriptions() {
-    if (!trace_.counting_node) return;
-    const uint32_t node = *trace_.counting_node;
+    if (!description_.counting_node) return;
+    const uint32_t node = *description_.counting_node;
     Insert insert(database_, table("info_pmc"),
                   "id, nid, pid, agent_id, target_arch, name, symbol, description, component, value_type, block, "
                   "expression, is_constant, is_derived, extdata");
-    for (size_t i = 0; i < trace_.counters.size(); ++i) {
-      const Counter& counter = trace_.counters[i];
+    for (size_t i = 0; i < description_.counters.size(); ++i) {
+      const Counter& counter = description_.counters[i];
       const auto agent = agents_.find(node);
       insert.row(uint64_t{i + 1}, nid(), pid(), node, "GPU", counter.name, counter.name, counter.description, "rocm", "ABS",
                  counter.block, "", 0, 0, agent == agents_.end() ? "{}" : agent->second->extdata);
@@ -273,7 +274,7 @@ class Writer {
     static constexpr const char* kKinds[] = {"queue", "signal", "host"};
     std::vector<std::pair<uint64_t, EdgeKind>> edges;
     for (const Edge& edge : after) {
-      if ((edge.is_to_copy() ? trace_.copies : trace_.dispatches).contains(edge.id))
+      if ((edge.is_to_copy() ? description_.copies : description_.dispatches).contains(edge.id))
         edges.emplace_back(edge.is_to_copy() ? event_of_copy(edge.id) : event_of_dispatch(edge.id), edge.kind);
     }
     std::sort(edges.begin(), edges.end());
@@ -301,7 +302,7 @@ class Writer {
       const uint64_t event = event_of_dispatch(d.dispatch_id);
       const uint64_t stack = d.origin.correlation;
       events.row(event, category, stack, stack, 0, dependencies(dispatch.after, dispatch.duration_error));
-      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, trace_.node_of_queue(d.queue_id), dispatch.kernel_id,
+      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, description_.node_of_queue(d.queue_id), dispatch.kernel_id,
                  d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes, d.group_bytes,
                  d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2], no_name, event);
       for (size_t i = 0; i < dispatch.counters.size(); ++i) {
@@ -319,7 +320,7 @@ class Writer {
     Insert insert(database_, table("memory_copy"),
                   "id, nid, pid, tid, start, end, name_id, dst_agent_id, dst_address, src_agent_id, src_address, "
                   "size, stream_id, event_id");
-    if (trace_.copies.count() == 0) return;
+    if (description_.copies.count() == 0) return;
     Visitor visitor;
     visitor.copy = [&](const Copy& copy) {
       const spool::Copy& c = copy.fixed;
@@ -351,7 +352,7 @@ class Writer {
   }
 
   const SpoolReader& spool_;
-  const Trace& trace_;
+  const ProcessDescription& description_;
   const uint64_t end_ns_;
   const Machine machine_;
   const std::string guid_;
@@ -363,8 +364,8 @@ class Writer {
 
 }  // namespace
 
-void write_database(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path) {
-  Writer(spool, trace, end_ns, path).write();
+void write_database(const SpoolReader& spool, const ProcessDescription& description, uint64_t end_ns, const std::string& path) {
+  Writer(spool, description, end_ns, path).write();
 }
 
 }  // namespace rpd::rocpd

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "tracer/device.h"
 #include "tracer/recorder.h"
+#include "tracer/software_device.h"
 
 namespace rpd::tracer {
 namespace {

@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "spool/json.h"
-#include "tracer/device.h"
 #include "tracer/recorder.h"
+#include "tracer/software_device.h"
 
 extern char** environ;
 

@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.code_objects import CodeObjects
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.code_object.disassembly import with_places
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.rocpd.tables import Kernel
+from rocm_perf_lab.rocpd.trace import Kernel
 
 NO_CODE = "the kernel's code object was not found, or has changed since the run"
 NO_LINES = "the code has no line numbers: compile with -g"

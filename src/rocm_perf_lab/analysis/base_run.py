@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
 
 

@@ -22,7 +22,7 @@ from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_i
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.line_table import NO_LINES, LineTable, line_table
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.rocpd.tables import Kernel, Trace
+from rocm_perf_lab.rocpd.trace import Kernel, Trace
 
 _MOST_BYTES = 64 << 20  # per file: larger files are libraries of many kernels, whose code objects are compressed
 _URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")

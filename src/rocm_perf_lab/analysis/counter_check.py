@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask

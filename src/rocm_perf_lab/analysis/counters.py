@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.counter_check import contradiction, is_all_zero
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.arch.counters import known_counters, uses
 from rocm_perf_lab.arch.metric import NO_COUNTERS, Invalid
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask

@@ -21,7 +21,7 @@ import numpy as np
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag
 from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import time_order
-from rocm_perf_lab.rocpd.tables import Edges
+from rocm_perf_lab.rocpd.trace import Edges
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask

@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import inverse, time_order
 from rocm_perf_lab.rocpd.factorize import factorize
-from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
+from rocm_perf_lab.rocpd.trace import Calls, Edges, Trace
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers

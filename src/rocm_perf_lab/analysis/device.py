@@ -10,7 +10,7 @@ from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.products import Product, product_of
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.factorize import factorize
-from rocm_perf_lab.rocpd.tables import Agent, Trace
+from rocm_perf_lab.rocpd.trace import Agent, Trace
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.rocpd.tables import Dispatches
+from rocm_perf_lab.rocpd.trace import Dispatches
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
 from rocm_perf_lab.analysis.triton.described import DescribedKernels
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 
 @dataclass(frozen=True)

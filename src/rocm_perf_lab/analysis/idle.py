@@ -18,7 +18,7 @@ from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.factorize import factorize
-from rocm_perf_lab.rocpd.tables import Edges, Trace
+from rocm_perf_lab.rocpd.trace import Edges, Trace
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers

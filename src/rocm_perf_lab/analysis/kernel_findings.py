@@ -21,7 +21,7 @@ from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
 from rocm_perf_lab.arch.occupancy_lift import Lift, lifts
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 NO_REGISTERS = "the trace has no register counts"  # every kernel has VGPRs
 

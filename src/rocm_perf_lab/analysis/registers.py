@@ -12,7 +12,7 @@ from dataclasses import replace
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRules, allocated_vgprs
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.rocpd.tables import Kernel
+from rocm_perf_lab.rocpd.trace import Kernel
 
 MOST_OF_A_KIND = 256  # how many VGPRs, or AGPRs, an instruction can address
 _LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.symbols import symbols_of
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 STABLE, MODERATE = 0.05, 0.10
 

@@ -11,7 +11,7 @@ import numpy as np
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.factorize import factorize
-from rocm_perf_lab.rocpd.tables import Kernel, Trace
+from rocm_perf_lab.rocpd.trace import Kernel, Trace
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.base_run import BaseRun
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
 from rocm_perf_lab.analysis.telling_counters import TELLING
-from rocm_perf_lab.rocpd.tables import Edges, Trace
+from rocm_perf_lab.rocpd.trace import Edges, Trace
 from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:

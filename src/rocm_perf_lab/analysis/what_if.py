@@ -19,7 +19,7 @@ from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dom
 from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.lazy_jit import MANY, lazy_jit
-from rocm_perf_lab.rocpd.tables import Edges
+from rocm_perf_lab.rocpd.trace import Edges
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers

@@ -70,7 +70,7 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
     from rocm_perf_lab.report.explain import kernel_explanation, render_kernel
     from rocm_perf_lab.report.explain_document import ExplainDocument
     from rocm_perf_lab.report.reading import read_run_directory
-    from rocm_perf_lab.report.time_stack import render_lines, with_line
+    from rocm_perf_lab.report.terminal_time_stack import render_lines, with_line
     from rocm_perf_lab.text.names import Names
 
     if not run.exists():
@@ -108,8 +108,8 @@ def _explain_capture(folder: Path, line: str | None, as_json: bool) -> None:
     from rocm_perf_lab.isolate.capture import Capture
     from rocm_perf_lab.replaying.experiment import experiment_with
     from rocm_perf_lab.report.explain_document import CaptureExplanation, ExplainDocument
+    from rocm_perf_lab.report.terminal_time_stack import only_line, render_capture, render_lines
     from rocm_perf_lab.report.thread_trace import time_stack_section
-    from rocm_perf_lab.report.time_stack import only_line, render_capture, render_lines
 
     found = experiment_with(Capture.open(folder))
     stack = time_stack_section(found.stack)

@@ -30,7 +30,7 @@ from rocm_perf_lab.comparison.read_run import read_side
 from rocm_perf_lab.comparison.words import change_in_words
 from rocm_perf_lab.errors import TraceError, UsageError
 from rocm_perf_lab.kernel_pattern import fits
-from rocm_perf_lab.rocpd.tables import UNNAMED
+from rocm_perf_lab.rocpd.trace import UNNAMED
 from rocm_perf_lab.text.words import short_name
 
 

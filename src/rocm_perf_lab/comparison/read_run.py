@@ -26,7 +26,7 @@ from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
-    from rocm_perf_lab.rocpd.tables import Trace
+    from rocm_perf_lab.rocpd.trace import Trace
 
 _CAPTURE = "dispatch.json"
 _WHAT = "a run directory, a rocpd .db file, a capture"

@@ -20,7 +20,7 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
-from rocm_perf_lab.gate.application import whole_program
+from rocm_perf_lab.gate.application import application_check
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
 from rocm_perf_lab.gate.code_object.code_object_check import Image, ResourceLimits, check_code_object, instances
@@ -51,9 +51,9 @@ from rocm_perf_lab.process.side_by_side import side_by_side
 from rocm_perf_lab.replaying.launch import captured_launch
 
 BUILD = "build"
-_SAME_HOST = passed(whole_program.STEP, "the host's object code is the baseline's")
+_SAME_HOST = passed(application_check.STEP, "the host's object code is the baseline's")
 _CHEAP_STEPS = (source_check.STEP, BUILD, code_object_check.STEP)
-STEPS = (*_CHEAP_STEPS, equivalence_check.STEP, measurement_check.STEP, whole_program.STEP)
+STEPS = (*_CHEAP_STEPS, equivalence_check.STEP, measurement_check.STEP, application_check.STEP)
 
 
 class Builder(Protocol):
@@ -336,7 +336,7 @@ class Judge:
             judged.kept = self._to_keep(judged)
             host, program = side_by_side([lambda: self._compiled_elsewhere(judged), lambda: self._whole(judged)])
         except SourceError as error:
-            return rejected(whole_program.STEP, f"the program cannot be built with it: {error.what}")
+            return rejected(application_check.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
     def _to_keep(self, judged: _Judged) -> HipSource:
@@ -362,12 +362,12 @@ class Judge:
         complaint = translation_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
             self._baseline, judged.source, judged.given, judged.plain, self._builder
         )
-        return rejected(whole_program.STEP, complaint) if complaint else _SAME_HOST
+        return rejected(application_check.STEP, complaint) if complaint else _SAME_HOST
 
     def _whole(self, judged: _Judged) -> StepVerdict:
         if self._whole_program is None:
             but = ", but for its launches" if judged.launch else ""
-            return skipped(whole_program.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
+            return skipped(application_check.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
         verdict = self._whole_program(judged.kept, judged.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
@@ -382,11 +382,11 @@ class Judge:
             found, unlike = self._equivalence.in_program(index, made, again, judged.rules)
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
-            return rejected(whole_program.STEP, reason, verdict.evidence)
+            return rejected(application_check.STEP, reason, verdict.evidence)
         if found is not None:
             reason = f"in the program itself {found.reason}"
             where = found.where or DifferenceSection()
-            return rejected(whole_program.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
+            return rejected(application_check.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         judged.not_compared = unlike
         but = f", except for {', '.join(unlike)}, which varies from run to run" if unlike else ""
         what = f"as the baseline's leaves it{but}"

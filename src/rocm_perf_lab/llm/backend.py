@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.optimize import compile as builds
+from rocm_perf_lab.optimize import builders
 from rocm_perf_lab.optimize.backend import Backend, ProfileSummary
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.source_file import digest
@@ -42,4 +42,4 @@ class HipModelBackend(HipBackend):
         return build_context(summary.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
-        return builds.complaint(source, self._isa, self._limits, self.view)
+        return builders.complaint(source, self._isa, self._limits, self.view)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rocm_perf_lab.llm.keys import Key
-from rocm_perf_lab.optimize.compile import SCRATCH
+from rocm_perf_lab.optimize.builders import SCRATCH
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
 _SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", occur everywhere

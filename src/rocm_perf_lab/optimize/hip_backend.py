@@ -28,7 +28,7 @@ from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
 from rocm_perf_lab.kernel_pattern import exactly
-from rocm_perf_lab.optimize import compile as builds
+from rocm_perf_lab.optimize import builders
 from rocm_perf_lab.optimize.backend import BackendOptions, Gate, Log, ProfileSummary
 from rocm_perf_lab.optimize.build_target import BuildTarget
 from rocm_perf_lab.optimize.captured_unit import unit_of
@@ -40,8 +40,8 @@ from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.gate.application.application_check import Application
     from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
-    from rocm_perf_lab.gate.application.whole_program import Application
     from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.judge import GateOptions, Judge
     from rocm_perf_lab.isolate import Capture
@@ -113,13 +113,13 @@ class HipBackend:
         )
 
     @functools.cached_property
-    def _builder(self) -> builds.SourceBuilder:
-        return builds.SourceBuilder(self._isa, self._limits, self._built, self.view)
+    def _builder(self) -> builders.SourceBuilder:
+        return builders.SourceBuilder(self._isa, self._limits, self._built, self.view)
 
     @functools.cached_property
-    def _program_builder(self) -> builds.ProgramBuilder:
+    def _program_builder(self) -> builders.ProgramBuilder:
         kept = self._folder / "programs" / "units"
-        return builds.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
+        return builders.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
 
     def _say_how_caged(self) -> None:
         """Print a note if candidates are trusted to run without a cage. Otherwise, check that there is a cage before any work
@@ -283,7 +283,7 @@ class HipBackend:
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
         """The program that a candidate's whole program is compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions, SourceText
+        from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
 
         options = self._options
         if self._application is None:
@@ -369,7 +369,7 @@ class HipBackend:
         self, baseline: Application, is_data: bool, candidate: HipSource, claim: ClaimedGain | None
     ) -> StepVerdict:
         """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
-        from rocm_perf_lab.gate.application.whole_program import STEP, SourceText
+        from rocm_perf_lab.gate.application.application_check import STEP, SourceText
         from rocm_perf_lab.gate.code_object.translation_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected
 

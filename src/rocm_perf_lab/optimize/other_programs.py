@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.optimize.build import Build
 from rocm_perf_lab.optimize.build_commands import OutputCommand
+from rocm_perf_lab.optimize.build_description import Build
 from rocm_perf_lab.optimize.dependencies import files_of
 from rocm_perf_lab.process.cores import available_cores
 

@@ -18,8 +18,8 @@ from rocm_perf_lab.analysis import recorded_differences
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import MissingInputError, UnavailableError
+from rocm_perf_lab.gate.application.application_check import ENDS_BADLY, Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
-from rocm_perf_lab.gate.application.whole_program import ENDS_BADLY, Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing

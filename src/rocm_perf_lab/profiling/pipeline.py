@@ -28,10 +28,10 @@ from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.further_runs import FurtherRuns
+from rocm_perf_lab.report.passes_section import FurtherRuns
 from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
 
 

@@ -164,7 +164,7 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:
     from rocm_perf_lab.profiling.pipeline import analyse
     from rocm_perf_lab.report.exporters import export_all
-    from rocm_perf_lab.report.further_runs import FurtherRuns
+    from rocm_perf_lab.report.passes_section import FurtherRuns
 
     documents = analyse(
         base,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.prompt.markdown import fenced
+from rocm_perf_lab.report.terminal_time_stack import line_in_words
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.thread_trace_schema import (
     ThreadTraceSection,
@@ -14,7 +15,6 @@ from rocm_perf_lab.report.thread_trace_schema import (
     TracedInstruction,
     WaitChainSection,
 )
-from rocm_perf_lab.report.time_stack import line_in_words
 from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:

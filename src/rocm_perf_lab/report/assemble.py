@@ -17,15 +17,15 @@ from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.arch.metric import Value
-from rocm_perf_lab.report import schema, sections
+from rocm_perf_lab.report import schema, shared_sections
 from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.further_runs import FurtherRuns
+from rocm_perf_lab.report.passes_section import FurtherRuns
 from rocm_perf_lab.report.source import source_document
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.report.triton import triton_section
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 ONE_RUN = "one run: a spread needs at least two"
 
@@ -59,8 +59,8 @@ def _roofline(findings: Findings, further: FurtherRuns, head: dict[str, Any]) ->
         reasons["total"] = "only the runtime's kernels ran, or they ran on several devices or one whose ceilings are not known"
     return schema.RooflineDocument(
         ceilings=_ceilings(findings.ceilings) if findings.ceilings else None,
-        total=sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
-        kernels=[sections.roofline(name, roof) for name, roof in kernels] if further.roofline else [],
+        total=shared_sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
+        kernels=[shared_sections.roofline(name, roof) for name, roof in kernels] if further.roofline else [],
         reasons=reasons,
         **head,
     )
@@ -75,7 +75,7 @@ def _head(findings: Findings) -> dict[str, Any]:
     trace = findings.trace
     return {
         "tool": schema.Tool(version=__version__),
-        "gpu": sections.gpu(findings.device, trace),
+        "gpu": shared_sections.gpu(findings.device, trace),
         "timing": trace.timing,
         "timing_parameters": trace.timing_parameters,
     }
@@ -91,18 +91,18 @@ def _head_reasons(findings: Findings) -> dict[str, str]:
 def _profile(findings: Findings, further: FurtherRuns, head: dict[str, Any]) -> schema.ProfileDocument:
     chosen = next(kernel for kernel in findings.kernels if kernel.symbol is findings.selection.symbol)
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
-    fields = sections.nullable(runtime_ms=runtime)
+    fields = shared_sections.nullable(runtime_ms=runtime)
     fields["reasons"] |= _head_reasons(findings)
     roof = chosen.roofline if further.roofline and not chosen.no_counters else None
     if roof is None:
-        reason = (chosen.no_counters if chosen.roofline else None) or sections.no_position(None)
+        reason = (chosen.no_counters if chosen.roofline else None) or shared_sections.no_position(None)
         fields["reasons"]["roofline"] = further.no_roofline(reason)
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),
-        resources=sections.resources(chosen.occupancy.resources, findings.trace.dispatches, findings.selection.row),
-        occupancy=sections.occupancy(chosen.occupancy, findings.device.cu.reason),
-        roofline=sections.roofline(chosen.symbol.name, roof) if roof else None,
+        resources=shared_sections.resources(chosen.occupancy.resources, findings.trace.dispatches, findings.selection.row),
+        occupancy=shared_sections.occupancy(chosen.occupancy, findings.device.cu.reason),
+        roofline=shared_sections.roofline(chosen.symbol.name, roof) if roof else None,
         passes=further.sections(),
         run=_run(findings.trace),
         **head,
@@ -172,14 +172,14 @@ def _sampling(found: Sampling | None) -> schema.SamplingSection | None:
 
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:
     roof, on_path = kernel.roofline, kernel.on_path
-    intensity = roof.intensity if roof else Value.missing("FLOP/byte", sections.no_position(None))
+    intensity = roof.intensity if roof else Value.missing("FLOP/byte", shared_sections.no_position(None))
     score = Value(on_path.fraction, "fraction") if on_path else Value.missing("fraction", NO_TIME)
-    fields = sections.nullable(
-        time_ms=sections.milliseconds(kernel.symbol.total_ns), operational_intensity=intensity, critical_path_score=score
+    fields = shared_sections.nullable(
+        time_ms=shared_sections.milliseconds(kernel.symbol.total_ns), operational_intensity=intensity, critical_path_score=score
     )
     position = roof.position if roof else None
     if position is None:
-        fields["reasons"]["roofline_position"] = sections.no_position(roof)
+        fields["reasons"]["roofline_position"] = shared_sections.no_position(roof)
     if findings.path is None:
         fields["reasons"]["durations"] = NO_TIME
     error = _model_error(kernel, findings)
@@ -196,14 +196,14 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         dispatches=len(kernel.symbol.rows),
         workgroup=tuple(findings.trace.dispatches.workgroup[kernel.row].tolist()),
         grid=tuple(findings.trace.dispatches.grid[kernel.row].tolist()),
-        durations=sections.durations(durations(findings.trace.dispatches, kernel.symbol)) if findings.path else None,
+        durations=shared_sections.durations(durations(findings.trace.dispatches, kernel.symbol)) if findings.path else None,
         model_error=None if isinstance(error, str) else schema.ModelErrorSection(**asdict(error)),
         roofline_position=position,
-        bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),
-        headroom=sections.headroom(kernel.headroom),
-        resources=sections.resources(kernel.occupancy.resources, findings.trace.dispatches, kernel.row),
-        occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
-        evidence=sections.evidence(kernel.evidence),
+        bottleneck=shared_sections.bottleneck(kernel.bottleneck, kernel.evidence),
+        headroom=shared_sections.headroom(kernel.headroom),
+        resources=shared_sections.resources(kernel.occupancy.resources, findings.trace.dispatches, kernel.row),
+        occupancy=shared_sections.occupancy(kernel.occupancy, findings.device.cu.reason),
+        evidence=shared_sections.evidence(kernel.evidence),
         counters={name: kernel.counters[name] for name in sorted(kernel.counters)},
         sampling=_sampling(kernel.sampling),
         thread_trace=thread_trace_section(traced) if traced else None,

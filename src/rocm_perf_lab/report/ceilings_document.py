@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.report.schema import SCHEMA_VERSION, Tool
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 
 
 class LevelCeiling(Section):

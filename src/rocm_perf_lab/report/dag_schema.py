@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from rocm_perf_lab.report.schema import Document, Fraction
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 
 
 class SymbolPathSection(Section):

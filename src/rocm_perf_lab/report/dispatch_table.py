@@ -10,7 +10,7 @@ import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.schema import Document, SummaryDocument
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 from rocm_perf_lab.utf8 import utf8
 
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument, SummaryDocument
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.section import Section
+    from rocm_perf_lab.report.section_base import Section
 
 AnyDocument = TypeVar("AnyDocument", bound="Section")
 _FILE, _SUMMARY = "analysis.json", "summary.json"

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection
 from rocm_perf_lab.report.triton_schema import TritonSection
 

@@ -12,7 +12,7 @@ from rocm_perf_lab.report.paragraphs import labelled
 from rocm_perf_lab.report.schema import BottleneckSection, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
-from rocm_perf_lab.report.time_stack import in_short
+from rocm_perf_lab.report.terminal_time_stack import in_short
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
-from rocm_perf_lab.rocpd.tables import UNNAMED
+from rocm_perf_lab.rocpd.trace import UNNAMED
 
 if TYPE_CHECKING:
     from rich.console import Console

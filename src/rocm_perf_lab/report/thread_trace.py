@@ -8,8 +8,8 @@ from typing import Any
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, Instruction, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.report import thread_trace_schema as schema
-from rocm_perf_lab.report.sections import nullable
-from rocm_perf_lab.report.time_stack import lines
+from rocm_perf_lab.report.shared_sections import nullable
+from rocm_perf_lab.report.terminal_time_stack import lines
 from rocm_perf_lab.text import words
 
 _MOST = 10

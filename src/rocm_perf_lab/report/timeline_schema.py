@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from rocm_perf_lab.report.schema import Document
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 
 
 class TimelineTrack(Section):

@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
 from rocm_perf_lab.analysis.thread_trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.report import schema, sections
+from rocm_perf_lab.report import schema, shared_sections
 from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
 from rocm_perf_lab.text import words
@@ -44,7 +44,7 @@ def _kernel(found: ThreadTraceFindings) -> schema.TracedKernel:
     return schema.TracedKernel(
         kernel=found.kernel or found.symbol or "",
         symbol=found.symbol or "",
-        bottleneck=sections.bottleneck(verdict, evidence),
+        bottleneck=shared_sections.bottleneck(verdict, evidence),
         thread_trace=thread_trace_section(found),
     )
 

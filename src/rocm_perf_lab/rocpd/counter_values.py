@@ -14,7 +14,7 @@ from rocm_perf_lab.rocpd.edges import node_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers
-    from rocm_perf_lab.rocpd.tables import Dispatches
+    from rocm_perf_lab.rocpd.trace import Dispatches
 
 _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects
 

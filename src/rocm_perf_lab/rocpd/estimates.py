@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.edges import node_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
-    from rocm_perf_lab.rocpd.tables import Dispatches
+    from rocm_perf_lab.rocpd.trace import Dispatches
 
 
 @dataclass(frozen=True)

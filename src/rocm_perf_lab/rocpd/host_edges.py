@@ -12,7 +12,7 @@ import numpy as np
 from rocm_perf_lab.rocpd.edges import edge_table, joined, lanes
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
 from rocm_perf_lab.rocpd.overlaps import is_slight
-from rocm_perf_lab.rocpd.tables import Calls, Copies, Dispatches, Edges
+from rocm_perf_lab.rocpd.trace import Calls, Copies, Dispatches, Edges
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask, Texts

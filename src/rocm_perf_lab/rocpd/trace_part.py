@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.tables import Agent, Copies, Dispatches
+from rocm_perf_lab.rocpd.trace import Agent, Copies, Dispatches
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Mask

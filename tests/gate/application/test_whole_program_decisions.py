@@ -19,10 +19,10 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-from rocm_perf_lab.gate.application import whole_program
+from rocm_perf_lab.gate.application import application_check
+from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun
-from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions, SourceText
 
 RUN = ProgramRun(b"done\n", 10.0, 1000.0, "modelled", "f00d", {}, {"k": 4.0})
 
@@ -88,11 +88,11 @@ def traced(monkeypatch, tmp_path):
         return {"CACHE": str(folder)}
 
     cage = SimpleNamespace(within=within, in_words=lambda view: "a namespace", copy_of_cache=copy_of_cache)
-    monkeypatch.setattr(whole_program, "cage", cage)
-    monkeypatch.setattr(whole_program, "BuiltinTracer", SimpleNamespace(on=on))
-    monkeypatch.setattr(whole_program, "read_program_run", made)
-    monkeypatch.setattr(whole_program.devices, "select", select)
-    monkeypatch.setattr(whole_program, "time", SimpleNamespace(monotonic=lambda: next(world.clock)))
+    monkeypatch.setattr(application_check, "cage", cage)
+    monkeypatch.setattr(application_check, "BuiltinTracer", SimpleNamespace(on=on))
+    monkeypatch.setattr(application_check, "read_program_run", made)
+    monkeypatch.setattr(application_check.devices, "select", select)
+    monkeypatch.setattr(application_check, "time", SimpleNamespace(monotonic=lambda: next(world.clock)))
     return world
 
 

@@ -20,12 +20,12 @@ from rocm_perf_lab.gate.code_object.code_object_check import (
     contract_breach,
     instances,
 )
+from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise
-from rocm_perf_lab.gate.code_object.machine_code import compare_host
 from rocm_perf_lab.gate.code_object.run_detection import new_observations
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 
 ARGUMENTS = (KernelArgument("p", 0, 8, "global_buffer", "global"), KernelArgument("n", 8, 4, "by_value", None))
 BASELINE = KernelMetadata(

@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.change import KernelChange, splice
 from rocm_perf_lab.gate.code_object.translation_units import makes_judged_code
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.tokens import compiled_line_of
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc")

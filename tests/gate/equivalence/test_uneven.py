@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 from slow_variants import every
 
 PROGRAM = Path(__file__).parents[1].joinpath("uneven.hip")

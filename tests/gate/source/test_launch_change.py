@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")

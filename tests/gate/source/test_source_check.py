@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import Taken, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.optimize.compile import SourceBuilder
+from rocm_perf_lab.optimize.builders import SourceBuilder
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 

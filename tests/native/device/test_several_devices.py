@@ -15,6 +15,7 @@ import pytest
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.arch.timing_parameters import timing_parameters
 from rocm_perf_lab.collect import device as devices
+from slow_variants import every
 
 Result = dict[str, object]
 Ring = Callable[..., Result]
@@ -81,7 +82,7 @@ def test_visible_devices_select_among_them(ring: Ring) -> None:
     assert ring("gfx942:4", ROCR_VISIBLE_DEVICES="1,2,3")["devices"] == 3
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx1030", "gfx950"])
+@pytest.mark.parametrize("target", every(3, ["gfx90a", "gfx1030", "gfx950"]))
 def test_two_devices_of_another_target(repository: Path, tmp_path: Path, hipcc: str, target: str) -> None:
     program = _compiled(repository / "tests" / "programs" / "ring.hip", tmp_path, target)
     done = _run(program, f"{target}:2", tmp_path)

@@ -56,7 +56,8 @@ def test_every_size_gives_the_same_counts(source, last, tmp_path, rocm_perf_in):
     assert printed(tmp_path / "after", changed, rocm_perf_in) == before and len(set(before)) == len(before) == 6 * 4
 
 
-@pytest.mark.parametrize("transformation, kernel", every(2, [(privatize, "by_byte"), (load_ahead, "in_lds")]))
+@pytest.mark.slow
+@pytest.mark.parametrize("transformation, kernel", [(privatize, "by_byte"), (load_ahead, "in_lds")])
 def test_the_gate_accepts_the_change_and_measures_its_gain(source, tmp_path, transformation, kernel):
     subprocess.run([*COMMAND, PROGRAM, "-o", tmp_path / "counts"], check=True)
     captured = capture([str(tmp_path / "counts"), "20000", "7"], kernel, 0, tmp_path / "capture", device="gfx942")

@@ -153,7 +153,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
     if (request.grid[axis] == 0 || request.workgroup[axis] == 0)
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
 
-  const uint64_t start = ready_time(packet) + launch_overhead_ns();
+  const uint64_t start = ready_time(packet) + dispatch_gap_ns();
   DispatchResult result = device_.run(request, start, *this, packet.submit_time());
   if (stopping()) return;
   if (!result.error.empty()) return fail_dispatch(kernel_name(dispatch.kernel_object), result);

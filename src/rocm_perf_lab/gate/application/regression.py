@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.gate.application.whole_program import ApplicationOptions
+from rocm_perf_lab.gate.application.application_check import ApplicationOptions
 from rocm_perf_lab.gate.code_object.code_object_check import ResourceLimits
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
 from rocm_perf_lab.code_object.symbol_contents import pieces_of
 from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_device
 from rocm_perf_lab.gate.code_object.fences import lost_fence
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise, other_kernels, runs_on
-from rocm_perf_lab.gate.code_object.machine_code import compare_device
 from rocm_perf_lab.gate.code_object.reached_functions import reached
 from rocm_perf_lab.gate.code_object.run_detection import TRAP, new_observations
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected

@@ -12,8 +12,8 @@ from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.code_object.symbol_contents import pieces_of, text_section
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object.code_object_check import Image, changed_beside
+from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
 from rocm_perf_lab.gate.code_object.location_dependence import usual_names
-from rocm_perf_lab.gate.code_object.machine_code import compare_host
 from rocm_perf_lab.gate.code_object.reached_functions import reached
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.process.side_by_side import side_by_side

@@ -28,8 +28,8 @@ from rocm_perf_lab.gate.equivalence.races import races_of, without_host
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import same_memory_unproven, unproven_in
-from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
+from rocm_perf_lab.gate.software_device import is_modelled, memory_check
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 

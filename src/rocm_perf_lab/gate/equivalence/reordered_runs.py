@@ -20,8 +20,8 @@ from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.equivalence.stored_memory import stores_elsewhere, together
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
-from rocm_perf_lab.gate.memory_check_option import is_modelled
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
+from rocm_perf_lab.gate.software_device import is_modelled
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"

@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.measurement.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.measurement.timed_replays import Compared, OtherInputs, Replays, Setting, Times, times
-from rocm_perf_lab.gate.memory_check_option import is_modelled
+from rocm_perf_lab.gate.software_device import is_modelled
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture

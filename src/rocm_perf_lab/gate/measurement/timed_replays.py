@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.memory_check_option import is_modelled, memory_check
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
+from rocm_perf_lab.gate.software_device import is_modelled, memory_check
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration, replay, replay_cases

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.cage.needed_paths import installation
-from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions
+from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions
 from rocm_perf_lab.gate.verdict import StepVerdict
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine

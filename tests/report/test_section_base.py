@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.section_base import Section
 
 
 class One(Section):

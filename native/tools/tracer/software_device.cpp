@@ -1,4 +1,4 @@
-#include "tracer/device.h"
+#include "tracer/software_device.h"
 
 #include <cstdlib>
 

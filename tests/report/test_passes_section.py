@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass
-from rocm_perf_lab.report.further_runs import FurtherRuns
+from rocm_perf_lab.report.passes_section import FurtherRuns
 
 RUN = Path("/run")
 

@@ -23,8 +23,8 @@ from rocm_perf_lab.code_object.fat_binary import LARGEST
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
-from rocm_perf_lab.optimize.build import Build
 from rocm_perf_lab.optimize.build_commands import OutputCommand
+from rocm_perf_lab.optimize.build_description import Build
 from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
 
 SCRATCH = "rocm-perf-build-"

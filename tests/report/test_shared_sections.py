@@ -19,7 +19,7 @@ from rocm_perf_lab.analysis.stack_verdict import Remedy
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy
 from rocm_perf_lab.arch.occupancy_lift import Lift, ResourceChange
-from rocm_perf_lab.report import sections
+from rocm_perf_lab.report import shared_sections
 
 WAIT = signals()["wait_fraction"]
 
@@ -34,22 +34,22 @@ def missing(reason: str) -> Value:
 
 
 def test_a_number_or_the_reason_for_its_absence():
-    found = sections.nullable(a=Value(0.0, "ns"), b=missing("no counters"), c=Value(None, "ns"))
+    found = shared_sections.nullable(a=Value(0.0, "ns"), b=missing("no counters"), c=Value(None, "ns"))
     assert found == {"a": 0.0, "b": None, "c": None, "reasons": {"b": "no counters", "c": "not known"}}
 
 
 def test_no_dispatch_takes_no_time():
-    assert sections.milliseconds(2_500_000).value == 2.5
-    assert (sections.milliseconds(0).value, sections.milliseconds(0).reason) == (None, NO_TIME)
+    assert shared_sections.milliseconds(2_500_000).value == 2.5
+    assert (shared_sections.milliseconds(0).value, shared_sections.milliseconds(0).reason) == (None, NO_TIME)
 
 
 def test_durations():
-    found = sections.durations(Durations(20.0, 5.0, 10, 15.0, 28.0, 30))
+    found = shared_sections.durations(Durations(20.0, 5.0, 10, 15.0, 28.0, 30))
     assert numbers(found) == {
         "mean_ns": 20.0, "stddev_ns": 5.0, "min_ns": 10, "median_ns": 15.0, "p95_ns": 28.0, "max_ns": 30,
     }  # fmt: skip
-    assert sections.durations(Durations(1.0, 0.0, 1, 1.0, 1.0, 1)).reasons == {}
-    assert sections.durations(Durations(1.0, None, 1, 1.0, 1.0, 1)).reasons == {"stddev_ns": "one dispatch"}
+    assert shared_sections.durations(Durations(1.0, 0.0, 1, 1.0, 1.0, 1)).reasons == {}
+    assert shared_sections.durations(Durations(1.0, None, 1, 1.0, 1.0, 1)).reasons == {"stddev_ns": "one dispatch"}
 
 
 def test_the_gpu():
@@ -57,18 +57,18 @@ def test_the_gpu():
         clock=Value(2100.0, "MHz"), memory_bandwidth=Value(5300.0, "GB/s"), cu=Value(304.0, ""), pci_id=0x4A1,
         family_name="cdna3", target="gfx942", product_name="MI300X",
     )  # fmt: skip
-    found = sections.gpu(device, types.SimpleNamespace(device="software gfx942"))
+    found = shared_sections.gpu(device, types.SimpleNamespace(device="software gfx942"))
     assert numbers(found) == {
         "architecture": "cdna3", "target": "gfx942", "product": "MI300X", "pci_id": "0x04a1",
         "software_device": "software gfx942", "compute_units": 304, "clock_mhz": 2100.0, "memory_bandwidth_gbps": 5300.0,
     }  # fmt: skip
     assert type(found.compute_units) is int and found.reasons == {}
     assert (
-        sections.gpu(types.SimpleNamespace(**vars(device) | {"pci_id": 0}), types.SimpleNamespace(device="d")).pci_id
+        shared_sections.gpu(types.SimpleNamespace(**vars(device) | {"pci_id": 0}), types.SimpleNamespace(device="d")).pci_id
         == "0x0000"
     )
     vars(device).update(cu=missing("no CUs"), clock=missing("no clock"), pci_id=None)
-    unknown = sections.gpu(device, types.SimpleNamespace(device=None))
+    unknown = shared_sections.gpu(device, types.SimpleNamespace(device=None))
     assert (unknown.compute_units, unknown.clock_mhz, unknown.pci_id, unknown.software_device) == (None,) * 4
     assert unknown.reasons == {
         "compute_units": "no CUs", "clock_mhz": "no clock", "pci_id": "the trace's agent has no PCI device id",
@@ -79,7 +79,7 @@ def test_the_gpu():
 @pytest.mark.parametrize("arch, accum", [(64, 8), (1, 0), (0, 1), (0, 0)])
 def test_registers_are_unknown_if_there_are_none_at_all(arch, accum):
     dispatches = types.SimpleNamespace(lds_bytes=[1, 512], scratch_bytes=[2, 16])
-    found = sections.resources(KernelResources(arch, accum, 32, 0, 64), dispatches, 1)
+    found = shared_sections.resources(KernelResources(arch, accum, 32, 0, 64), dispatches, 1)
     registers = (found.vgpr_per_thread, found.accum_vgpr_per_thread, found.sgpr_per_wave)
     assert registers == ((arch, accum, 32) if arch + accum else (None, None, None))
     assert (found.lds_bytes, found.scratch_bytes) == (512, 16)
@@ -93,7 +93,7 @@ def occupancy(device_waves: int | None) -> DispatchOccupancy:
 
 
 def test_occupancy():
-    found = sections.occupancy(occupancy(2432), "no CUs")
+    found = shared_sections.occupancy(occupancy(2432), "no CUs")
     assert numbers(found) == {
         "theoretical": 0.25, "unit": "CU", "compiler_waves_per_simd": 3, "resident_waves_per_cu": 8,
         "resident_workgroups_per_cu": 4, "max_waves_per_cu": 32, "simds_per_cu": 4, "limited_by": ["VGPRs"],
@@ -101,13 +101,13 @@ def test_occupancy():
         "lifts": [{"changes": [{"resource": "VGPRs", "now": 200, "then": 128}], "resident_waves_per_cu": 16}],
     }  # fmt: skip
     assert found.reasons == {}
-    assert sections.occupancy(occupancy(None), "no CUs").reasons == {"device_waves": "no CUs"}
-    assert sections.occupancy(occupancy(None), None).reasons == {"device_waves": "not known"}
+    assert shared_sections.occupancy(occupancy(None), "no CUs").reasons == {"device_waves": "no CUs"}
+    assert shared_sections.occupancy(occupancy(None), None).reasons == {"device_waves": "not known"}
 
 
 @pytest.mark.parametrize("reason, said", [("no rules", "no rules"), (None, "not known")])
 def test_an_occupancy_that_is_not_known(reason, said):
-    found = sections.occupancy(DispatchOccupancy(KernelResources(0, 0, 0, 0, 0), 0, None, None, None, reason), None)
+    found = shared_sections.occupancy(DispatchOccupancy(KernelResources(0, 0, 0, 0, 0), 0, None, None, None, reason), None)
     assert (found.limited_by, found.limits, found.lifts, found.notes) == ([], {}, [], [])
     assert len(found.reasons) == 9 and set(found.reasons.values()) == {said}
 
@@ -121,7 +121,7 @@ def test_a_kernel_under_its_roofs():
         intensity=Value(16.0, ""), ridge=Value(17.0, ""), position="memory-bound", arithmetic=(arithmetic,), levels=(level,),
         notes=("a note",), ceiling_ns=Value(1.0, "ns"),
     )  # fmt: skip
-    found = sections.roofline("sum()", roof)
+    found = shared_sections.roofline("sum()", roof)
     assert numbers(found) == {
         "kernel": "sum()", "time_ms": 2.5, "flop": 10.0, "gflops": 11.0, "attainable_gflops": 12.0,
         "fraction_of_ceiling": 13.0, "measured_attainable_gflops": 14.0, "fraction_of_measured_ceiling": 15.0,
@@ -136,20 +136,20 @@ def test_a_kernel_under_its_roofs():
         }],
     }  # fmt: skip
     roof.position = None
-    assert sections.roofline("sum()", roof).reasons == {
+    assert shared_sections.roofline("sum()", roof).reasons == {
         "position": "the kernel performs no operations that are counted, and moves no bytes"
     }
     roof.ceiling_ns = missing("no counters")
-    assert sections.no_position(roof) == "no counters"
-    assert sections.no_position(None) == "no ceilings are known for this device"
+    assert shared_sections.no_position(roof) == "no counters"
+    assert shared_sections.no_position(None) == "no ceilings are known for this device"
 
 
 def test_all_evidence_or_a_part_of_it():
     found = Evidence({"a": Value(1.0, "ns"), "b": missing("no counters")})
-    assert [(one.name, one.value, one.reasons) for one in sections.evidence(found)] == [
+    assert [(one.name, one.value, one.reasons) for one in shared_sections.evidence(found)] == [
         ("a", 1.0, {}), ("b", None, {"value": "no counters"}),
     ]  # fmt: skip
-    assert [(one.name, one.unit) for one in sections.evidence(found, ("a", "c"))] == [("a", "ns")]
+    assert [(one.name, one.unit) for one in shared_sections.evidence(found, ("a", "c"))] == [("a", "ns")]
 
 
 def bottleneck(**changed) -> Bottleneck:
@@ -169,7 +169,7 @@ NUMBERS = Evidence(
 
 
 def test_the_verdict_by_counters():
-    found = sections.bottleneck(bottleneck(), NUMBERS)
+    found = shared_sections.bottleneck(bottleneck(), NUMBERS)
     assert (found.name, found.by, found.why, found.score, found.certainty) == (
         "latency-bound", "counters", "waves wait", 0.75, "low",
     )  # fmt: skip
@@ -189,11 +189,11 @@ def test_the_verdict_by_counters():
 
 def test_the_verdict_by_experiments():
     remedy = Remedy("latency", "unroll", 0.25, "a.hip:7", 0.125, 0.5, 0.0625, "scan()")
-    found = sections.bottleneck(bottleneck(by=EXPERIMENTS, remedies=(remedy,), on_full_device="uncoalesced"), NUMBERS)
+    found = shared_sections.bottleneck(bottleneck(by=EXPERIMENTS, remedies=(remedy,), on_full_device="uncoalesced"), NUMBERS)
     (said,) = found.remedies
-    assert found.advice == [LARGER, sections.in_words_all([said])[0], "one", "two"]
+    assert found.advice == [LARGER, shared_sections.in_words_all([said])[0], "one", "two"]
     assert (found.on_full_device, found.reasons, found.evidence) == ("uncoalesced", {}, [])
-    unknown = sections.bottleneck(bottleneck(name="unknown", score=None), NUMBERS)
+    unknown = shared_sections.bottleneck(bottleneck(name="unknown", score=None), NUMBERS)
     assert unknown.reasons["score"] == "waves wait" and unknown.evidence == []
 
 
@@ -207,7 +207,7 @@ def test_the_verdict_by_experiments():
     ],
 )
 def test_a_signal_holds_from_its_threshold_onwards(value, holds, reasons):
-    found = sections._signal(WAIT, Evidence({} if value is None else {"wait_fraction": value}))
+    found = shared_sections._signal(WAIT, Evidence({} if value is None else {"wait_fraction": value}))
     assert (found.holds, found.reasons, found.counters) == (holds, reasons, [])
     assert (found.threshold, found.direction, found.rationale) == (WAIT.threshold, "at least", WAIT.rationale)
 
@@ -218,13 +218,13 @@ def headroom(ceiling: Value, binding: str | None, by: str) -> Headroom:
 
 
 def test_headroom():
-    found = sections.headroom(Headroom(Value(2_500_000.0, "ns"), "HBM", *(Value(n, "") for n in (0.5, 2.0, 1.5, 0.25))))
+    found = shared_sections.headroom(Headroom(Value(2_500_000.0, "ns"), "HBM", *(Value(n, "") for n in (0.5, 2.0, 1.5, 0.25))))
     assert numbers(found) == {
         "ceiling_ms": 2.5, "binding": "HBM", "fraction": 0.5, "kernel_speedup": 2.0, "program_speedup": 1.5,
         "priority": 0.25, "by": "counters", "assumption": ASSUMPTION,
     }  # fmt: skip
-    assert sections.headroom(headroom(Value(1.0, "ns"), "launch", EXPERIMENTS)).assumption == BY_EXPERIMENTS
-    none = sections.headroom(headroom(missing("no roofs"), None, "counters"))
+    assert shared_sections.headroom(headroom(Value(1.0, "ns"), "launch", EXPERIMENTS)).assumption == BY_EXPERIMENTS
+    none = shared_sections.headroom(headroom(missing("no roofs"), None, "counters"))
     assert none.reasons == {
         "ceiling_ms": "no roofs",
         **dict.fromkeys(("fraction", "kernel_speedup", "program_speedup", "priority", "binding"), "no counters"),

@@ -17,7 +17,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
 from rocm_perf_lab.report.remedies import in_words_all, remedy_section
-from rocm_perf_lab.rocpd.tables import Dispatches, Trace
+from rocm_perf_lab.rocpd.trace import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import pytest
 
 from rocm_perf_lab.code_object.layout import CodeObjectLayout, ElfSection
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
-from rocm_perf_lab.gate.code_object import image_layout, machine_code
+from rocm_perf_lab.gate.code_object import code_outside_kernel, image_layout
+from rocm_perf_lab.gate.code_object.code_outside_kernel import DeviceCode, compare_device, compare_host
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise, other_kernels, runs_on
-from rocm_perf_lab.gate.code_object.machine_code import DeviceCode, compare_device, compare_host
 
 
 def function(name: str, text: str = "s_endpgm", calls: tuple[str, ...] = ()) -> SymbolContent:
@@ -31,7 +31,7 @@ BASELINE = pieces(function("k"), data("k.kd"), function("f"), data("v", True), d
 @pytest.fixture
 def compared(monkeypatch):
     def compare(after: dict[str, SymbolContent], before=BASELINE) -> DeviceCode:
-        monkeypatch.setattr(machine_code, "pieces_of", lambda image: {b"before": before, b"after": after}[image])
+        monkeypatch.setattr(code_outside_kernel, "pieces_of", lambda image: {b"before": before, b"after": after}[image])
         return compare_device(b"before", b"after", ["k"])
 
     return compare
@@ -73,7 +73,7 @@ def test_what_was_removed_is_named_as_such(compared):
 @pytest.mark.parametrize("count, shown", [(1, ".a0"), (4, ".a0, .a1, .a2, .a3"), (5, ".a0, .a1, .a2, .a3, ...")])
 def test_sections_of_the_host_s_code_that_differ(monkeypatch, count, shown):
     sections = {b"before": {".text": b"x"}, b"after": {".text": b"x"} | {f".a{one}": b"" for one in range(count)}}
-    monkeypatch.setattr(machine_code, "host_sections", sections.get)
+    monkeypatch.setattr(code_outside_kernel, "host_sections", sections.get)
     assert compare_host(b"before", b"before") is None
     assert compare_host(b"before", b"after").startswith(f"the host's object code differs in {shown}: ")
 

@@ -11,7 +11,7 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.errors import ProgramFailedError, UsageError
-from rocm_perf_lab.gate.application.whole_program import Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).parents[1].joinpath("program.hip").read_text()

@@ -1,4 +1,4 @@
-#include "rocpd/trace.h"
+#include "rocpd/process_description.h"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ class Survey {
  public:
   explicit Survey(const SpoolReader& spool) : spool_(spool) {}
 
-  Trace make() {
+  ProcessDescription make() {
     Visitor visitor;
     visitor.description = [this](const RecordView& record) { on_description(record); };
     visitor.dispatch = [this](const Dispatch& dispatch) { on_dispatch(dispatch); };
@@ -46,12 +46,12 @@ class Survey {
     visitor.allocation = [this](const spool::Allocation& allocation) { on_allocation(allocation); };
     const Unfinished unfinished = walk_spool(spool_, visitor);
     if (!has_process_) throw SpoolError("has no process record");
-    trace_.unfinished_dispatches = unwritable_ + unfinished.dispatches;
-    trace_.threads.insert(trace_.process.fixed.pid);
-    trace_.queues_used = queues_.in_order();
-    trace_.streams_used = streams_.in_order();
-    trace_.lost_records = spool_.lost();
-    return std::move(trace_);
+    description_.unfinished_dispatches = unwritable_ + unfinished.dispatches;
+    description_.threads.insert(description_.process.fixed.pid);
+    description_.queues_used = queues_.in_order();
+    description_.streams_used = streams_.in_order();
+    description_.lost_records = spool_.lost();
+    return std::move(description_);
   }
 
  private:
@@ -60,30 +60,30 @@ class Survey {
       case Kind::process: return on_process(record);
       case Kind::agent: return on_agent(record);
       case Kind::counter: return on_counter(record);
-      case Kind::queue: return trace_.queues.push_back(record.fixed<spool::Queue>());
+      case Kind::queue: return description_.queues.push_back(record.fixed<spool::Queue>());
       case Kind::code_object:
-        return trace_.code_objects.push_back({record.fixed<spool::CodeObject>(), text<spool::CodeObject>(record, 0)});
-      case Kind::kernel: return trace_.kernels.push_back({record.fixed<spool::Kernel>(), text<spool::Kernel>(record, 0)});
+        return description_.code_objects.push_back({record.fixed<spool::CodeObject>(), text<spool::CodeObject>(record, 0)});
+      case Kind::kernel: return description_.kernels.push_back({record.fixed<spool::Kernel>(), text<spool::Kernel>(record, 0)});
       default: return;
     }
   }
 
   void on_process(const RecordView& record) {
     using P = spool::Process;
-    trace_.process = {record.fixed<P>(),  text<P>(record, 0), text<P>(record, 1), text<P>(record, 2),
-                      text<P>(record, 3), text<P>(record, 4), text<P>(record, 5)};
+    description_.process = {record.fixed<P>(),  text<P>(record, 0), text<P>(record, 1), text<P>(record, 2),
+                            text<P>(record, 3), text<P>(record, 4), text<P>(record, 5)};
     has_process_ = true;
   }
 
   void on_agent(const RecordView& record) {
     using A = spool::Agent;
-    trace_.agents.push_back({record.fixed<A>(), text<A>(record, 0), text<A>(record, 1), text<A>(record, 2), text<A>(record, 3),
-                             text<A>(record, 4)});
+    description_.agents.push_back({record.fixed<A>(), text<A>(record, 0), text<A>(record, 1), text<A>(record, 2),
+                                   text<A>(record, 3), text<A>(record, 4)});
   }
 
   void on_counter(const RecordView& record) {
     using C = spool::Counter;
-    trace_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
+    description_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
   }
 
   // Ids are consecutive, so an id larger than the spool's size means that the spool is damaged; storing it could take any
@@ -99,38 +99,38 @@ class Survey {
       ++unwritable_;
       return;
     }
-    note(trace_.dispatches, d.dispatch_id);
-    trace_.threads.insert(d.origin.thread);
+    note(description_.dispatches, d.dispatch_id);
+    description_.threads.insert(d.origin.thread);
     queues_.add(d.queue_id, 0, d.dispatch_id);
     streams_.add(d.origin.stream, 0, d.dispatch_id);
     if (dispatch.counters.empty()) return;
-    ++trace_.dispatches_with_counters;
+    ++description_.dispatches_with_counters;
     if (d.dispatch_id >= first_counted_) return;
     first_counted_ = d.dispatch_id;
-    trace_.counting_node = trace_.node_of_queue(d.queue_id);
+    description_.counting_node = description_.node_of_queue(d.queue_id);
   }
 
   void on_copy(const Copy& copy) {
     const spool::Copy& c = copy.fixed;
-    note(trace_.copies, c.copy_id);
-    trace_.threads.insert(c.origin.thread);
-    trace_.copy_directions.insert({c.source_node, c.destination_node});
+    note(description_.copies, c.copy_id);
+    description_.threads.insert(c.origin.thread);
+    description_.copy_directions.insert({c.source_node, c.destination_node});
     streams_.add(c.origin.stream, 1, c.copy_id);
   }
 
   void on_region(const Region& region) {
-    trace_.last_correlation = std::max(trace_.last_correlation, region.fixed.correlation);
-    trace_.threads.insert(region.fixed.thread);
-    if (!trace_.functions.contains(region.function)) trace_.functions.emplace(region.function);
+    description_.last_correlation = std::max(description_.last_correlation, region.fixed.correlation);
+    description_.threads.insert(region.fixed.thread);
+    if (!description_.functions.contains(region.function)) description_.functions.emplace(region.function);
   }
 
   void on_allocation(const spool::Allocation& allocation) {
-    trace_.threads.insert(allocation.origin.thread);
+    description_.threads.insert(allocation.origin.thread);
     streams_.add(allocation.origin.stream, 2, ++allocations_);
   }
 
   const SpoolReader& spool_;
-  Trace trace_;
+  ProcessDescription description_;
   Appearances queues_, streams_;
   bool has_process_ = false;
   uint64_t unwritable_ = 0, allocations_ = 0, first_counted_ = UINT64_MAX;
@@ -138,12 +138,12 @@ class Survey {
 
 }  // namespace
 
-uint32_t Trace::node_of_queue(uint32_t queue_id) const {
+uint32_t ProcessDescription::node_of_queue(uint32_t queue_id) const {
   for (const spool::Queue& queue : queues)
     if (queue.queue_id == queue_id) return queue.node_id;
   throw SpoolError("has a dispatch on a queue that was never created");
 }
 
-Trace read_trace(const SpoolReader& spool) { return Survey(spool).make(); }
+ProcessDescription read_process_description(const SpoolReader& spool) { return Survey(spool).make(); }
 
 }  // namespace rpd::rocpd

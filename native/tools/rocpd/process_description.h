@@ -55,7 +55,7 @@ class Written {
   uint64_t count_ = 0;
 };
 
-struct Trace {
+struct ProcessDescription {
   Process process;
   std::vector<Agent> agents;
   std::vector<Counter> counters;
@@ -79,6 +79,6 @@ struct Trace {
 inline bool is_writable(const Dispatch& dispatch) { return dispatch.kernel_id != 0; }
 
 // Throws SpoolError if the spool is damaged or has no process record.
-Trace read_trace(const SpoolReader& spool);
+ProcessDescription read_process_description(const SpoolReader& spool);
 
 }  // namespace rpd::rocpd

@@ -10,8 +10,7 @@ from rich.console import Console
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.explain_document import CaptureExplanation
 from rocm_perf_lab.report.schema import KernelAnalysis
-from rocm_perf_lab.report.thread_trace_schema import InstructionGain, LineGain, StackPart, ThreadTraceSection, TimeStackSection
-from rocm_perf_lab.report.time_stack import (
+from rocm_perf_lab.report.terminal_time_stack import (
     in_short,
     line_in_words,
     lines,
@@ -21,6 +20,7 @@ from rocm_perf_lab.report.time_stack import (
     render_stack,
     with_line,
 )
+from rocm_perf_lab.report.thread_trace_schema import InstructionGain, LineGain, StackPart, ThreadTraceSection, TimeStackSection
 
 LATENCY = "put more loads in flight: unroll, load ahead of use, make each load wider, run more waves"
 REST = "of 1 ms; all modelled, in experiments on the software device"

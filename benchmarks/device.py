@@ -18,8 +18,10 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,10 +43,13 @@ CLASSES = {
     "lds_write": 30, "mfma_f16": 5, "mfma_f32": 10,
 }  # fmt: skip
 
+REPEATS = "REPEATS"
+
 
 @dataclass(frozen=True)
 class Kernel:
-    """A command for the device and one for the host; each runs the same loop as often as its last argument says.
+    """A command for the device and one for the host; each runs the same loop as often as its argument REPEATS says, or else an
+    argument that is added at the end.
 
     repeats, host_repeats: numbers that take about a tenth of a second.
     """
@@ -70,14 +75,14 @@ KERNELS = {
         ["reduction", "-n", "1048576", "--kernel", "lds", "--type", "int", "--repeats"], 8, ["host-reduction", "1048576"], 400
     ),
 }  # fmt: skip
-# For each of HeCBench's programs: the arguments before the number of repeats, and the repeats on the device and on the host.
+# For each of HeCBench's programs: its arguments, and numbers of repeats on the device and on the host.
 HECBENCH: dict[str, tuple[list[str], int, int]] = {
-    "black-scholes": ([], 1, 4),
-    "convolution1D": (["262144"], 1, 40),
-    "layernorm": (["2", "64", "768"], 4, 100),
-    "nbody": (["1024"], 2, 20),
-    "softmax": (["1024", "784", "0"], 1, 20),
-    "stencil1d": (["1048576"], 2, 40),
+    "floydwarshall": (["64", REPEATS, "16"], 1, 40),
+    "laplace3d": (["64", "64", "64", REPEATS, "0"], 2, 40),
+    "matrix-rotate": (["500", REPEATS], 2, 200),
+    "md": (["0", REPEATS], 1, 4),
+    "nbody": (["1024", REPEATS], 3, 4),
+    "stencil1d": (["1048576", REPEATS], 1, 8),
 }
 
 
@@ -134,28 +139,30 @@ def hecbench_kernels(checkout: Path, folder: Path) -> dict[str, Kernel]:
             ("omp", ["g++", "-O3", "-ffast-math", "-march=native", "-fopenmp"]),
         ):
             sources = checkout.resolve() / "src" / f"{name}-{version}"
-            others = [f"-I{checkout.resolve() / 'src' / f'{name}-cuda'}"]
             built[version] = str(folder / f"{name}-{version}")
-            command = [*compiler, "-std=c++17", "-w", *others, *_main_files(sources), "-o", built[version]]
+            command = [*compiler, "-std=c++17", "-w", *_from_makefile(sources / "Makefile"), "-o", built[version]]
             subprocess.run(command, cwd=sources, check=True)
         found[f"hecbench {name}"] = Kernel([built["hip"], *arguments], repeats, [built["omp"], *arguments], host_repeats)
     return found
 
 
-def _main_files(sources: Path) -> list[str]:
-    """The files that the program's Makefile compiles."""
-    lines = (sources / "Makefile").read_text().splitlines()
-    return next(line.split("=", 1)[1].split() for line in lines if line.startswith("source"))
+def _from_makefile(makefile: Path) -> list[str]:
+    """Where a Makefile of HeCBench looks for headers, and the files that it compiles."""
+    lines = makefile.read_text().splitlines()
+    files = next(line.split("=", 1)[1].split() for line in lines if line.startswith("source"))
+    return [*(word for line in lines for word in line.split() if word.startswith("-I")), *files]
 
 
 def functions(program: Path, name: str) -> str:
     """The functions of the device in which it spends most time, by `perf`'s samples."""
+    if shutil.which("perf") is None:
+        sys.exit("--functions needs perf: install it (Debian: linux-perf), and run this script where it is")
     kernels = testbed_kernels(program)
     few = kernels[name].repeats if name in kernels else CLASSES.get(name, 400)
     command = kernels[name].command if name in kernels else [str(program), name]
     samples = program.parent / "samples"
     run = on_device(native.device_library(), program.parent)
-    run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", "-o", str(samples), *command, str(10 * few)])
+    run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", "-o", str(samples), *_repeated(command, 10 * few)])
     report = ["perf", "report", "-i", str(samples), "--stdio", "-g", "none", "--sort", "sym", "--percent-limit", "0.5"]
     lines = subprocess.run(report, check=True, capture_output=True, text=True).stdout.splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.startswith("#"))
@@ -182,15 +189,21 @@ def one_round(program: Path, name: str, kernel: Kernel | None, on: dict[str, Cal
     row = {label: seconds_each(run, program, name, kernel) for label, run in on.items()}
     if kernel:
         host, environment = kernel.host, os.environ | {"OMP_NUM_THREADS": "1"}
-        row["host"] = slope(lambda times: seconds_of([*host, str(times)], environment), kernel.host_repeats)
+        row["host"] = slope(lambda times: seconds_of(_repeated(host, times), environment), kernel.host_repeats)
     return row
 
 
 def seconds_each(run: Callable[[list[str]], float], program: Path, name: str, kernel: Kernel | None) -> float:
     if kernel:
-        return slope(lambda times: run([*kernel.command, str(times)]), kernel.repeats)
+        return slope(lambda times: run(_repeated(kernel.command, times)), kernel.repeats)
     few, work = (400, WAVES) if name == "waves" else (CLASSES[name], WAVES * PER_TURN)
-    return slope(lambda times: run([str(program), name, str(times)]), few) / work
+    return slope(lambda times: run(_repeated([str(program), name], times)), few) / work
+
+
+def _repeated(command: list[str], times: int) -> list[str]:
+    if REPEATS not in command:
+        return [*command, str(times)]
+    return [str(times) if word == REPEATS else word for word in command]
 
 
 def slope(seconds: Callable[[int], float], times: int) -> float:

@@ -44,7 +44,7 @@ def test_every_class_is_a_kernel_of_the_program(benchmark):
     assert all(f"LOOP({name}," in text and f"NAMED({name})" in text for name in benchmark.CLASSES)
 
 
-def test_kernels_are_commands_that_end_before_the_number_of_repeats(benchmark):
+def test_a_number_of_repeats_completes_a_command(benchmark):
     kernels = benchmark.testbed_kernels(Path("/folder/device"))
     vcopy = kernels["vcopy"]
     assert vcopy.command == [str(benchmark.TESTBED / "vcopy"), "-n", "4194304", "-i"]
@@ -56,6 +56,7 @@ def test_kernels_are_commands_that_end_before_the_number_of_repeats(benchmark):
     finally:
         benchmark.seconds_of = before
     assert row == {"here": pytest.approx(0.01), "host": pytest.approx(0.002)}
+    assert benchmark._repeated(["laplace3d", "64", benchmark.REPEATS, "0"], 7) == ["laplace3d", "64", "7", "0"]
 
 
 def test_hecbenchs_versions_are_built_from_the_files_in_their_makefiles(benchmark, tmp_path, monkeypatch):
@@ -63,13 +64,13 @@ def test_hecbenchs_versions_are_built_from_the_files_in_their_makefiles(benchmar
         for version in ("hip", "omp"):
             folder = tmp_path / "src" / f"{name}-{version}"
             folder.mkdir(parents=True)
-            (folder / "Makefile").write_text(f"program = main\n\nsource = {name}.{version} other.{version}\n")
+            (folder / "Makefile").write_text(f"source = {name}.{version} other.{version}\nCFLAGS := -w -I../x -I../y\n")
     built = []
     monkeypatch.setattr(benchmark.subprocess, "run", lambda command, cwd, check: built.append((command, cwd)))
     kernels = benchmark.hecbench_kernels(tmp_path, Path("/built"))
     assert [*kernels] == benchmark._hecbench_names() and len(built) == 12
-    (command, folder), (host, _) = built[4:6]
-    assert folder == tmp_path / "src" / "layernorm-hip" and command[0] == "hipcc" and host[0] == "g++"
-    assert command[-4:] == ["layernorm.hip", "other.hip", "-o", "/built/layernorm-hip"]
-    assert kernels["hecbench layernorm"].command == ["/built/layernorm-hip", "2", "64", "768"]
-    assert kernels["hecbench layernorm"].host == ["/built/layernorm-omp", "2", "64", "768"]
+    (command, folder), (host, _) = built[8:10]
+    assert folder == tmp_path / "src" / "nbody-hip" and command[0] == "hipcc" and host[0] == "g++"
+    assert command[-6:] == ["-I../x", "-I../y", "nbody.hip", "other.hip", "-o", "/built/nbody-hip"]
+    assert kernels["hecbench nbody"].command == ["/built/nbody-hip", "1024", benchmark.REPEATS]
+    assert kernels["hecbench nbody"].host == ["/built/nbody-omp", "1024", benchmark.REPEATS]

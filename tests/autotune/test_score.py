@@ -71,6 +71,17 @@ def test_other_files_are_refused(tmp_path, content):
         read_recording(tmp_path / "cache")
 
 
+@pytest.mark.parametrize("budget, evaluated", [(0, 0), (1, 1), (4, 4), (6, 6), (100, 6)])
+def test_a_simulated_search_ends_with_its_budget_or_its_space(tmp_path, budget, evaluated):
+    entries = [(a, b, 10.0 * a + b) for a in (1, 2, 3) for b in (0, 1)]
+    (tmp_path / "cache").write_text(json.dumps(t1(entries)))
+    recording = read_recording(tmp_path / "cache")
+    trace, strategy = simulate(recording, "random", 7, Options(budget))
+    assert len(trace) == len(set(trace)) == evaluated and set(trace) <= {time for *_, time in entries}
+    assert trace == simulate(recording, "random", 7, Options(budget))[0]
+    assert list(strategy.times.values()) == trace
+
+
 @pytest.fixture(scope="module")
 def dedispersion(shared_data):
     return read_recording(shared_data / "autotune" / "dedispersion_W6600.json.gz")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import types
 
+import pytest
+
+from rocm_perf_lab.report import thread_trace
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection
 
@@ -46,3 +49,20 @@ def test_where_waves_wait_and_where_cycles_go():
         "Most cycles: `v_add` (12.5 %).",
     ]
     assert said(wait_chains=[types.SimpleNamespace(wait=chain.wait, accesses=[])])[1:] == []
+
+
+@pytest.mark.parametrize(
+    "known, notes",
+    [
+        ({}, []),
+        (
+            {"truncated_waves": 3},
+            ["the trace lost instructions of 3 waves: what they did later is not in the sums"],
+        ),
+        ({"no_lines": "compile with -g"}, ["no source lines: compile with -g"]),
+        ({"no_chains": "no code"}, ["what the waits waited for is not known: no code"]),
+    ],
+)
+def test_notes_say_what_is_missing_and_why(known, notes):
+    found = types.SimpleNamespace(**{"truncated_waves": 0, "no_lines": None, "no_chains": None} | known)
+    assert thread_trace._notes(found) == notes

@@ -98,6 +98,10 @@ def main() -> None:
     parser.add_argument("--functions", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS])
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.hecbench is None and any(name in _hecbench_names() for name in given.only or ()):
+        parser.error("HeCBench's programs need --hecbench CHECKOUT")
+    if given.hecbench is not None and not (given.hecbench / "src").is_dir():
+        parser.error(f"{given.hecbench} is no checkout of HeCBench: it has no folder src")
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
         if given.functions:

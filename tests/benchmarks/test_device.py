@@ -74,3 +74,17 @@ def test_hecbenchs_versions_are_built_from_the_files_in_their_makefiles(benchmar
     assert command[-6:] == ["-I../x", "-I../y", "nbody.hip", "other.hip", "-o", "/built/nbody-hip"]
     assert kernels["hecbench nbody"].command == ["/built/nbody-hip", "1024", benchmark.REPEATS]
     assert kernels["hecbench nbody"].host == ["/built/nbody-omp", "1024", benchmark.REPEATS]
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--only", "hecbench nbody"], "HeCBench's programs need --hecbench CHECKOUT"),
+        (["--hecbench", "/nowhere"], "/nowhere is no checkout of HeCBench: it has no folder src"),
+    ],
+)
+def test_hecbenchs_programs_need_a_checkout(benchmark, monkeypatch, capsys, arguments, told):
+    monkeypatch.setattr(sys, "argv", ["device.py", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        benchmark.main()
+    assert capsys.readouterr().err.endswith(f"error: {told}\n")

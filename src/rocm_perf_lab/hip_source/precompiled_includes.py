@@ -1,6 +1,6 @@
 """Clang's precompiled form of the includes at the head of a file, which can be loaded to parse other texts.
 
-It is kept in an unlinked file, so that nothing is left on disk, however the process ends.
+Once it is made, it is kept in an unlinked file, so that nothing is left on disk, however the process ends.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_without_an_answer_the_candidate_is_refused(reader):
 
 
 def test_a_baseline_that_cannot_be_read_is_an_error(reader):
-    with pytest.raises(UnavailableError, match="the process that reads candidates did not start"):
+    with pytest.raises(UnavailableError, match="the process that reads candidates did not start, or was killed"):
         reader(None)[0].change(b"")
     with pytest.raises(SourceError, match="^x.hip:3: no such thing"):
         reader({"error": "x.hip:3: no such thing"})[0].change(b"")

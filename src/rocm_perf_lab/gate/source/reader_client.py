@@ -100,7 +100,8 @@ class CandidateReader:
         answer = self._answer(process, _SECONDS_TO_START)
         if answer is None:
             raise UnavailableError(
-                "the process that reads candidates did not start", "its error is above; see `rocm-perf doctor`"
+                "the process that reads candidates did not start, or was killed",
+                "try again; if it printed an error, that is above; see also `rocm-perf doctor`",
             )
         self._telling.join()
         if "error" in answer:

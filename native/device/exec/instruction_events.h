@@ -14,6 +14,7 @@ enum class LanePattern : uint8_t {
   Any,
   Consecutive,  // all lanes take part, at consecutive addresses
   Same,         // all lanes that take part have the same address
+  Rows,         // all lanes take part; those of each row are at consecutive addresses, or (in all rows) at the same address
 };
 
 // Whether each lane's address is `bytes` above that of the previous lane.
@@ -44,16 +45,26 @@ struct VectorAccess {
   Space space;             // Global, Scratch or Lds; Flat is already resolved
   uint32_t bytes;          // per lane
   uint64_t mask;           // lanes that take part
-  const uint64_t* address;  // [lane]: device address, or byte offset in the LDS or in private memory; only for LanePattern::Any
+  // Device addresses, or byte offsets in the LDS or in private memory: for LanePattern::Any of each lane, for LanePattern::Rows
+  // of each row's first lane.
+  const uint64_t* address;
   LanePattern pattern = LanePattern::Any;  // Any if the pattern has not been determined
   uint64_t first = 0;  // for the other patterns: the address of the first lane that takes part
+  uint32_t step = 0;  // for LanePattern::Rows: how far apart a row's lanes are, `bytes` or 0
 
   bool consecutive() const { return pattern == LanePattern::Consecutive; }
   // The address of a lane that takes part.
   uint64_t at(int lane) const {
-    if (pattern == LanePattern::Any) return address[lane];
-    return pattern == LanePattern::Same ? first : first + static_cast<uint64_t>(lane) * bytes;
+    switch (pattern) {
+      case LanePattern::Any: return address[lane];
+      case LanePattern::Consecutive: return first + static_cast<uint64_t>(lane) * bytes;
+      case LanePattern::Same: return first;
+      case LanePattern::Rows: return address[lane / kRowLanes] + static_cast<uint64_t>(lane) % kRowLanes * step;
+    }
+    return first;
   }
+  // For LanePattern::Rows: how many bytes a row spans.
+  uint64_t row_bytes() const { return uint64_t{step} * (kRowLanes - 1) + bytes; }
 };
 
 // Determines the pattern. `mask` must not be 0.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <immintrin.h>
 #endif
 
+#include "exec/instruction_events.h"
+#include "exec/structure_shuffles.h"
 #include "isa/target.h"
 
 namespace rpd {
@@ -56,6 +59,12 @@ struct LoadDwords {
     }
 #endif
   }
+  // Loads the lanes of a row, of which `l` is the first, all from the same address.
+  void row_same(int l, const uint8_t* at) const {
+    uint32_t values[Dwords];
+    std::memcpy(values, at, sizeof values);
+    for (int i = 0; i < Dwords; ++i) std::fill_n(reg + i * kLanes + l, kRowLanes, values[i]);
+  }
   // Loads the lanes set in `lanes`, all from the same address.
   void same(const uint8_t* at, uint64_t lanes) const {
     uint32_t values[Dwords];
@@ -67,15 +76,13 @@ struct LoadDwords {
         for (int l = 0; l < kLanes; ++l) to[l] = lanes >> l & 1 ? values[i] : to[l];
     }
   }
-  // Loads all lanes from contiguous memory.
-  void all(const uint8_t* at) const {
-    if constexpr (Dwords == 1) {
-      std::memcpy(reg, at, kLanes * sizeof(uint32_t));
-    } else {
-      alignas(64) uint32_t copy[kLanes * Dwords];
-      std::memcpy(copy, at, sizeof copy);
-      for (int i = 0; i < Dwords; ++i)
-        for (int l = 0; l < kLanes; ++l) reg[i * kLanes + l] = copy[l * Dwords + i];
+  // Loads the lanes of a row, of which `first` is the first, from contiguous memory.
+  void row(int first, const uint8_t* at) const {
+    for (int l = first; l < first + kRowLanes; l += kChunk, at += kChunk * Dwords * sizeof(uint32_t)) {
+      std::array<Words, Dwords> words;
+      std::memcpy(words.data(), at, sizeof words);
+      words = split_structures(words);
+      for (int i = 0; i < Dwords; ++i) std::memcpy(reg + i * kLanes + l, &words[i], sizeof words[i]);
     }
   }
 };
@@ -90,27 +97,40 @@ struct StoreDwords {
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
     std::memcpy(at, values, sizeof values);
   }
-  void all(uint8_t* at) const {
-    if constexpr (Dwords == 1) {
-      std::memcpy(at, reg, kLanes * sizeof(uint32_t));
-    } else {
-      alignas(64) uint32_t copy[kLanes * Dwords];
-      for (int i = 0; i < Dwords; ++i)
-        for (int l = 0; l < kLanes; ++l) copy[l * Dwords + i] = reg[i * kLanes + l];
-      std::memcpy(at, copy, sizeof copy);
+  // Stores the lanes of a row, of which `first` is the first, to contiguous memory.
+  void row(int first, uint8_t* at) const {
+    for (int l = first; l < first + kRowLanes; l += kChunk, at += kChunk * Dwords * sizeof(uint32_t)) {
+      std::array<Words, Dwords> words;
+      for (int i = 0; i < Dwords; ++i) std::memcpy(&words[i], reg + i * kLanes + l, sizeof words[i]);
+      words = join_structures(words);
+      std::memcpy(at, words.data(), sizeof words);
     }
   }
 };
 
-// Calls `access(lane, host pointer)` for all lanes, or access.all(first) if `Access` has such a function. The `bytes` bytes of
-// lane l are at `first` + l * `bytes`.
+// Calls `access(lane, host pointer)` for the lanes of a row, of which `first` is the first, or access.row() if `Access` has
+// such a function. The `bytes` bytes of the first lane are at `at`, those of the next lane follow, and so on.
 template <class Access>
-void access_all(const Access& access, uint8_t* first, uint32_t bytes) {
-  if constexpr (requires { access.all(first); }) {
-    access.all(first);
+void access_row(const Access& access, int first, uint8_t* at, uint32_t bytes) {
+  if constexpr (requires { access.row(first, at); }) {
+    access.row(first, at);
   } else {
-    for (int l = 0; l < kLanes; ++l) access(l, first + l * static_cast<ptrdiff_t>(bytes));
+    for (int l = 0; l < kRowLanes; ++l) access(first + l, at + l * static_cast<ptrdiff_t>(bytes));
   }
+}
+
+// The same for all lanes.
+template <class Access>
+void access_all(const Access& access, uint8_t* at, uint32_t bytes) {
+  for (int l = 0; l < kLanes; l += kRowLanes) access_row(access, l, at + l * static_cast<ptrdiff_t>(bytes), bytes);
+}
+
+// The same for a row of lanes, of which `first` is the first, all at the same address.
+template <class Access>
+void access_row_same(const Access& access, int first, uint8_t* at) {
+  if constexpr (requires { access.row_same(first, at); }) access.row_same(first, at);
+  else
+    for (int l = 0; l < kRowLanes; ++l) access(first + l, at);
 }
 
 // The same for the lanes set in `lanes`, all at the same address.
@@ -133,6 +153,18 @@ void access_each(const Access& access, uint8_t* first, uint64_t begin, const uin
       const int l = std::countr_zero(lanes);
       access(l, first + (address[l] - begin));
     }
+  }
+}
+
+// The same for an access whose pattern is not Any. `first` is the host pointer for address `begin`.
+template <class Access>
+void access_by_pattern(const Access& access, uint8_t* first, uint64_t begin, const VectorAccess& of) {
+  if (of.pattern == LanePattern::Consecutive) return access_all(access, first + (of.first - begin), of.bytes);
+  if (of.pattern == LanePattern::Same) return access_same(access, first + (of.first - begin), of.mask);
+  for (int row = 0; row < kRows; ++row) {
+    uint8_t* at = first + (of.address[row] - begin);
+    if (of.step == 0) access_row_same(access, row * kRowLanes, at);
+    else access_row(access, row * kRowLanes, at, of.bytes);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace rpd {
 
-inline bool in_lds(const Wave& wave, uint64_t at, uint32_t bytes) { return at + bytes <= wave.lds_bytes; }
+inline bool in_lds(const Wave& wave, uint64_t at, uint64_t bytes) { return at + bytes <= wave.lds_bytes; }
 
 // For an out-of-range access: raises a fault and returns false if lds-check is on; otherwise returns true.
 inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {

@@ -10,6 +10,8 @@
 namespace rpd {
 
 constexpr int kLanes = 64;  // the largest number of lanes in a wave
+constexpr int kRowLanes = 16;  // the lanes of a row, and the width of many two-dimensional workgroups
+constexpr int kRows = kLanes / kRowLanes;
 
 // How GPU generations differ (sources: the CDNA 4 and RDNA 2 ISA documents; LLVM's GCNSubtarget and AMDGPUUsage).
 struct IsaRules {

@@ -81,9 +81,10 @@ class RequestsByBlock {
 
 inline uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
+// The requests that write a range of bytes.
 template <class F>
-void coalesce_consecutive(const VectorAccess& access, F emit) {
-  const uint64_t begin = access.first, end = begin + uint64_t{access.bytes} * kLanes;
+void for_each_block(uint64_t begin, uint64_t bytes, F emit) {
+  const uint64_t end = begin + bytes;
   for (uint64_t block = begin / kRequestBytes; block * kRequestBytes < end; ++block) {
     const uint64_t from = std::max(begin, block * kRequestBytes) % kRequestBytes;
     const uint64_t until = std::min(end - block * kRequestBytes, uint64_t{kRequestBytes});
@@ -91,10 +92,21 @@ void coalesce_consecutive(const VectorAccess& access, F emit) {
   }
 }
 
+template <class F>
+void coalesce_rows(const VectorAccess& access, F emit) {
+  RequestsByBlock requests;
+  for (int row = 0; row < kRows; ++row) {
+    const auto add = [&](const WriteRequest& request) { requests.add(request.block, request.bytes); };
+    for_each_block(access.address[row], access.row_bytes(), add);
+  }
+  for (const WriteRequest& request : requests.all()) emit(request);
+}
+
 // Groups the lanes' writes into requests; lanes that write to the same block share a request.
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
-  if (access.consecutive()) return coalesce_consecutive(access, emit);
+  if (access.consecutive()) return for_each_block(access.first, uint64_t{access.bytes} * kLanes, emit);
+  if (access.pattern == LanePattern::Rows) return coalesce_rows(access, emit);
   const uint64_t lanes = access.pattern == LanePattern::Same ? access.mask & -access.mask : access.mask;
   RequestsByBlock requests;
   for_each_lane(lanes, [&](int l) {
@@ -156,7 +168,7 @@ inline uint64_t store_look_ups(const VectorAccess& access) {
   const uint32_t group = lanes_per_look_up(access.bytes);
   if (access.pattern == LanePattern::Same) return groups_in(access);
   uint64_t look_ups = 0;
-  if (access.consecutive()) {
+  if (access.consecutive() || access.pattern == LanePattern::Rows) {
     for (uint32_t l = 0; l < kLanes; l += group) {
       look_ups += access.at(static_cast<int>(l + group) - 1) / kLineBytes - access.at(static_cast<int>(l)) / kLineBytes + 1;
     }

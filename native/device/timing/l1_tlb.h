@@ -18,6 +18,7 @@ class L1Tlb {
       case LanePattern::Consecutive: return misses(access.first, uint64_t{access.bytes} * kLanes);
       case LanePattern::Same: return misses(access.first, access.bytes);
       case LanePattern::Any: return misses_of_lanes(access);
+      case LanePattern::Rows: return misses_of_rows(access);
     }
     return 0;
   }
@@ -40,6 +41,12 @@ class L1Tlb {
       ++count;
     }
     latest_ = last;
+    return count;
+  }
+
+  uint32_t misses_of_rows(const VectorAccess& access) {
+    uint32_t count = 0;
+    for (int row = 0; row < kRows; ++row) count += misses(access.address[row], access.row_bytes());
     return count;
   }
 

@@ -47,6 +47,22 @@ LdsPasses passes_of_pattern(const VectorAccess& access) {
   return out;
 }
 
+// Each lane's word, relative to that of the first active lane.
+void list_words(const VectorAccess& access, std::array<uint32_t, kLanes>& words) {
+  const auto first = static_cast<uint32_t>(access.at(std::countr_zero(access.mask)) / 4);
+  if (access.pattern == LanePattern::Rows) {
+    for (uint32_t row = 0; row < kRows; ++row) {
+      const auto begin = static_cast<uint32_t>(access.address[row]);
+      for (uint32_t l = 0; l < kRowLanes; ++l) words[row * kRowLanes + l] = (begin + l * access.step) / 4 - first;
+    }
+    return;
+  }
+  for (int l = 0; l < kLanes; ++l) {
+    const uint32_t word = static_cast<uint32_t>(access.address[l] / 4) - first;
+    words[l] = access.mask >> l & 1 ? word : 0;
+  }
+}
+
 }  // namespace
 
 // A pass handles 32 lanes of up to 4 bytes each, fewer if the access is wider.
@@ -71,13 +87,10 @@ LdsPasses lds_passes(const VectorAccess& access) {
 
 LdsPasses LdsPatterns::passes(const Op& op, const VectorAccess& access) {
   if (access.mask == 0) return {};
-  if (access.pattern != LanePattern::Any && access.kind != AccessKind::Atomic) return passes_of_pattern(access);
+  const bool free_of_conflicts = access.pattern == LanePattern::Consecutive || access.pattern == LanePattern::Same;
+  if (free_of_conflicts && access.kind != AccessKind::Atomic) return passes_of_pattern(access);
   alignas(64) std::array<uint32_t, kLanes> words;
-  const auto first = static_cast<uint32_t>(access.address[std::countr_zero(access.mask)] / 4);
-  for (int l = 0; l < kLanes; ++l) {
-    const uint32_t word = static_cast<uint32_t>(access.address[l] / 4) - first;
-    words[l] = access.mask >> l & 1 ? word : 0;
-  }
+  list_words(access, words);
   Pattern& known = kept_[op.index % kKept];
   uint32_t differ = 0;
   for (int l = 0; l < kLanes; ++l) differ |= words[l] ^ known.words[l];

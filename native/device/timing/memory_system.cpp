@@ -318,6 +318,23 @@ uint64_t MemorySystem::load_same(uint32_t l1, const VectorAccess& access) {
   return load_lines(l1, first, last, groups_in(access) * (last - first + 1));
 }
 
+// Each group of lanes looks up the lines that it touches. Again, repeated look-ups of a line are only counted.
+uint64_t MemorySystem::load_rows(uint32_t l1, const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  const uint64_t group_bytes = uint64_t{access.step} * (group - 1) + access.bytes;
+  uint64_t latency = 0, previous = ~uint64_t{0};
+  for (uint32_t l = 0; l < kLanes; l += group) {
+    const uint64_t begin = access.at(static_cast<int>(l)), last = (begin + group_bytes - 1) / kLineBytes;
+    for (uint64_t line = begin / kLineBytes; line <= last; ++line) {
+      ++counts_.l1_accesses;
+      if (line == previous) continue;
+      previous = line;
+      latency = std::max(latency, read_line(l1, line));
+    }
+  }
+  return latency;
+}
+
 // Looks up the lines that these lanes touch, each line once.
 uint64_t MemorySystem::load_lanes(uint32_t l1, const VectorAccess& access, uint64_t lanes) {
   uint64_t latency = 0;
@@ -366,6 +383,7 @@ uint64_t MemorySystem::load(uint32_t l1, const VectorAccess& access) {
   switch (access.pattern) {
     case LanePattern::Consecutive: return load_consecutive(l1, access);
     case LanePattern::Same: return load_same(l1, access);
+    case LanePattern::Rows: return load_rows(l1, access);
     case LanePattern::Any: return load_any(l1, access);
   }
   return 0;

@@ -96,6 +96,7 @@ class MemorySystem {
   uint64_t load_lines(uint32_t l1, uint64_t first, uint64_t last, uint64_t look_ups);
   uint64_t load_consecutive(uint32_t l1, const VectorAccess& access);
   uint64_t load_same(uint32_t l1, const VectorAccess& access);
+  uint64_t load_rows(uint32_t l1, const VectorAccess& access);
   uint64_t load_any(uint32_t l1, const VectorAccess& access);
   template <uint32_t Group>
   uint64_t load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask);

@@ -32,10 +32,10 @@ void MemorySystem::note_bytes(AccessKind kind, uint64_t address, uint64_t bytes)
 void MemorySystem::note_lanes(const VectorAccess& access) {
   uint64_t previous = ~uint64_t{0};
   for_each_lane(access.mask, [&](int l) {
-    const uint64_t first = access.address[l] / kLineBytes, last = (access.address[l] + access.bytes - 1) / kLineBytes;
+    const uint64_t begin = access.at(l), first = begin / kLineBytes, last = (begin + access.bytes - 1) / kLineBytes;
     if (first == previous && last == previous) return;
     previous = last;
-    note_bytes(access.kind, access.address[l], access.bytes);
+    note_bytes(access.kind, begin, access.bytes);
   });
 }
 
@@ -45,7 +45,8 @@ void MemorySystem::note_lines(const VectorAccess& access) {
   switch (access.pattern) {
     case LanePattern::Consecutive: return note_bytes(access.kind, access.first, uint64_t{access.bytes} * kLanes);
     case LanePattern::Same: return note_bytes(access.kind, access.first, access.bytes);
-    case LanePattern::Any: return note_lanes(access);
+    case LanePattern::Any:
+    case LanePattern::Rows: return note_lanes(access);
   }
 }
 

@@ -1,7 +1,6 @@
 // DS: reads, writes and atomics of the local data share. lds_crossbar.cpp has the cross-lane moves.
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "exec/atomics.h"
 #include "exec/float_mode.h"
@@ -70,7 +69,7 @@ void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const Ld
 // For accesses in which all lanes take part and every lane stays within the LDS.
 template <class Access>
 void for_all(const Wave& wave, const LdsAddresses& addresses, uint32_t bytes, const Access& access) {
-  if (are_consecutive(addresses.lane, bytes)) return access.all(wave.lds + addresses.lane[0]);
+  if (are_consecutive(addresses.lane, bytes)) return access_all(access, wave.lds + addresses.lane[0], bytes);
   access_each(access, wave.lds, 0, addresses.lane, ~uint64_t{0});
 }
 
@@ -94,45 +93,27 @@ void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
 
-// The address of the first lane; nullopt if an access with this pattern would not lie entirely within the LDS.
-std::optional<uint32_t> first_of_pattern(const Op& op, const Wave& wave, LanePattern pattern, uint32_t offset, uint32_t bytes) {
-  const uint32_t first = wave.registers(op.source[0])[0] + offset;
-  const uint32_t extent = pattern == LanePattern::Consecutive ? kLanes * bytes : bytes;
-  return in_lds(wave, first, extent) ? std::optional(first) : std::nullopt;
-}
-
-void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, LanePattern pattern, uint32_t first) {
-  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, wave.exec(), nullptr, pattern, first});
-}
-
-template <int Dwords>
-bool read_pattern(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
-  constexpr uint32_t bytes = 4 * Dwords;
-  const LanePattern pattern = pattern_of(wave.registers(op.source[0]), wave.exec(), bytes);
+// Performs an access that has a pattern and lies entirely within the LDS, and informs the observer. For any other access, does
+// nothing and returns false.
+template <class Access>
+bool access_pattern(const Op& op, Wave& wave, AccessKind kind, uint32_t offset, uint32_t bytes, const Access& access) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const LanePattern pattern = pattern_of(address, wave.exec(), bytes);
   if (pattern == LanePattern::Any || wave.exec() == 0) return false;
-  const auto first = first_of_pattern(op, wave, pattern, offset, bytes);
-  if (!first) return false;
-  const LoadDwords<Dwords> load{reg};
-  if (pattern == LanePattern::Consecutive) load.all(wave.lds + *first);
-  else load.same(wave.lds + *first, wave.exec());
-  observe(op, wave, AccessKind::Load, bytes, pattern, *first);
-  return true;
-}
-
-template <int Dwords>
-bool write_pattern(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
-  constexpr uint32_t bytes = 4 * Dwords;
-  if (pattern_of(wave.registers(op.source[0]), wave.exec(), bytes) != LanePattern::Consecutive) return false;
-  const auto first = first_of_pattern(op, wave, LanePattern::Consecutive, offset, bytes);
-  if (!first) return false;
-  StoreDwords<Dwords>{reg}.all(wave.lds + *first);
-  observe(op, wave, AccessKind::Store, bytes, LanePattern::Consecutive, *first);
+  uint64_t rows[kRows];
+  if (pattern == LanePattern::Rows)
+    for (int r = 0; r < kRows; ++r) rows[r] = address[r * kRowLanes] + offset;
+  const VectorAccess done{kind, Space::Lds, bytes, wave.exec(), rows, pattern, address[0] + offset, address[1] - address[0]};
+  const AccessWindow range = extent(done);
+  if (!in_lds(wave, range.begin, range.size)) return false;
+  access_by_pattern(access, wave.lds, 0, done);
+  wave.observer->vector_access(wave, op, done);
   return true;
 }
 
 template <int Dwords>
 void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
-  if (read_pattern<Dwords>(op, wave, offset, reg)) return;
+  if (access_pattern(op, wave, AccessKind::Load, offset, 4 * Dwords, LoadDwords<Dwords>{reg})) return;
   LdsAddresses addresses;
   if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) read_from<Dwords>(op, wave, addresses, reg);
 }
@@ -159,7 +140,7 @@ void write_to(const Op& op, Wave& wave, const LdsAddresses& addresses, const uin
 
 template <int Dwords>
 void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
-  if (write_pattern<Dwords>(op, wave, offset, reg)) return;
+  if (access_pattern(op, wave, AccessKind::Store, offset, 4 * Dwords, StoreDwords<Dwords>{reg})) return;
   LdsAddresses addresses;
   if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) write_to<Dwords>(op, wave, addresses, reg);
 }

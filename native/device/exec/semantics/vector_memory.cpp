@@ -17,53 +17,38 @@ namespace {
 
 // The addresses of all lanes, enabled or not.
 struct Addresses {
-  LanePattern pattern = LanePattern::Any;
-  uint64_t first;         // unless the pattern is Any
-  uint64_t lane[kLanes];  // if the pattern is Any
-
-  void set(LanePattern known, uint64_t of_first) {
-    pattern = known;
-    first = of_first;
-  }
-  // Lists the address of every lane, whatever the pattern.
-  void list(uint64_t bytes) {
-    const uint64_t step = pattern == LanePattern::Same ? 0 : bytes;
-    if (pattern != LanePattern::Any)
-      for (int l = 0; l < kLanes; ++l) lane[l] = first + l * step;
-    pattern = LanePattern::Any;
-  }
+  uint64_t lane[kLanes];
 };
 
+// The operand that holds the scalar base: a store's or an atomic's comes after its data.
+const Operand& base_of(const Op& op, AccessKind kind) { return op.source[kind == AccessKind::Load ? 1 : 2]; }
+
 // global: a 64-bit vector address, or a scalar base plus a 32-bit vector offset.
-void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
-  const uint32_t* low = wave.registers(vector);
-  const LanePattern pattern = pattern_of(low, wave.exec(), op.semantics->bytes);
+void list_global(const Op& op, const Wave& wave, const Operand& base, Addresses& out) {
+  const uint32_t* low = wave.registers(op.source[0]);
   if (base.kind == Operand::Kind::None) {
     const uint32_t* high = low + kLanes;
-    if (pattern != LanePattern::Any && advance_by(high, 0))
-      return out.set(pattern, (low[0] | static_cast<uint64_t>(high[0]) << 32) + op.offset);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = (low[l] | static_cast<uint64_t>(high[l]) << 32) + op.offset;
   } else {
     const uint64_t from = read_scalar<uint64_t>(base, wave) + op.offset;
-    if (pattern != LanePattern::Any) return out.set(pattern, from + low[0]);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = from + low[l];
   }
 }
 
 // scratch: a byte offset into each lane's private memory.
-void scratch_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+void list_scratch(const Op& op, const Wave& wave, const Operand& base, Addresses& out) {
   const uint32_t from = op.offset + (base.kind == Operand::Kind::None ? 0 : read_scalar<uint32_t>(base, wave));
-  if (vector.kind == Operand::Kind::None) {
+  if (op.source[0].kind == Operand::Kind::None) {
     for (int l = 0; l < kLanes; ++l) out.lane[l] = from;
   } else {
-    const uint32_t* offset = wave.registers(vector);
+    const uint32_t* offset = wave.registers(op.source[0]);
     for (int l = 0; l < kLanes; ++l) out.lane[l] = static_cast<uint32_t>(from + offset[l]);
   }
 }
 
-void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
-  if (op.semantics->space == Space::Scratch) return scratch_addresses(op, wave, vector, base, out);
-  global_addresses(op, wave, vector, base, out);
+void list_addresses(const Op& op, const Wave& wave, const Operand& base, Addresses& out) {
+  if (op.semantics->space == Space::Scratch) return list_scratch(op, wave, base, out);
+  list_global(op, wave, base, out);
 }
 
 // For each kind of memory, the lanes that access it.
@@ -121,24 +106,35 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
-// For accesses to a range that is accessible as a whole, and therefore contiguous in this process as well. Both functions
-// return false if the range is not accessible.
+// Performs a load or store that has a pattern, if the range that it spans is accessible as a whole, and therefore contiguous in
+// this process as well, and informs the observer. For any other access, does nothing and returns false.
 template <class Access>
-bool access_pattern(const Op& op, Wave& wave, bool writes, const Addresses& addresses, const Access& access) {
+bool access_pattern(const Op& op, Wave& wave, AccessKind kind, const Access& access) {
+  if (op.semantics->space == Space::Scratch) return false;
   const uint32_t bytes = op.semantics->bytes;
-  const bool consecutive = addresses.pattern == LanePattern::Consecutive;
-  const uint64_t extent = consecutive ? uint64_t{bytes} * kLanes : bytes;
-  if (op.semantics->space == Space::Flat && addresses.first >= kSharedAperture / 2) return false;
-  if (!wave.is_accessible(op, addresses.first, extent, writes)) return false;
-  auto* const first = wave.memory->at<uint8_t>(addresses.first);
-  if (consecutive) {
-    access_all(access, first, bytes);
-    return true;
-  }
-  access_same(access, first, wave.exec());
+  const uint64_t exec = wave.exec();
+  const uint32_t* low = wave.registers(op.source[0]);
+  const LanePattern pattern = pattern_of(low, exec, bytes);
+  if (pattern == LanePattern::Any || exec == 0) return false;
+  const Operand& base = base_of(op, kind);
+  const bool has_high = base.kind == Operand::Kind::None;
+  const uint64_t from = op.offset + (has_high ? 0 : read_scalar<uint64_t>(base, wave));
+  const auto address_of = [=](int l) { return from + (low[l] | (has_high ? uint64_t{low[l + kLanes]} << 32 : 0)); };
+  const bool in_rows = pattern == LanePattern::Rows;
+  if (has_high && !(in_rows ? advance_in_rows(low + kLanes, 0) : advance_by(low + kLanes, 0))) return false;
+  uint64_t rows[kRows];
+  VectorAccess done{kind, Space::Global, bytes, exec, rows, pattern, address_of(0), low[1] - low[0]};
+  if (in_rows)
+    for (int r = 0; r < kRows; ++r) rows[r] = address_of(r * kRowLanes);
+  const AccessWindow range = extent(done);
+  if (op.semantics->space == Space::Flat && range.begin + range.size >= kSharedAperture / 2) return false;
+  if (!wave.is_accessible(op, range.begin, range.size, kind != AccessKind::Load)) return false;
+  access_by_pattern(access, wave.memory->at<uint8_t>(range.begin), range.begin, done);
+  wave.observer->vector_access(wave, op, done);
   return true;
 }
 
+// For accesses to a range that is accessible as a whole. Returns false if it is not.
 template <class Access>
 bool access_known(const Op& op, Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, const Access& access) {
   const AccessWindow all = extent(addresses.lane, lanes, op.semantics->bytes);
@@ -149,19 +145,14 @@ bool access_known(const Op& op, Wave& wave, bool writes, uint64_t lanes, const A
 
 // Calls `access(lane, host pointer)` for each enabled lane, and informs the observer.
 template <class Access>
-void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
+[[gnu::noinline]] void access_lanes(const Op& op, Wave& wave, AccessKind kind, const Access& access) {
   const uint32_t bytes = op.semantics->bytes;
   const bool writes = kind != AccessKind::Load;
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must be aligned.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
-  if (addresses.pattern != LanePattern::Any) {
-    if (kind != AccessKind::Atomic && wave.exec() && access_pattern(op, wave, writes, addresses, access)) {
-      const VectorAccess done{kind, Space::Global, bytes, wave.exec(), nullptr, addresses.pattern, addresses.first};
-      return wave.observer->vector_access(wave, op, done);
-    }
-    addresses.list(bytes);
-  }
+  Addresses addresses;
+  list_addresses(op, wave, base_of(op, kind), addresses);
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
   const bool global_only = spaces.global && (spaces.lds | spaces.scratch) == 0;
   if (kind != AccessKind::Atomic && global_only && access_known(op, wave, writes, spaces.global, addresses, access)) {
@@ -197,21 +188,24 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
 }
 
+// The same, but faster if the lanes' addresses have a pattern.
+template <class Access>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, const Access& access) {
+  if (kind != AccessKind::Atomic && access_pattern(op, wave, kind, access)) return;
+  access_lanes(op, wave, kind, access);
+}
+
 // ---- loads ----
 
 template <int Dwords>
 void load_dwords(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[1], addresses);
-  for_each_lane(op, wave, AccessKind::Load, addresses, LoadDwords<Dwords>{wave.registers(op.destination)});
+  for_each_lane(op, wave, AccessKind::Load, LoadDwords<Dwords>{wave.registers(op.destination)});
 }
 
 template <class T, Half16 Where>
 void load_narrow(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[1], addresses);
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [&op, reg](int l, const uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Load, [&op, reg](int l, const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
     reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
@@ -221,10 +215,8 @@ void load_narrow(const Op& op, Wave& wave) {
 // Loads directly into the LDS, bypassing the registers.
 template <class T>
 void load_to_lds(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[1], addresses);
   LdsTransfer to_lds(op, wave);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [&to_lds](int l, const uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
     to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(value)));
@@ -234,10 +226,8 @@ void load_to_lds(const Op& op, Wave& wave) {
 
 template <int Dwords>
 void load_dwords_to_lds(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[1], addresses);
   LdsTransfer to_lds(op, wave, 4 * Dwords);
-  for_each_lane(op, wave, AccessKind::Load, addresses, [&to_lds](int l, const uint8_t* at) { to_lds.store(l, at); });
+  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* at) { to_lds.store(l, at); });
   to_lds.finish();
 }
 
@@ -245,17 +235,13 @@ void load_dwords_to_lds(const Op& op, Wave& wave) {
 
 template <int Dwords>
 void store_dwords(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[2], addresses);
-  for_each_lane(op, wave, AccessKind::Store, addresses, StoreDwords<Dwords>{wave.registers(op.source[1])});
+  for_each_lane(op, wave, AccessKind::Store, StoreDwords<Dwords>{wave.registers(op.source[1])});
 }
 
 template <class T, int Shift>
 void store_narrow(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[2], addresses);
   const uint32_t* reg = wave.registers(op.source[1]);
-  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Store, [reg](int l, uint8_t* at) {
     const T value = static_cast<T>(reg[l] >> Shift);
     std::memcpy(at, &value, sizeof value);
   });
@@ -265,11 +251,9 @@ void store_narrow(const Op& op, Wave& wave) {
 
 template <class T, auto F>
 void update(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[2], addresses);
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
-  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* at) {
     const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l));
     if (result) set_lane(result, l, old);
   });
@@ -278,11 +262,9 @@ void update(const Op& op, Wave& wave) {
 // The data operand holds the new value, followed by the value to compare with.
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
-  Addresses addresses;
-  addresses_of(op, wave, op.source[0], op.source[2], addresses);
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
-  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* at) {
     const T value = lane_value<T>(data, l);
     const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
     const T old = atomic_compare_swap(reinterpret_cast<T*>(at), compare, value);

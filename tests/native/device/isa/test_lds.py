@@ -21,6 +21,7 @@ from lds_model import (
     read_expected,
     word_count,
 )
+from patterns import patterned
 from swizzle import SWIZZLES, reversed_bits
 
 LDS = 65536
@@ -58,12 +59,16 @@ def prepare(random, code, count: int) -> Batch:
 
 
 def test_reads_and_writes(assembler, probe, known, random):
-    cases = simple_cases(known)
+    cases = 4 * simple_cases(known)
     assert len({name for name, *_ in cases}) >= 28
     code = assembler.assemble([line for _, line, _, _ in cases])
     batch = prepare(random, code, len(cases))
     batch.input["entry"] = code.entry
     for (_, _, _, size), state in zip(cases, batch.input, strict=True):
+        if random.integers(3):
+            state["vgpr"][ADDRESS] = patterned(random, size, min(size, 4))
+            state["sgpr"][EXEC : EXEC + 2] = 0xFFFFFFFF
+            continue
         slots = random.permutation(128)[:LANES] * 16
         state["vgpr"][ADDRESS] = slots + (random.integers(0, 3, LANES) * size if size < 4 else 0)
     for (name, line, offsets, size), before, after in zip(cases, batch.input, batch.run(probe), strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from assembly_forms import registers
 from atomic_reference import UPDATES
+from patterns import patterned
 
 MEMORY = 0x2000  # the first half below 4 GiB, the second above
 LDS, SCRATCH = 4096, 512
@@ -150,9 +151,13 @@ def place(random: np.random.Generator, case: Case, start: np.void, spaces: str, 
         for s in room
     }
     shift = random.integers(0, (16 - size) // alignment + 1, LANES) * alignment
-    chosen = [spaces if spaces != "mixed" else str(random.choice(["global", "lds", "scratch"])) for _ in range(LANES)]
+    chosen = [spaces if spaces in room else str(random.choice(["global", "lds", "scratch"])) for _ in range(LANES)]
     where = [(s, int(slots[s][lane] * 16 + shift[lane])) for lane, s in enumerate(chosen)]
-    if access.kind == "atomic" and spaces != "scratch":  # some lanes share addresses
+    if spaces == "patterned":
+        where = [("global", 64 + at) for at in patterned(random, size, alignment)]
+        if random.integers(4):
+            start["sgpr"][EXEC : EXEC + 2] = 0xFFFFFFFF
+    elif access.kind == "atomic" and spaces != "scratch":  # some lanes share addresses
         where = [where[lane // 3] for lane in range(LANES)]
     if access.space == "scratch":
         place_scratch(random, case, start, where)
@@ -255,7 +260,11 @@ def test_vector_memory(assembler, probe, apertures, known, random, space):
     names = [name for name in known if name.startswith(space + "_") and "_lds_" not in name and not OF_GFX10.search(name)]
     assert len(names) >= 20
     cases = [case for name in names for case in cases_of(name)]
-    where = {"flat": ["global", "lds", "scratch", "mixed"], "global": ["global"], "scratch": ["scratch"]}[space]
+    where = {
+        "flat": ["global", "lds", "scratch", "mixed", "patterned"],
+        "global": ["global", *["patterned"] * 4],
+        "scratch": ["scratch"],
+    }[space]
     cases = [(case, spaces) for case in cases for spaces in where]
     failures = run_cases(assembler, probe, apertures, random, cases)
     assert not failures, f"{len(failures)} of {len(cases)}:\n" + "\n".join(failures[:30])

@@ -1,19 +1,24 @@
-// Compares the device's caches with plain ones that examine every line, every byte and every lane, on random accesses.
+// Compares the device's caches with plain ones that examine every line, every byte and every lane, on random accesses; and
+// accesses whose lanes have a pattern with the same accesses as lists of addresses.
 //
 //     rpd_cache_probe SEED      prints what differs and ends with 1, or prints how much was compared
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "memory/cache.h"
 #include "memory/distinct_lines.h"
 #include "memory/mall.h"
 #include "timing/lds_banks.h"
+#include "timing/memory_system.h"
+#include "timing_parameters.inc.h"
 
 namespace {
 
@@ -222,6 +227,80 @@ void compare_lds() {
   }
 }
 
+// An access with a pattern, and the addresses that it stands for.
+struct PatternedAccess {
+  std::array<uint64_t, kRows> rows{};
+  std::array<uint64_t, kLanes> lanes{};
+  VectorAccess patterned, listed;
+
+  PatternedAccess(AccessKind kind, Space space, uint64_t room) {
+    constexpr uint32_t sizes[] = {1, 2, 4, 8, 12, 16};
+    const bool few = below(2);  // accesses that differ little from each other
+    const uint32_t bytes = few ? 4 : sizes[below(6)];
+    const auto pattern = few ? LanePattern::Rows : static_cast<LanePattern>(1 + below(3));
+    const uint64_t unit = below(2) ? bytes : 1;  // aligned or not
+    const uint64_t step = pattern == LanePattern::Same || (pattern == LanePattern::Rows && below(3) == 0) ? 0 : bytes;
+    const bool crosses = space == Space::Global && below(3) == 0;  // into another page
+    const uint64_t page = uint64_t{parameter::l1_tlb_page_bytes} * (1 + below(1000));
+    const uint64_t base = crosses ? page - below(64) * unit : below(few ? 2 : room) * unit;
+    for (uint64_t& row : rows) row = pattern == LanePattern::Rows ? base + below(few ? 2 : 40) * 24 * unit : base;
+    for (int l = 0; l < kLanes; ++l) {
+      const int first = pattern == LanePattern::Rows ? l / kRowLanes * kRowLanes : 0;
+      lanes[l] = rows[first / kRowLanes] + static_cast<uint64_t>(l - first) * step;
+    }
+    const uint64_t mask = pattern == LanePattern::Same && below(2) ? generator() | 1 : ~uint64_t{0};
+    listed = {kind, space, bytes, mask, lanes.data()};
+    patterned = {kind, space, bytes, mask, rows.data(), pattern, base, static_cast<uint32_t>(step)};
+  }
+  PatternedAccess(const PatternedAccess&) = delete;
+};
+
+// One CU's memory system, and a wave on that CU.
+struct ObservedWave {
+  MemorySystem memory;
+  Mall mall{0};
+  Wave wave;
+  WaveTiming timing;
+  WaveTiming::Completions done{};
+
+  ObservedWave() {
+    timing.vector_done = &done;
+    wave.timing = &timing;
+    memory.begin(nullptr, mall);
+  }
+};
+
+void compare_patterns() {
+  ObservedWave by_pattern, by_lane;
+  Semantics load{}, store{};
+  load.unit = Unit::VectorLoad;
+  store.unit = Unit::VectorStore;
+  for (int step = 0; step < kSteps / 10; ++step) {
+    const bool stores = below(2), notes = step > kSteps / 20, in_lds = below(4) == 0;
+    if (step == kSteps / 20)
+      for (ObservedWave* one : {&by_pattern, &by_lane}) one->memory.start_tracking_touched_lines();
+    const PatternedAccess access(stores ? AccessKind::Store : AccessKind::Load, in_lds ? Space::Lds : Space::Global,
+                                 in_lds ? 1 << 10 : 1 << 22);
+    Op op;
+    op.semantics = stores ? &store : &load;
+    op.nt = below(4) == 0;
+    const std::pair<ObservedWave*, const VectorAccess*> both[] = {{&by_pattern, &access.patterned}, {&by_lane, &access.listed}};
+    for (const auto& [one, its_access] : both) {
+      if (notes) one->memory.note_lines(*its_access);
+      one->memory.vector_access(one->wave, op, *its_access);
+      ++one->timing.clock;
+    }
+    for (int l = 0; l < kLanes; ++l) expect(access.patterned.at(l) == access.lanes[l], "a lane's address", step);
+    expect(std::memcmp(&by_pattern.memory.counts(), &by_lane.memory.counts(), sizeof(MemoryCounts)) == 0,
+           "what a patterned access counts", step);
+    expect(by_pattern.done == by_lane.done, "when a patterned access completes", step);
+    expect(by_pattern.timing.scalar_done == by_lane.timing.scalar_done, "when a patterned LDS access completes", step);
+  }
+  const TouchedLines &mine = by_pattern.memory.touched_lines(), &plain = by_lane.memory.touched_lines();
+  expect(mine.lines_read() == plain.lines_read() && mine.lines_written() == plain.lines_written(), "the lines touched", kSteps);
+  expect(by_pattern.memory.lines_read() == by_lane.memory.lines_read(), "the lines read", kSteps);
+}
+
 }  // namespace
 
 int main(int, char** given) {
@@ -230,5 +309,6 @@ int main(int, char** given) {
   compare_mall();
   compare_logs();
   compare_lds();
+  compare_patterns();
   std::printf("%d steps\n", kSteps);
 }

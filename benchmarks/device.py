@@ -44,6 +44,7 @@ CLASSES = {
 }  # fmt: skip
 
 REPEATS = "REPEATS"
+SHORTEST = 0.02  # seconds of processor time
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,11 @@ def _repeated(command: list[str], times: int) -> list[str]:
 
 
 def slope(seconds: Callable[[int], float], times: int) -> float:
-    """The seconds per repeat, from the difference between `times` repeats and five times as many."""
-    return (seconds(5 * times) - seconds(times)) / (4 * times)
+    """The seconds per repeat, from the difference between `times` repeats and five times as many; more repeats are made if that
+    difference is too short to be measured."""
+    while (difference := seconds(5 * times) - seconds(times)) < SHORTEST:
+        times *= 2
+    return difference / (4 * times)
 
 
 def on_device(library: Path, scratch: Path, options: Sequence[str] = ()) -> Callable[[list[str]], float]:

@@ -129,6 +129,10 @@ constexpr Semantics vector(const char* mnemonic) {
   return entry;
 }
 
+constexpr Semantics with_plain_form(Semantics entry, Execute plain) {
+  entry.plain = plain;
+  return entry;
+}
 // Rounds to nearest, whatever MODE says.
 constexpr Semantics rounds_to_nearest(Semantics entry) {
   entry.rounds_by_mode = false;

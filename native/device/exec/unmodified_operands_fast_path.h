@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -32,11 +33,29 @@ struct OperandCopy {
 };
 SourceWords copy_operand(const Operand& operand, const Wave& wave, size_t words, OperandCopy& copy);
 
+// A value that is the same for all lanes.
+template <class B>
+inline SourceWords broadcast(B value, OperandCopy& copy) {
+  for (size_t i = 0; i < sizeof(B) / sizeof(uint32_t); ++i) {
+    const Words words = Words{} + static_cast<uint32_t>(uint64_t{value} >> 32 * i);
+    std::memcpy(copy.words + i * kLanes, &words, sizeof words);
+  }
+  return {copy.words, 0};
+}
+
 template <class T>
 inline SourceWords words_of(const Operand& operand, const Wave& wave, OperandCopy& copy) {
-  const bool in_place = operand.kind == Operand::Kind::Vector && !(operand.negate | operand.absolute);
-  if (in_place) [[likely]]
-    return {wave.vector + operand.reg * kLanes};
+  using B = Bits<sizeof(T)>;
+  if (!(operand.negate | operand.absolute)) [[likely]] {
+    if (operand.kind == Operand::Kind::Vector) [[likely]]
+      return {wave.vector + operand.reg * kLanes};
+    if (operand.kind == Operand::Kind::Constant) return broadcast(static_cast<B>(operand.constant), copy);
+    if (operand.kind == Operand::Kind::Scalar) {
+      B value;
+      std::memcpy(&value, &wave.scalar[operand.reg], sizeof value);
+      return broadcast(value, copy);
+    }
+  }
   return copy_operand(operand, wave, sizeof(T) / sizeof(uint32_t), copy);
 }
 

@@ -38,8 +38,9 @@ class Tags {
 
   // The line's place, or kNowhere. Marks the line as the most recently used one in its set.
   size_t find(uint64_t line) {
-    const Recent& recent = recent_[line % kRecent];
-    const size_t place = recent.line == line ? recent.place : look_up(line);
+    const Recent& recent = recent_of(line);
+    // Another line may have taken its place since then.
+    const size_t place = recent.line == line && lines_[recent.place] == line ? recent.place : look_up(line);
     if (place == kNowhere) return kNowhere;
     sets_[place / Ways].use(way_of(place));
     remember(line, place);
@@ -68,7 +69,6 @@ class Tags {
     const uint32_t way = set.victim();
     const size_t place = number * Ways + way;
     const Allocated made{place, set.marks[way] != 0, lines_[place]};
-    if (Recent& recent = recent_[made.evicted % kRecent]; recent.place == place) recent = {};
     set.fill(way, mark_of(line));
     lines_[place] = line;
     remember(line, place);
@@ -108,9 +108,11 @@ class Tags {
   // A line and its place. Waves take turns, and a wave often looks up the lines of its previous access again.
   struct Recent {
     uint64_t line = ~uint64_t{0};
-    size_t place = kNowhere;
+    size_t place = 0;
   };
-  static constexpr size_t kRecent = 8;
+  static constexpr size_t kRecent = 16;
+  // Lines a power of two apart, such as those of a column of a matrix, have different places.
+  Recent& recent_of(uint64_t line) { return recent_[(line ^ line / kRecent ^ line / kRecent / kRecent) % kRecent]; }
 
   static constexpr uint32_t kPadded = (Ways + kByteBlock - 1) / kByteBlock * kByteBlock;
   static constexpr uint64_t kAllWays = ~uint64_t{0} >> (64 - Ways);
@@ -163,13 +165,13 @@ class Tags {
   }
   static uint32_t way_of(size_t place) { return static_cast<uint32_t>(place % Ways); }
   void remember(uint64_t line, size_t place) {
-    recent_[line % kRecent] = {line, place};
+    recent_of(line) = {line, place};
     last_ = place;
   }
 
   uint32_t set_bits_;
   uint32_t epoch_ = 1;
-  std::array<Recent, kRecent> recent_;  // lines found or allocated recently that are still in the cache, [line % kRecent]
+  std::array<Recent, kRecent> recent_;  // lines found or allocated recently, see recent_of()
   size_t last_ = 0;  // the place of the line that was found or allocated last
   ZeroedArray<Set> sets_;
   ZeroedArray<uint64_t> lines_;  // [set][way]

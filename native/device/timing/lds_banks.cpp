@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace rpd {
 namespace {
@@ -47,20 +48,27 @@ LdsPasses passes_of_pattern(const VectorAccess& access) {
   return out;
 }
 
-// Each lane's word, relative to that of the first active lane.
-void list_words(const VectorAccess& access, std::array<uint32_t, kLanes>& words) {
-  const auto first = static_cast<uint32_t>(access.at(std::countr_zero(access.mask)) / 4);
-  if (access.pattern == LanePattern::Rows) {
-    for (uint32_t row = 0; row < kRows; ++row) {
-      const auto begin = static_cast<uint32_t>(access.address[row]);
-      for (uint32_t l = 0; l < kRowLanes; ++l) words[row * kRowLanes + l] = (begin + l * access.step) / 4 - first;
-    }
-    return;
-  }
+using Distances = LdsPatterns::Distances;
+
+// How many words each lane's word is from that of the first active lane.
+void list_lanes(const VectorAccess& access, Distances& out) {
+  const auto first = static_cast<uint32_t>(access.address[std::countr_zero(access.mask)] / 4);
   for (int l = 0; l < kLanes; ++l) {
     const uint32_t word = static_cast<uint32_t>(access.address[l] / 4) - first;
-    words[l] = access.mask >> l & 1 ? word : 0;
+    out[l] = access.mask >> l & 1 ? word : 0;
   }
+}
+
+// How many bytes each row's address is from the word of the first row.
+void list_rows(const VectorAccess& access, Distances& out) {
+  for (int row = 0; row < kRows; ++row) out[row] = static_cast<uint32_t>(access.address[row] - access.address[0] / 4 * 4);
+}
+
+template <int Count>
+bool same(const Distances& a, const Distances& b) {
+  uint32_t differ = 0;
+  for (int i = 0; i < Count; ++i) differ |= a[i] ^ b[i];
+  return differ == 0;
 }
 
 }  // namespace
@@ -72,13 +80,23 @@ LdsPasses lds_passes(const VectorAccess& access) {
   const bool atomic = access.kind == AccessKind::Atomic;
   LdsPasses out;
   for (uint32_t first = 0; first < kLanes; first += lanes) {
-    Pass pass;
+    std::array<uint32_t, kBanks> accessed;
+    uint32_t count = 0, banks = 0;
     for (uint32_t l = first; l < std::min<uint32_t>(first + lanes, kLanes); ++l) {
       if (!(access.mask >> l & 1)) continue;
-      for (uint32_t w = 0; w < words; ++w) pass.add(static_cast<uint32_t>(access.at(static_cast<int>(l)) / 4 + w));
+      for (uint32_t w = 0; w < words; ++w) {
+        accessed[count] = static_cast<uint32_t>(access.at(static_cast<int>(l)) / 4 + w);
+        banks |= 1u << accessed[count++] % kBanks;
+      }
     }
-    if (pass.most_words() == 0) continue;
+    if (count == 0) continue;
     ++out.passes;
+    if (static_cast<uint32_t>(std::popcount(banks)) == count) {  // each word is in a bank of its own
+      ++out.cycles;
+      continue;
+    }
+    Pass pass;
+    for (uint32_t i = 0; i < count; ++i) pass.add(accessed[i]);
     out.cycles += atomic ? pass.most_accesses() : pass.most_words();
     out.bank_conflicts += pass.most_words() - 1;
   }
@@ -89,13 +107,14 @@ LdsPasses LdsPatterns::passes(const Op& op, const VectorAccess& access) {
   if (access.mask == 0) return {};
   const bool free_of_conflicts = access.pattern == LanePattern::Consecutive || access.pattern == LanePattern::Same;
   if (free_of_conflicts && access.kind != AccessKind::Atomic) return passes_of_pattern(access);
-  alignas(64) std::array<uint32_t, kLanes> words;
-  list_words(access, words);
   Pattern& known = kept_[op.index % kKept];
-  uint32_t differ = 0;
-  for (int l = 0; l < kLanes; ++l) differ |= words[l] ^ known.words[l];
-  if (differ == 0 && known.mask == access.mask && known.bytes == access.bytes && known.kind == access.kind) return known.passes;
-  known = {access.mask, access.bytes, access.kind, lds_passes(access), words};
+  const bool in_rows = access.pattern == LanePattern::Rows;
+  alignas(64) Distances distances;
+  if (in_rows) list_rows(access, distances);
+  else list_lanes(access, distances);
+  const bool is_known = in_rows ? same<kRows>(distances, known.distances) : same<kLanes>(distances, known.distances);
+  if (is_known && known.is_like(access)) return known.passes;
+  known = {access.mask, access.bytes, access.kind, access.pattern, access.step, lds_passes(access), distances};
   return known.passes;
 }
 

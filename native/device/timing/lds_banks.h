@@ -21,6 +21,8 @@ LdsPasses lds_passes(const VectorAccess& access);
 // again.
 class LdsPatterns {
  public:
+  using Distances = std::array<uint32_t, kLanes>;
+
   LdsPasses passes(const Op& op, const VectorAccess& access);
 
  private:
@@ -28,8 +30,16 @@ class LdsPatterns {
     uint64_t mask = 0;  // 0: none
     uint32_t bytes = 0;
     AccessKind kind = AccessKind::Load;
+    LanePattern pattern = LanePattern::Any;
+    uint32_t step = 0;  // for LanePattern::Rows
     LdsPasses passes;
-    alignas(64) std::array<uint32_t, kLanes> words{};  // each lane's word, relative to that of the first active lane
+    alignas(64) Distances distances{};  // of the lanes from the first active one or, for LanePattern::Rows, of the rows
+
+    // Whether the access is the same apart from the addresses.
+    bool is_like(const VectorAccess& access) const {
+      return mask == access.mask && bytes == access.bytes && kind == access.kind && pattern == access.pattern &&
+             step == access.step;
+    }
   };
   static constexpr uint32_t kKept = 32;
   std::array<Pattern, kKept> kept_;  // [Op::index % kKept]

@@ -324,7 +324,8 @@ uint64_t MemorySystem::load_rows(uint32_t l1, const VectorAccess& access) {
   const uint64_t group_bytes = uint64_t{access.step} * (group - 1) + access.bytes;
   uint64_t latency = 0, previous = ~uint64_t{0};
   for (uint32_t l = 0; l < kLanes; l += group) {
-    const uint64_t begin = access.at(static_cast<int>(l)), last = (begin + group_bytes - 1) / kLineBytes;
+    const uint64_t begin = access.address[l / kRowLanes] + uint64_t{l % kRowLanes} * access.step;
+    const uint64_t last = (begin + group_bytes - 1) / kLineBytes;
     for (uint64_t line = begin / kLineBytes; line <= last; ++line) {
       ++counts_.l1_accesses;
       if (line == previous) continue;

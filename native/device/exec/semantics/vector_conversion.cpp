@@ -48,10 +48,6 @@ void widen_lanes(const Op& op, Wave& wave) {
   u32* const reg = wave.registers(op.destination);
   for (int l = 0; l < kLanes; l += kChunk) store_words(reg + l, half_of(singles_of(from.at(l))), wave.exec() >> l);
 }
-constexpr Semantics has_plain_form(Semantics entry, Execute plain) {
-  entry.plain = plain;
-  return entry;
-}
 
 // Rounds toward zero: steps back if the nearest half is farther from zero than v.
 u16 narrow_toward_zero(float v) {
@@ -213,8 +209,8 @@ const Semantics kTable[] = {
     vector<[](u32 v) { return static_cast<double>(v); }>("v_cvt_f64_u32").as(Conversion),
     vector<[](double v) { return settle_nan(static_cast<float>(v), static_cast<float>(v)); }>("v_cvt_f32_f64").as(Conversion),
     vector<[](float v) { return settle_nan(static_cast<double>(v), static_cast<double>(v)); }>("v_cvt_f64_f32").as(Conversion),
-    has_plain_form(vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32").as(Conversion), narrow_lanes),
-    has_plain_form(vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16").as(Conversion), widen_lanes),
+    with_plain_form(vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32").as(Conversion), narrow_lanes),
+    with_plain_form(vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16").as(Conversion), widen_lanes),
     vector<[](u16 v) { return static_cast<Half>(v); }>("v_cvt_f16_u16").as(Conversion),
     vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16").as(Conversion),
     vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16").as(Conversion),

@@ -28,6 +28,37 @@ i32 extract_signed(i32 value, u32 offset, u32 width) {
   return static_cast<i32>(shifted << (32 - width)) >> (32 - width);
 }
 
+// The plain form of v_lshl_add_u64, by which compilers compute addresses. Working on the lower and upper words separately is
+// faster than putting them together.
+template <bool All>
+void shift_and_add_words(u32* to, u64 exec, const SourceWords& a, const SourceWords& b, const SourceWords& c) {
+  const auto store = [](u32* at, const Words& words, u64 mask) {
+    if constexpr (All) std::memcpy(at, &words, sizeof words);
+    else store_words(at, words, mask);
+  };
+#pragma GCC unroll 4
+  for (int l = 0; l < kLanes; l += kChunk) {
+    const Words shift = load_words(b.at(l)) & 7;
+    const Words a_low = load_words(a.at(l)), a_high = load_words(a.at(l) + kLanes);
+    const Words c_low = load_words(c.at(l)), c_high = load_words(c.at(l) + kLanes);
+    const Words low = (a_low << shift) + c_low;
+    const Words carry = low < c_low ? Words{} + 1 : Words{};
+    const Words shifted_out = (a_low >> 1) >> (31 - shift);
+    store(to + l, low, exec >> l);
+    store(to + kLanes + l, (a_high << shift | shifted_out) + c_high + carry, exec >> l);
+  }
+}
+void shift_and_add(const Op& op, Wave& wave) {
+  OperandCopy copies[3];
+  const SourceWords a = words_of<u64>(op.source[0], wave, copies[0]), b = words_of<u32>(op.source[1], wave, copies[1]),
+                    c = words_of<u64>(op.source[2], wave, copies[2]);
+  u32* const to = wave.registers(op.destination);
+  const u64 exec = wave.exec();
+  if (exec == ~u64{0}) [[likely]]
+    shift_and_add_words<true>(to, exec, a, b, c);
+  else shift_and_add_words<false>(to, exec, a, b, c);
+}
+
 // Bit 4a + 2b + c of the instruction's table is the result for bits a, b and c.
 template <class T>
 void look_up_bits(const Op& op, Wave& wave) {
@@ -287,7 +318,8 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }>("v_lshl_add_u32").as(Integer32),
     vector<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }>("v_add_lshl_u32").as(Integer32),
     vector<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }>("v_lshl_or_b32"),
-    vector<[](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }>("v_lshl_add_u64").as(Integer64),
+    with_plain_form(vector<[](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }>("v_lshl_add_u64").as(Integer64),
+                    shift_and_add),
     vector<[](u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }>("v_bcnt_u32_b32"),
     vector<[](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }>("v_bfm_b32"),
     vector<[](u32 a, u32 b, u32 c) { return extract_unsigned(a, b, c); }>("v_bfe_u32").as(Integer32),

@@ -255,6 +255,7 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   for (const Replayed& cu : replayed) cycles.most = std::max(cycles.most, cu.cycles);
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
+      if (cu.waves == 0) continue;
       const auto apart = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
       const auto nearest = std::ranges::min_element(replayed, {}, apart);
       const double its = cycles_of_cu(cu, *nearest);
@@ -317,6 +318,7 @@ CuUnits::Cycles unit_cycles(const std::vector<XcdWork>& xcds) {
   CuUnits::Cycles most{};
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
+      if (cu.waves == 0) continue;
       const CuUnits::Cycles its = cu.units.cycles();
       for (size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], its[i]);
     }

@@ -9,24 +9,35 @@ uint32_t with_sign(const Operand& operand, uint32_t word) {
   return operand.negate ? word ^ sign : word;
 }
 
+// A chunk whose lanes all have the same value.
+template <class B>
+void broadcast(B value, OperandCopy& copy) {
+  for (size_t i = 0; i < sizeof(B) / sizeof(uint32_t); ++i) {
+    const Words words = Words{} + static_cast<uint32_t>(uint64_t{value} >> 32 * i);
+    std::memcpy(copy.words + i * kLanes, &words, sizeof words);
+  }
+}
+
 }  // namespace
 
-SourceWords copy_operand(const Operand& operand, const Wave& wave, size_t words, OperandCopy& copy) {
+template <class B>
+SourceWords copy_operand(const Operand& operand, const Wave& wave, OperandCopy& copy) {
+  constexpr size_t words = sizeof(B) / sizeof(uint32_t);
   const bool same = !is_vector(operand);
-  const int lanes = same ? kChunk : kLanes;
   if (same) {
-    const uint64_t value = words == 2 ? read_scalar<uint64_t>(operand, wave) : read_scalar<uint32_t>(operand, wave);
-    for (size_t i = 0; i < words; ++i) {
-      for (int l = 0; l < kChunk; ++l) copy.words[i * kLanes + l] = static_cast<uint32_t>(value >> 32 * i);
-    }
+    const B value = operand.kind == Operand::Kind::Constant ? static_cast<B>(operand.constant) : read_scalar<B>(operand, wave);
+    broadcast(value, copy);
   } else {
-    std::memcpy(copy.words, wave.registers(operand), words * kLanes * sizeof(uint32_t));
+    std::memcpy(copy.words, wave.registers(operand), sizeof(B) * kLanes);
   }
-  if (operand.negate || operand.absolute) {
+  if (operand.negate | operand.absolute) {
     uint32_t* signs = copy.words + (words - 1) * kLanes;
-    for (int l = 0; l < lanes; ++l) signs[l] = with_sign(operand, signs[l]);
+    for (int l = 0; l < (same ? kChunk : kLanes); ++l) signs[l] = with_sign(operand, signs[l]);
   }
   return {copy.words, same ? 0 : ptrdiff_t{sizeof(Words)}};
 }
+
+template SourceWords copy_operand<uint32_t>(const Operand&, const Wave&, OperandCopy&);
+template SourceWords copy_operand<uint64_t>(const Operand&, const Wave&, OperandCopy&);
 
 }  // namespace rpd

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -31,32 +30,16 @@ struct SourceWords {
 struct OperandCopy {
   alignas(64) uint32_t words[2 * kLanes];
 };
-SourceWords copy_operand(const Operand& operand, const Wave& wave, size_t words, OperandCopy& copy);
-
-// A value that is the same for all lanes.
+// `B`: uint32_t or uint64_t, for operands of one or two words.
 template <class B>
-inline SourceWords broadcast(B value, OperandCopy& copy) {
-  for (size_t i = 0; i < sizeof(B) / sizeof(uint32_t); ++i) {
-    const Words words = Words{} + static_cast<uint32_t>(uint64_t{value} >> 32 * i);
-    std::memcpy(copy.words + i * kLanes, &words, sizeof words);
-  }
-  return {copy.words, 0};
-}
+SourceWords copy_operand(const Operand& operand, const Wave& wave, OperandCopy& copy);
 
 template <class T>
 inline SourceWords words_of(const Operand& operand, const Wave& wave, OperandCopy& copy) {
-  using B = Bits<sizeof(T)>;
-  if (!(operand.negate | operand.absolute)) [[likely]] {
-    if (operand.kind == Operand::Kind::Vector) [[likely]]
-      return {wave.vector + operand.reg * kLanes};
-    if (operand.kind == Operand::Kind::Constant) return broadcast(static_cast<B>(operand.constant), copy);
-    if (operand.kind == Operand::Kind::Scalar) {
-      B value;
-      std::memcpy(&value, &wave.scalar[operand.reg], sizeof value);
-      return broadcast(value, copy);
-    }
-  }
-  return copy_operand(operand, wave, sizeof(T) / sizeof(uint32_t), copy);
+  const bool in_place = operand.kind == Operand::Kind::Vector && !(operand.negate | operand.absolute);
+  if (in_place) [[likely]]
+    return {wave.vector + operand.reg * kLanes};
+  return copy_operand<Bits<sizeof(T)>>(operand, wave, copy);
 }
 
 template <class T>

@@ -357,6 +357,14 @@ def test_new_functions_are_put_in_a_namespace_that_only_the_kernel_uses(taken):
     )
 
 
+@pytest.mark.parametrize(("added", "said"), [(["extra"], "extra was added"), (["extra", "more"], "extra, more were added")])
+def test_the_names_of_new_functions_are_said(taken, added, said):
+    functions = "".join(f"__device__ int {name}(int x) {{ return x; }}\n" for name in added)
+    plain = 'extern "C" __global__ void plain(int* p, int n) {'
+    seen = taken(replaced((f"{plain} for", f"{functions}{plain} p[0] = {'('.join(added)}(0{')' * len(added)}; for"), faster=False), "plain")  # fmt: skip
+    assert seen.verdict.reason.startswith(f"only the body of plain is taken, and {said}"), seen.verdict.reason
+
+
 def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
     seen = taken(text, "plain")

@@ -111,6 +111,7 @@ class Run:
     def dispatches(self) -> pa.Table:
         """One row per dispatch or copy, as in dispatches.parquet."""
         from rocm_perf_lab.extras import missing
+        from rocm_perf_lab.report.arrow_table import read_parquet
         from rocm_perf_lab.report.documents import Documents
 
         if isinstance(self.documents, Documents):
@@ -119,11 +120,9 @@ class Run:
         if not path.exists():
             raise MissingInputError(f"there is no {path}", "profile the program again")
         try:
-            from pyarrow import parquet
+            return read_parquet(path)
         except ImportError as error:
             raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
-        with path.open("rb") as file:
-            return parquet.read_table(file)
 
     def report(self, width: int = 100) -> str:
         """The whole report as text."""

@@ -14,9 +14,9 @@ from rocm_perf_lab.analysis.base_run import BaseRun
 from rocm_perf_lab.analysis.critical_path import critical_path, dominant_symbol
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.dispatch_choice import select
-from rocm_perf_lab.analysis.kernel_to_thread_trace import focus
 from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.analysis.thread_trace_target import focus
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch

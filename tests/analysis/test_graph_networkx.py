@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rocm_perf_lab.analysis.program_stack as program_stack_module
+import rocm_perf_lab.analysis.program_time_stack as program_stack_module
 import rocm_perf_lab.analysis.what_if as what_if_module
 from rocm_perf_lab import lazy_jit
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, _topological_order, by_target
-from rocm_perf_lab.analysis.program_stack import program_stack
+from rocm_perf_lab.analysis.program_time_stack import program_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay, Speedup, what_if
 from rocm_perf_lab.rocpd.edges import edge_table

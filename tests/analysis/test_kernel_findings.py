@@ -15,9 +15,9 @@ from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.kernel_findings import SMALL_GRID, _as_run, _larger, _of_thread_trace, study
 from rocm_perf_lab.analysis.roofline import MALL_NOTE
-from rocm_perf_lab.analysis.stack_verdict import MADE_SMALL
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack
+from rocm_perf_lab.analysis.time_stack_verdict import MADE_SMALL
 from rocm_perf_lab.arch.metric import NO_COUNTERS, Value
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.rocpd.reader import read_trace

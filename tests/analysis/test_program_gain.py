@@ -11,7 +11,7 @@ import pytest
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import KERNEL, Dag, by_target
 from rocm_perf_lab.analysis.program_gain import with_program_gains
-from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.rocpd.edges import edge_table
 
 

@@ -224,10 +224,10 @@ def test_one_dispatch_is_compared_in_the_program(judge, world, seed, index):
 
     last = judge(recapture=recapture, **options).judge(b"candidate").steps[-1]
     assert ("in program", index, f"capture {index}") in world.asked
-    assert last.evidence.memory_after_its_dispatch == "as the baseline's leaves it"
+    assert last.evidence.memory_after_its_dispatch == "the same as after the baseline's dispatch"
     world.unlike = ["the pool"]
     verdict = judge(recapture=recapture, **options).judge(b"candidate")
-    said = "as the baseline's leaves it, except for the pool, which varies from run to run"
+    said = "the same as after the baseline's dispatch, except for the pool, which varies from run to run"
     assert verdict.accepted and verdict.steps[-1].evidence.memory_after_its_dispatch == said
     where = DifferenceSection(element="out[0]")
     for world.difference, expected in ((Difference("out[0] differs"), DifferenceSection()), (Difference("it", where), where)):

@@ -84,7 +84,7 @@ def test_an_instantiation_launched_only_with_other_arguments_is_judged_too(gate,
     assert code == 0
     *same, left = steps["equivalence"]["evidence"]["unproven"]
     assert "launches with `out = in` (if both point to the same memory, it leaves different contents there)" in same
-    assert left.startswith("`void sums<2>(") and left.endswith("(changed as well but not launched)")
+    assert left.startswith("`void sums<2>(") and left.endswith("(also changed, but not launched)")
     assert steps["equivalence"]["reason"].endswith(f"; unproven: {', '.join([*same, left])}")
     code, steps, _ = gate(wrong, "--also", "./sized -n 40")
     assert code == 45

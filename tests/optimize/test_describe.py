@@ -55,7 +55,7 @@ def test_changes_that_only_a_gpu_can_decide_are_listed_with_their_file():
     assert said[at + 1].strip() == "25.0% of rows(int) saved by the model: unroll the loop of line 7 by 4"
     assert said[at + 2].strip() == "run/undecided-1.hip"
     error = error_for_differences(table_hash())
-    assert f"the model decides gains of {1 - 1 / (1 + error):.0%} and more" in said[at + 3]
+    assert f"the model can confirm only gains of {1 - 1 / (1 + error):.0%} or more" in said[at + 3]
     assert "--accept modelled" in said[at + 4]
 
 

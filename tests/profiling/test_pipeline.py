@@ -12,7 +12,7 @@ import pytest
 import rocpd_database
 from rocm_perf_lab.analysis import base_run
 from rocm_perf_lab.analysis.base_run import read_base_run
-from rocm_perf_lab.analysis.kernel_to_thread_trace import focus
+from rocm_perf_lab.analysis.thread_trace_target import focus
 from rocm_perf_lab.arch.counters import SOFTWARE_TARGETS, known_counters
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.errors import NoKernelsError, TraceError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.report.remedies import NO_ERROR, NO_LINE, NO_PATH, remedy_section
 
 NOT_ON_PATH = "no kernel of the program is on the path then"

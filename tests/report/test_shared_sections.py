@@ -15,7 +15,7 @@ from rocm_perf_lab.analysis.fuzzy_score import Score
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
 from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level
-from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy
 from rocm_perf_lab.arch.occupancy_lift import Lift, ResourceChange

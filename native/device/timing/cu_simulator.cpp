@@ -81,7 +81,7 @@ struct Simd {
 class Replay {
  public:
   Replay(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-         InstructionCache& instructions, CuObserver* observer, const RemovedCauses& ideal)
+         InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& ideal)
       : recording_(recording),
         around_(surroundings),
         costs_(costs),
@@ -428,7 +428,7 @@ class Replay {
   const CuSurroundings& around_;
   const IssueCosts& costs_;
   InstructionCache& instructions_;
-  CuObserver* observer_;
+  CuReplayObserver* observer_;
   const RemovedCauses& ideal_;
   std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when the line arrives
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines arrive; 0 before it begins
@@ -477,7 +477,7 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& idea
 }
 
 CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer, const RemovedCauses& ideal) {
+                      InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& ideal) {
   return Replay(recording, surroundings, costs, instructions, observer, ideal).run();
 }
 

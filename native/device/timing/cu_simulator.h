@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "memory/tags.h"
-#include "timing/cu_observer.h"
 #include "timing/cu_recording.h"
+#include "timing/cu_replay_observer.h"
 #include "timing/issue_costs.h"
 #include "timing/remote_memory.h"
 #include "timing/removed_causes.h"
@@ -69,6 +69,6 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& idea
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal` says which causes to
 // remove.
 CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuObserver* observer = nullptr, const RemovedCauses& ideal = {});
+                      InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& ideal = {});
 
 }  // namespace rpd

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "memory/mall.h"
-#include "timing/cu_observer.h"
 #include "timing/cu_recording.h"
+#include "timing/cu_replay_observer.h"
 #include "timing/cu_simulator.h"
 #include "timing/unit_cycles.h"
 #include "timing/work_done.h"
@@ -25,7 +25,7 @@ struct WarmCaches {
 // A CU whose replay is observed.
 struct WatchedCu {
   const CuRecording& recording;
-  CuObserver& observer;
+  CuReplayObserver& observer;
 };
 
 // The components of a dispatch's time, for use in experiments; in cycles, except for duration_ns.

@@ -87,7 +87,7 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
 
 int report(const std::string& spool, const std::string& database, const std::string& why) {
   const std::string message = "rocm-perf tracer: no database " + database + ": " + why +
-                              "; the recording is kept, retry with: rocmperf-rocpd-writer " + spool + "\n";
+                              "; the spool is kept, retry with: rocmperf-rocpd-writer " + spool + "\n";
   unlink((database + ".partial").c_str());
   std::fputs(message.c_str(), stderr);
   std::ofstream(database + ".error") << why << "\n";

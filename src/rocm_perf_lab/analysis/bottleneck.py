@@ -25,7 +25,7 @@ from rocm_perf_lab.analysis.fuzzy_score import HOLDS, Score
 from rocm_perf_lab.arch.metric import Value
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.analysis.stack_verdict import Remedy
+    from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 
 # Ties between scores are broken in this order.
 CLASSES = (
@@ -85,8 +85,8 @@ class Bottleneck:
     undecided: for each class that could still hold if missing numbers were known, which numbers are missing.
     by: what the verdict is based on, counters or experiments. With experiments, name is a cause from causes.toml, score its
     share of the time, and confidence its lead over the next cause; classes still come from the counters, but the verdict does
-    not depend on them (see stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small grid, the
-    verdict for a grid that fills the device.
+    not depend on them (see time_stack_verdict). remedies: only with experiments. on_full_device: if the verdict is a small
+    grid, the verdict for a grid that fills the device.
     """
 
     name: str

@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.dispatch_choice import Selection
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.program_gain import ProgramGain
-from rocm_perf_lab.analysis.program_stack import ProgramStack
+from rocm_perf_lab.analysis.program_time_stack import ProgramStack
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels

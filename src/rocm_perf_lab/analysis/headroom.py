@@ -29,7 +29,7 @@ class Headroom:
 
     fraction: the share of the kernel's time that could be saved. program_speedup: the speedup of the GPU span.
     priority: fraction times the kernel's share of the critical path, that is, the largest share of the program's span that can
-    be saved. by: counters, or experiments (see stack_verdict).
+    be saved. by: counters, or experiments (see time_stack_verdict).
     """
 
     ceiling_ns: Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rocm_perf_lab.analysis import stack_verdict
+from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER
 from rocm_perf_lab.analysis.ceilings import Ceilings
@@ -77,10 +77,10 @@ def study(
     else:
         error = error_for_differences(trace.timing_parameters)
         known = None if isinstance(error, str) else error
-        bottleneck = stack_verdict.verdict(stack, bottleneck, known, trace.device is not None)
+        bottleneck = time_stack_verdict.verdict(stack, bottleneck, known, trace.device is not None)
         if trace.device is not None and bottleneck.name == SMALL_GRID:
             bottleneck = replace(bottleneck, advice=(_larger(occupancy), *bottleneck.advice))
-        room = stack_verdict.headroom(stack, symbol.total_ns, fraction)
+        room = time_stack_verdict.headroom(stack, symbol.total_ns, fraction)
     return KernelFindings(
         symbol=symbol,
         row=row,

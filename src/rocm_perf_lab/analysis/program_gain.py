@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.kernel_findings import KernelFindings
-from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
 _LEAST = 0.001  # share of the span; smaller gains are not listed

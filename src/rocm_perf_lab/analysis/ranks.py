@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.launched import difference, other_build
 from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.same_build import difference, other_build
 
 _AGAIN = "both are the same rank, on different machines or at the same time"
 

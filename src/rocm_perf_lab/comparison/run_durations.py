@@ -28,11 +28,11 @@ def durations_in(run: Path) -> tuple[dict[str, list[Integers]], str | None]:
 def _read(path: Path) -> dict[str, list[Integers]]:
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import parquet
+
+    from rocm_perf_lab.report.arrow_table import read_parquet
 
     try:
-        with path.open("rb") as file:
-            table = parquet.read_table(file, columns=["kind", "name", "start_ns", "end_ns"])
+        table = read_parquet(path, ["kind", "name", "start_ns", "end_ns"])
     except (OSError, pa.ArrowInvalid) as error:
         raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
     table = table.filter(pc.equal(table["kind"].cast(pa.string()), "dispatch"))

@@ -28,7 +28,7 @@ from rocm_perf_lab.gate.code_object.location_dependence import depends_on_place
 from rocm_perf_lab.gate.equivalence import equivalence_check
 from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.literal_inputs import numbers_added
+from rocm_perf_lab.gate.equivalence.inputs_from_literals import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement, first_time, not_faster
 from rocm_perf_lab.gate.measurement.timed_replays import Compared, KnownTimes
@@ -389,7 +389,7 @@ class Judge:
             return rejected(application_check.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         judged.not_compared = unlike
         but = f", except for {', '.join(unlike)}, which varies from run to run" if unlike else ""
-        what = f"as the baseline's leaves it{but}"
+        what = f"the same as after the baseline's dispatch{but}"
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 

@@ -101,7 +101,8 @@ class Verdict:
         if self.ratio * (1 + error) < 1:
             return None
         needed = 1 - 1 / (1 + error)
-        return f"the model decides gains of {needed:.0%} and more; differences between variants are off by up to {error:.0%}"
+        off = f"the differences that it predicts between variants are off by up to {error:.0%}"
+        return f"the model can confirm only gains of {needed:.0%} or more, because {off}"
 
     @property
     def symbol(self) -> str | None:

@@ -89,7 +89,7 @@ class BackendOptions:
     """Settings of a backend and of its gate.
 
     pattern: selects kernels; None for all. equivalence: the gate's equivalence level. check: see
-    gate.application.whole_program. ulps: allowed difference between floating-point results, in units in the last place.
+    gate.application.application_check. ulps: allowed difference between floating-point results, in units in the last place.
     regression: None for the defaults. view: what candidates may see in addition to what they need. seed: determines all of the
     gate's random choices; None to draw a new seed. also: additional argument lists to judge candidates with. suggest: whether
     to suggest such arguments. time_first: see gate.judge.GateOptions.

@@ -227,10 +227,10 @@ class HipBackend:
                     judge = Judge(unit, one.kernel, captures, self._builder, reader, this, None, more)
                     judges[one.demangled] = stack.enter_context(judge)
                     left.remove(symbol)
-            unjudged = [f"{_names(left)} (changed as well but not launched)"] if left else []
+            unjudged = [f"{_names(left)} (also changed, but not launched)"] if left else []
             loaded = self._build_target.build.code_objects_of(source.path)
             apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
-            unjudged += [f"{name} (made with {source.path.name} as well but not built with the change)" for name in apart]
+            unjudged += [f"{name} (built from {source.path.name} as well, but not rebuilt with the change)" for name in apart]
             yield _AllInstances(judges, unjudged)
 
     def fingerprint(self, source: HipSource, target: Target) -> str:

@@ -18,7 +18,7 @@ from rocm_perf_lab.analysis.kernel_findings import study
 from rocm_perf_lab.analysis.packed_math import unpacked
 from rocm_perf_lab.analysis.program_gain import with_program_gains
 from rocm_perf_lab.analysis.program_roofline import total_roofline
-from rocm_perf_lab.analysis.program_stack import program_stack
+from rocm_perf_lab.analysis.program_time_stack import program_stack
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels

@@ -146,7 +146,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """Which dispatch to trace. None if the base run has no kernel: the analysis will report that."""
-    from rocm_perf_lab.analysis.kernel_to_thread_trace import also_on_path, focus
+    from rocm_perf_lab.analysis.thread_trace_target import also_on_path, focus
 
     found = focus(base, request.focus_critical)
     if found is None:

@@ -44,6 +44,19 @@ def write_parquet(table: DispatchTable, path: Path) -> None:
             writer.write_batch(batch, row_group_size=_ROW_GROUP)
 
 
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, or some of its columns, on the calling thread. Raises OSError, ArrowInvalid, or ImportError without
+    pyarrow.
+
+    parquet.read_table() reads through threads of Arrow's, which may release their last buffer only when the process exits. They
+    then wait forever for an interpreter that has ended, and the exiting process waits for them (seen with Python 3.14).
+    """
+    from pyarrow import parquet
+
+    with path.open("rb") as file, parquet.ParquetFile(file, pre_buffer=False) as opened:
+        return opened.read(columns=columns, use_threads=False)
+
+
 def _schema() -> pa.Schema:
     import pyarrow as pa
 

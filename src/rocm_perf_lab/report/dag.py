@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.program_gain import ProgramGain
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.report import dag_schema
-from rocm_perf_lab.report.program_stack import program_stack_section
+from rocm_perf_lab.report.program_time_stack import program_stack_section
 from rocm_perf_lab.rocpd.trace import Edges
 
 if TYPE_CHECKING:

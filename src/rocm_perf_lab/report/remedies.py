@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocm_perf_lab.analysis.stack_verdict import Remedy
+from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.text import words
 

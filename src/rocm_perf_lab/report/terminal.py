@@ -10,7 +10,7 @@ from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.paragraphs import heading as _heading
 from rocm_perf_lab.report.paragraphs import say as _say
-from rocm_perf_lab.report.program_stack import render_program_stack
+from rocm_perf_lab.report.program_time_stack import render_program_stack
 from rocm_perf_lab.report.schema import (
     BottleneckSection,
     Document,

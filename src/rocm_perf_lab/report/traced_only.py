@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis import stack_verdict
+from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
@@ -40,7 +40,7 @@ def _kernel(found: ThreadTraceFindings) -> schema.TracedKernel:
     evidence = Evidence(from_thread_trace(found, None))
     verdict = classify(evidence)
     if found.stack is not None:
-        verdict = stack_verdict.verdict(found.stack, verdict, None, on_software_device=True)
+        verdict = time_stack_verdict.verdict(found.stack, verdict, None, on_software_device=True)
     return schema.TracedKernel(
         kernel=found.kernel or found.symbol or "",
         symbol=found.symbol or "",

@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
-from rocm_perf_lab.rocpd.software_agent import software_device
+from rocm_perf_lab.rocpd.software_device_traces import software_device
 from rocm_perf_lab.rocpd.trace import Process
 
 _CONTAINER = re.compile("[0-9a-f]{12}")  # the default host name of a docker or podman container

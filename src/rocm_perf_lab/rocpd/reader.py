@@ -19,7 +19,7 @@ from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
 from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
-from rocm_perf_lab.rocpd.software_agent import software_device
+from rocm_perf_lab.rocpd.software_device_traces import software_device
 from rocm_perf_lab.rocpd.trace import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart, restrict
 

@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.code_object.code_object_check import (
 )
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise
-from rocm_perf_lab.gate.code_object.run_detection import new_observations
+from rocm_perf_lab.gate.code_object.run_dependent_values import new_observations
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.builders import SourceBuilder

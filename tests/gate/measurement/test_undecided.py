@@ -19,7 +19,7 @@ def test_a_gain_is_decided_if_it_is_beyond_the_models_error_for_differences():
     least = 1 / (1 + error_for_differences(table_hash()))
     assert verdict(least * 0.999, parameters=table_hash()).undecided is None
     undecided = verdict(least * 1.001, parameters=table_hash())
-    assert undecided.accepted and f"decides gains of {1 - least:.0%} and more" in undecided.undecided
+    assert undecided.accepted and f"confirm only gains of {1 - least:.0%} or more" in undecided.undecided
     assert undecided.document().undecided == undecided.undecided
     assert Verdict.from_document(undecided.document()).undecided == undecided.undecided
 

@@ -235,7 +235,7 @@ def test_a_damaged_spool_gives_an_error_or_a_sound_database(data, writer, tmp_pa
         with sqlite3.connect(database) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     else:
-        reason = result.stderr.removeprefix(f"rocm-perf tracer: no database {database}: ").split("; the recording is kept")[0]
+        reason = result.stderr.removeprefix(f"rocm-perf tracer: no database {database}: ").split("; the spool is kept")[0]
         assert failure.read_text() == reason + "\n" and result.stderr.count("\n") == 1
 
 
@@ -253,6 +253,6 @@ def test_a_database_that_cannot_be_written_is_reported_and_the_spool_kept(obstac
     assert result.returncode == 1
     assert result.stderr.startswith(f"rocm-perf tracer: no database {tmp_path}/trace.db: ")
     reason = (tmp_path / "trace.db.error").read_text().removesuffix("\n")
-    assert reason and f"trace.db: {reason}; the recording is kept" in result.stderr
+    assert reason and f"trace.db: {reason}; the spool is kept" in result.stderr
     assert (tmp_path / "trace.db.spool").exists()
     assert not (tmp_path / "trace.db.partial").exists() and not (tmp_path / "trace.db").is_file()

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "timing/cu_observer.h"
 #include "timing/cu_recording.h"
+#include "timing/cu_replay_observer.h"
 
 namespace rpd {
 
@@ -27,7 +27,7 @@ struct TimelineWave {
   std::vector<TimelineEntry> entries;
 };
 
-class Timeline : public CuObserver {
+class Timeline : public CuReplayObserver {
  public:
   void launched(uint32_t wave, uint32_t simd, uint64_t time) override;
   void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;

@@ -231,7 +231,7 @@ class Application:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
         if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
-            return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"
+            return f"it moves {second:.0f} bytes to and from DRAM (baseline: {first:.0f}) and is no faster"
         return None
 
     def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: SeenGain | None) -> ApplicationEvidence:

@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_device
 from rocm_perf_lab.gate.code_object.fences import lost_fence
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise, other_kernels, runs_on
 from rocm_perf_lab.gate.code_object.reached_functions import reached
-from rocm_perf_lab.gate.code_object.run_detection import TRAP, new_observations
+from rocm_perf_lab.gate.code_object.run_dependent_values import TRAP, new_observations
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import SourceKernel

@@ -19,8 +19,8 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
 from rocm_perf_lab.gate.equivalence.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.inputs_from_literals import with_numbers
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
-from rocm_perf_lab.gate.equivalence.literal_inputs import with_numbers
 from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
 from rocm_perf_lab.gate.equivalence.nans import Nans, computes
 from rocm_perf_lab.gate.equivalence.perturbation import FIRST, Perturbation, Perturber

@@ -16,12 +16,12 @@ from rocm_perf_lab.gate.equivalence.baseline_results import Reference, replay_wi
 from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
 from rocm_perf_lab.gate.equivalence.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.in_program_comparison import InProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, arguments_of
-from rocm_perf_lab.gate.equivalence.literal_runs import wrong_on_named_numbers
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
-from rocm_perf_lab.gate.equivalence.memory_in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.reordered_runs import OtherRuns
+from rocm_perf_lab.gate.equivalence.runs_on_literals import wrong_on_named_numbers
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
@@ -99,7 +99,7 @@ class Equivalence:
     def check(self, candidate: ReplayableCode, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that the candidate's text names; see gate.equivalence.literal_inputs. rule: how the baseline is
+        named: the numbers that the candidate's text names; see gate.equivalence.inputs_from_literals. rule: how the baseline is
         launched with other arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the
         captured addresses.
         """

@@ -12,7 +12,7 @@ from rocm_perf_lab.report.html.colors import kinds_of
 from rocm_perf_lab.report.html.page_parts import assemble, file_text
 from rocm_perf_lab.report.html.source_data import code_of, files_of, names_of
 from rocm_perf_lab.report.html.timeline_data import kernels_in, timeline_data
-from rocm_perf_lab.report.program_stack import rest_in_words
+from rocm_perf_lab.report.program_time_stack import rest_in_words
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection, SignalSection
 from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.terminal import modelled_label

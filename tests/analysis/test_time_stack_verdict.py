@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from rocm_perf_lab.analysis import stack_verdict
+from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.shapley import shapley
@@ -47,7 +47,7 @@ def stack_of(names: tuple[str, ...], time: Callable[[list[str]], float]) -> Time
 
 
 def verdict(found: TimeStack, error: float | None = 0.5):
-    return stack_verdict.verdict(found, COUNTED, error, on_software_device=True)
+    return time_stack_verdict.verdict(found, COUNTED, error, on_software_device=True)
 
 
 def test_the_largest_part_is_the_verdict_whatever_counters_say():
@@ -105,15 +105,15 @@ def test_the_fixed_cost_of_a_dispatch_is_the_verdict_only_where_it_is_most_of_th
 
 
 def test_headroom_is_measured_against_a_run_without_losses():
-    found = stack_verdict.headroom(stack({"uncoalesced": 400, "vector-issue": 100, "atomics": 300}), 9000.0, 0.5)
+    found = time_stack_verdict.headroom(stack({"uncoalesced": 400, "vector-issue": 100, "atomics": 300}), 9000.0, 0.5)
     assert (found.ceiling_ns.value, found.binding, found.by) == (pytest.approx(2000.0), "vector-issue", "experiments")
-    of_bytes = stack_verdict.headroom(stack({"uncoalesced": 400, "memory-bandwidth": 200, "beyond-l2": 100}), 8000.0, 0.5)
+    of_bytes = time_stack_verdict.headroom(stack({"uncoalesced": 400, "memory-bandwidth": 200, "beyond-l2": 100}), 8000.0, 0.5)
     assert (of_bytes.ceiling_ns.value, of_bytes.binding) == (pytest.approx(4000.0), "memory-bandwidth")
-    of_launches = stack_verdict.headroom(stack({"uncoalesced": 400, "launch": 100}), 6000.0, 0.5)
+    of_launches = time_stack_verdict.headroom(stack({"uncoalesced": 400, "launch": 100}), 6000.0, 0.5)
     assert (of_launches.ceiling_ns.value, of_launches.binding) == (pytest.approx(2000.0), "launch")
     assert found.kernel_speedup.value == pytest.approx(4.5) and found.priority.value == pytest.approx(0.5 * 700 / 900)
 
 
 def test_a_kernel_that_is_all_losses_can_lose_nearly_all_of_its_time():
-    found = stack_verdict.headroom(TimeStack(700, (), 0, {}, (), (), ("small-grid",), (700, 0)), 1400.0, 0.5)
+    found = time_stack_verdict.headroom(TimeStack(700, (), 0, {}, (), (), ("small-grid",), (700, 0)), 1400.0, 0.5)
     assert found.fraction.value == pytest.approx(1 - 1 / 700) and found.priority.value == pytest.approx(0.5 * (1 - 1 / 700))

@@ -6,13 +6,13 @@ import pytest
 
 from instruction_texts import PLAIN, kernel, lines
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
-from rocm_perf_lab.gate.code_object import run_detection
-from rocm_perf_lab.gate.code_object.run_detection import new_observations
+from rocm_perf_lab.gate.code_object import run_dependent_values
+from rocm_perf_lab.gate.code_object.run_dependent_values import new_observations
 
 
 @pytest.fixture(autouse=True)
 def _instructions_are_lines(monkeypatch):
-    monkeypatch.setattr(run_detection, "instructions", lines)
+    monkeypatch.setattr(run_dependent_values, "instructions", lines)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
+from rocm_perf_lab.gate.equivalence.in_program_comparison import difference_in_program
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs
-from rocm_perf_lab.gate.equivalence.memory_in_program import difference_in_program
 from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -102,7 +102,7 @@ def test_a_candidate_that_is_wrong_only_in_the_program_is_rejected(gate):
 def test_a_candidate_that_is_right_in_the_program_says_so(gate):
     verdict = gate[0].judge(partly(HONEST_TEXT).encode())
     assert verdict.accepted, verdict.rejection
-    assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"
+    assert verdict.steps[-1].evidence.memory_after_its_dispatch == "the same as after the baseline's dispatch"
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_a_header_can_put_the_kernel_into_two_code_objects(tmp_path, rocm_perf):
     ran = rocm_perf("gate", "--device", "gfx942", "--kernel", "one::rows", "--json", "kernels.h", "candidate.h", "./attacked")
     verdict = json.loads(ran.stdout)
     assert verdict["accepted"], ran.stdout
-    assert verdict["steps"][-1]["evidence"]["memory_after_its_dispatch"] == "as the baseline's leaves it"
+    assert verdict["steps"][-1]["evidence"]["memory_after_its_dispatch"] == "the same as after the baseline's dispatch"
 
 
 class Altered(Capture):

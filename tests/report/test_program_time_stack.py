@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from rich.console import Console
 
-from rocm_perf_lab.analysis.program_stack import ProgramPart, ProgramStack
-from rocm_perf_lab.report.program_stack import program_stack_section, render_program_stack
+from rocm_perf_lab.analysis.program_time_stack import ProgramPart, ProgramStack
+from rocm_perf_lab.report.program_time_stack import program_stack_section, render_program_stack
 from rocm_perf_lab.text.names import Names
 
 PARTS = (

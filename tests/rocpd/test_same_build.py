@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.rocpd.launched import difference, other_build
 from rocm_perf_lab.rocpd.origin import Origin, origins
+from rocm_perf_lab.rocpd.same_build import difference, other_build
 from rocpd_database import Copy, Dispatch
 
 COPY = "__amd_rocclr_copyBuffer"

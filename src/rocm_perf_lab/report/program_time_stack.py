@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.analysis.program_stack import ProgramStack
+from rocm_perf_lab.analysis.program_time_stack import ProgramStack
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report import dag_schema
 from rocm_perf_lab.report.paragraphs import say

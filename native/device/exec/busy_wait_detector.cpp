@@ -122,7 +122,7 @@ bool BusyWaitDetector::second_period() {
   return true;
 }
 
-std::string BusyWaitDetector::describe(const Kernel& kernel) const {
+std::string BusyWaitDetector::describe(const DispatchedKernel& kernel) const {
   std::map<const Op*, uint64_t> waves;
   for (const Position& position : positions_)
     if (position.state != WaveState::Ended) ++waves[position.pc];

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "exec/access_watch.h"
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 #include "exec/xcd.h"
 
 namespace rpd {
@@ -34,7 +34,7 @@ class BusyWaitDetector {
   void resume();
 
   // "2 waves at pc 0x1000 (entry + 0x10): s_cbranch_scc0 65530; the memory that they poll begins at 0x7f0000, 1 place"
-  std::string describe(const Kernel& kernel) const;
+  std::string describe(const DispatchedKernel& kernel) const;
 
  private:
   enum class Phase : uint8_t { Rest, Glance, FirstPeriod, SecondPeriod };

@@ -6,10 +6,10 @@
 #include <memory>
 #include <span>
 
+#include "exec/dispatched_kernel.h"
 #include "exec/engine.h"
 #include "exec/instruction_events.h"
 #include "exec/issue_log.h"
-#include "exec/kernel.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -17,7 +17,7 @@ namespace rpd {
 // Watches one XCD, dispatch after dispatch.
 class XcdObserver : public Observer {
  public:
-  virtual void begin(const Kernel& kernel, uint32_t resident_groups) = 0;
+  virtual void begin(const DispatchedKernel& kernel, uint32_t resident_groups) = 0;
   // The workgroup has been placed in its slot. Sets its waves' `timing` if the observer keeps per-wave state.
   virtual void launched(Workgroup& group) = 0;
   // The wave has issued `runs` since the last report. Until this call they are in its log, Wave::issued. If another event is
@@ -34,7 +34,7 @@ class DispatchObserver {
   virtual ~DispatchObserver() = default;
   virtual XcdObserver& xcd(uint32_t index) = 0;
   // The dispatch has ended. Fills in duration, counters and timeline, unless the result is an error.
-  virtual void end(const Kernel& kernel, DispatchResult& result) = 0;
+  virtual void end(const DispatchedKernel& kernel, DispatchResult& result) = 0;
   // Empties the slot's caches.
   virtual void forget_caches() = 0;
 };

@@ -8,10 +8,10 @@
 
 #include "exec/busy_wait_detector.h"
 #include "exec/device_observer.h"
+#include "exec/dispatched_kernel.h"
 #include "exec/engine.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
-#include "exec/kernel.h"
 #include "exec/memory_guard.h"
 #include "exec/race_check.h"
 #include "exec/xcd.h"
@@ -41,22 +41,22 @@ struct ExecutionSlot {
 
 using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by number
 
-class Execution {
+class DispatchExecution {
  public:
   // The destructor returns slot `at` to `free`.
-  Execution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
+  DispatchExecution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
       : code(std::move(of_code)), slot(std::move(at)), free_(free) {}
-  ~Execution() {
+  ~DispatchExecution() {
     const uint32_t number = slot->number;
     free_[number] = std::move(slot);
   }
-  Execution(const Execution&) = delete;
+  DispatchExecution(const DispatchExecution&) = delete;
 
   std::vector<std::unique_ptr<Xcd>>& xcds() const { return slot->xcds; }
 
   std::shared_ptr<Code> code;  // stays alive even if the engine forgets code in the meantime
   std::unique_ptr<ExecutionSlot> slot;
-  Kernel kernel{};
+  DispatchedKernel kernel{};
   std::vector<Xcd*> unfinished;
   bool takes_turns = true;  // the XCDs take turns to make a step, all on one thread
   unsigned threads = 1;

@@ -6,7 +6,7 @@
 
 #include "exec/device_observer.h"
 #include "exec/dispatch_execution.h"
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 
 namespace rpd {
 namespace {
@@ -26,7 +26,7 @@ DispatchError error_of(FaultKind kind) {
   }
 }
 
-std::string describe(const Fault& fault, const Kernel& kernel) {
+std::string describe(const Fault& fault, const DispatchedKernel& kernel) {
   char text[768];
   const bool before = fault.op->address < kernel.entry;  // the fault is in a function that the kernel called
   const uint64_t distance = before ? kernel.entry - fault.op->address : fault.op->address - kernel.entry;
@@ -48,7 +48,7 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
 }
 
 // "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x7ff180"
-std::string foreign_access(const Fault& fault, const Kernel& kernel) {
+std::string foreign_access(const Fault& fault, const DispatchedKernel& kernel) {
   if (fault.kind != FaultKind::ForeignAccess) return "";
   char where[32];
   std::snprintf(where, sizeof where, ", at 0x%lx", fault.address);
@@ -87,11 +87,11 @@ struct Engine::State {
 
   std::unique_ptr<ExecutionSlot> new_slot();
   std::unique_ptr<ExecutionSlot> take_slot();
-  DispatchResult prepare(const DispatchRequest& request, Execution& execution);
-  void start(Execution& execution, uint32_t resident);
-  Progress advance_in_turns(Execution& execution, const Interruption& interruption);
-  Progress advance_side_by_side(Execution& execution, const Interruption& interruption);
-  DispatchResult collect(Execution& execution);
+  DispatchResult prepare(const DispatchRequest& request, DispatchExecution& execution);
+  void start(DispatchExecution& execution, uint32_t resident);
+  Progress advance_in_turns(DispatchExecution& execution, const Interruption& interruption);
+  Progress advance_side_by_side(DispatchExecution& execution, const Interruption& interruption);
+  DispatchResult collect(DispatchExecution& execution);
 };
 
 std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
@@ -112,8 +112,8 @@ std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
 }
 
 // Fills in the execution's kernel. If the kernel cannot run, the result's error says why.
-DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution& execution) {
-  Kernel& kernel = execution.kernel;
+DispatchResult Engine::State::prepare(const DispatchRequest& request, DispatchExecution& execution) {
+  DispatchedKernel& kernel = execution.kernel;
   kernel.request = request;
   if (!memory.allows(request.kernel_object, sizeof(KernelDescriptor), false)) {
     return refusal(DispatchError::InvalidCode, "the kernel object is not in mapped memory");
@@ -164,8 +164,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   return {};
 }
 
-void Engine::State::start(Execution& execution, uint32_t resident) {
-  const Kernel& kernel = execution.kernel;
+void Engine::State::start(DispatchExecution& execution, uint32_t resident) {
+  const DispatchedKernel& kernel = execution.kernel;
   RaceCheck* race_check = execution.slot->race_check.get();
   if (race_check) race_check->begin(kernel);
   for (auto& xcd : execution.xcds()) {
@@ -181,7 +181,7 @@ void Engine::State::start(Execution& execution, uint32_t resident) {
 
 namespace {
 
-uint64_t instructions_of(const Execution& execution) {
+uint64_t instructions_of(const DispatchExecution& execution) {
   uint64_t sum = 0;
   for (const auto& xcd : execution.xcds()) sum += xcd->instructions();
   return sum;
@@ -189,7 +189,7 @@ uint64_t instructions_of(const Execution& execution) {
 
 // Lets each XCD take one step, so that workgroups waiting for each other make progress. Returns false when all XCDs are done or
 // one has faulted.
-bool round(Execution& execution) {
+bool round(DispatchExecution& execution) {
   bool fault = false;
   std::erase_if(execution.unfinished, [&](Xcd* xcd) {
     const bool more = xcd->step();
@@ -201,7 +201,7 @@ bool round(Execution& execution) {
 
 }  // namespace
 
-Progress Engine::State::advance_in_turns(Execution& execution, const Interruption& interruption) {
+Progress Engine::State::advance_in_turns(DispatchExecution& execution, const Interruption& interruption) {
   const uint64_t before = instructions_of(execution);
   for (uint64_t rounds = 1; round(execution); ++rounds) {
     if (execution.busy_wait && execution.busy_wait->after_round()) return Progress::Waits;
@@ -224,7 +224,7 @@ static void run_shares(const std::vector<Xcd*>& all, unsigned first, unsigned th
   for (size_t i = first; i < all.size(); i += thread_count) run_share(*all[i], stop);
 }
 
-Progress Engine::State::advance_side_by_side(Execution& execution, const Interruption& interruption) {
+Progress Engine::State::advance_side_by_side(DispatchExecution& execution, const Interruption& interruption) {
   uint64_t instructions = 0;
   std::atomic<bool> stop{false};
   do {
@@ -242,8 +242,8 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
   return Progress::Interrupted;
 }
 
-DispatchResult Engine::State::collect(Execution& execution) {
-  const Kernel& kernel = execution.kernel;
+DispatchResult Engine::State::collect(DispatchExecution& execution) {
+  const DispatchedKernel& kernel = execution.kernel;
   DispatchResult result;
   for (const auto& xcd : execution.xcds()) {
     if (!xcd->fault()) continue;
@@ -265,8 +265,8 @@ Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, u
     : state_(std::make_unique<State>(memory, std::move(observer), host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
-std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
-  auto execution = std::make_shared<Execution>(state_->code, state_->take_slot(), state_->free);
+std::shared_ptr<DispatchExecution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
+  auto execution = std::make_shared<DispatchExecution>(state_->code, state_->take_slot(), state_->free);
   refused = state_->prepare(request, *execution);
   if (!refused.error.empty()) return nullptr;
   const uint32_t resident = resident_workgroups(execution->kernel);
@@ -278,28 +278,30 @@ std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, Dispatc
   return execution;
 }
 
-Progress Engine::advance(Execution& execution, const Interruption& interruption) {
+Progress Engine::advance(DispatchExecution& execution, const Interruption& interruption) {
   return execution.takes_turns ? state_->advance_in_turns(execution, interruption)
                                : state_->advance_side_by_side(execution, interruption);
 }
 
-bool Engine::can_go_on(const Execution& execution) const { return execution.busy_wait->is_over(); }
+bool Engine::can_go_on(const DispatchExecution& execution) const { return execution.busy_wait->is_over(); }
 
-void Engine::go_on(Execution& execution) { execution.busy_wait->resume(); }
+void Engine::go_on(DispatchExecution& execution) { execution.busy_wait->resume(); }
 
-uint64_t Engine::instructions(const Execution& execution) const { return instructions_of(execution); }
+uint64_t Engine::instructions(const DispatchExecution& execution) const { return instructions_of(execution); }
 
-uint64_t Engine::workgroups(const Execution& execution) const { return execution.kernel.group_count(); }
+uint64_t Engine::workgroups(const DispatchExecution& execution) const { return execution.kernel.group_count(); }
 
-uint64_t Engine::workgroups_done(const Execution& execution) const {
+uint64_t Engine::workgroups_done(const DispatchExecution& execution) const {
   uint64_t done = 0;
   for (const auto& xcd : execution.xcds()) done += xcd->workgroups_done();
   return done;
 }
 
-std::string Engine::whereabouts(const Execution& execution) const { return execution.busy_wait->describe(execution.kernel); }
+std::string Engine::whereabouts(const DispatchExecution& execution) const {
+  return execution.busy_wait->describe(execution.kernel);
+}
 
-DispatchResult Engine::end(Execution& execution) {
+DispatchResult Engine::end(DispatchExecution& execution) {
   DispatchResult result = state_->collect(execution);
   if (execution.order) result.fixed_order = execution.order;
   return result;

@@ -92,7 +92,7 @@ struct DispatchResult {
   std::shared_ptr<const CauseStack> causes = nullptr;  // likewise
 };
 
-class Execution;
+class DispatchExecution;
 
 // The state in which advance() leaves a dispatch.
 enum class Progress : uint8_t {
@@ -117,18 +117,18 @@ class Engine {
   ~Engine();
 
   // Places the first workgroups. Returns null if the kernel cannot run; `refused` then says why.
-  std::shared_ptr<Execution> begin(const DispatchRequest& request, DispatchResult& refused);
-  Progress advance(Execution& execution, const Interruption& interruption);
+  std::shared_ptr<DispatchExecution> begin(const DispatchRequest& request, DispatchResult& refused);
+  Progress advance(DispatchExecution& execution, const Interruption& interruption);
   // Whether the memory that a waiting execution polls has changed.
-  bool can_go_on(const Execution& execution) const;
-  void go_on(Execution& execution);
+  bool can_go_on(const DispatchExecution& execution) const;
+  void go_on(DispatchExecution& execution);
   // Describes where the waves of a waiting execution are and what they poll.
-  std::string whereabouts(const Execution& execution) const;
-  uint64_t instructions(const Execution& execution) const;
-  uint64_t workgroups(const Execution& execution) const;
-  uint64_t workgroups_done(const Execution& execution) const;  // must not be called while it advances
+  std::string whereabouts(const DispatchExecution& execution) const;
+  uint64_t instructions(const DispatchExecution& execution) const;
+  uint64_t workgroups(const DispatchExecution& execution) const;
+  uint64_t workgroups_done(const DispatchExecution& execution) const;  // must not be called while it advances
   // Finishes an execution that has ended, and returns its result.
-  DispatchResult end(Execution& execution);
+  DispatchResult end(DispatchExecution& execution);
 
   // Code at [begin, begin+size) may have changed (the memory was freed): forgets at least what was decoded there.
   void forget_code(uint64_t begin, uint64_t size);

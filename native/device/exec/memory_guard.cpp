@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 
 namespace rpd {
 namespace {
@@ -20,7 +20,7 @@ AccessWindow common(AccessWindow a, AccessWindow b) {
 }
 
 // Whether an argument points into the window. HIP's own kernels are passed pointers to patterns stored among the arguments.
-bool points_into(const Kernel& kernel, AccessWindow window) {
+bool points_into(const DispatchedKernel& kernel, AccessWindow window) {
   const uint64_t bytes = kernel.descriptor.kernarg_size, begin = kernel.request.kernarg_address;
   if (bytes == 0 || !kernel.memory->allows(begin, bytes, false)) return false;
   for (uint64_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
@@ -33,7 +33,7 @@ bool points_into(const Kernel& kernel, AccessWindow window) {
 
 }  // namespace
 
-void MemoryGuard::begin(const Kernel& kernel) {
+void MemoryGuard::begin(const DispatchedKernel& kernel) {
   request_ = kernel.request;
   argument_bytes_ = kernel.descriptor.kernarg_size;
   arguments_ = memory_.piece(request_.kernarg_address);

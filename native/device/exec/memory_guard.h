@@ -10,7 +10,7 @@
 
 namespace rpd {
 
-struct Kernel;
+struct DispatchedKernel;
 
 class MemoryGuard {
  public:
@@ -20,7 +20,7 @@ class MemoryGuard {
   bool confines() const { return confines_; }
 
   // From now on, checks the accesses of this kernel.
-  void begin(const Kernel& kernel);
+  void begin(const DispatchedKernel& kernel);
 
   // The part of `mapped` (a window of host memory around `address`) that the device can reach; it consists of whole pages.
   AccessWindow pinned(uint64_t address, uint32_t bytes, AccessWindow mapped) const;

@@ -7,7 +7,7 @@ namespace {
 
 class UnobservedXcd final : public XcdObserver {
  public:
-  void begin(const Kernel&, uint32_t) override {}
+  void begin(const DispatchedKernel&, uint32_t) override {}
   void launched(Workgroup&) override {}
   void issued(Wave&, std::span<const IssuedRun>) override {}
   void meet(Workgroup&) override {}
@@ -28,7 +28,7 @@ class UnobservedDispatch final : public DispatchObserver {
  public:
   explicit UnobservedDispatch(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
   XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
-  void end(const Kernel&, DispatchResult& result) override { result.duration_ns = dispatch_ns_; }
+  void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_ns = dispatch_ns_; }
   void forget_caches() override {}
 
  private:

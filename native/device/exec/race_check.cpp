@@ -52,7 +52,7 @@ bool reads(const Op& op, AccessKind kind) { return kind == AccessKind::Load || (
 
 }  // namespace
 
-void RaceCheck::begin(const Kernel& kernel) {
+void RaceCheck::begin(const DispatchedKernel& kernel) {
   order_.seed(seed_);
   entry_ = kernel.entry;
   const uint64_t count = kernel.group_count();

@@ -46,8 +46,8 @@
 #include <vector>
 
 #include "exec/atomic_reordering.h"
+#include "exec/dispatched_kernel.h"
 #include "exec/instruction_events.h"
-#include "exec/kernel.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -56,7 +56,7 @@ class RaceCheck {
  public:
   RaceCheck(uint64_t seed, bool unordered_atomics) : seed_(seed), unordered_atomics_(unordered_atomics) {}
 
-  void begin(const Kernel& kernel);
+  void begin(const DispatchedKernel& kernel);
   // Returns one line for each pair of instructions that raced and has not been reported before. Forgets all accesses.
   std::vector<std::string> end();
 

@@ -36,13 +36,13 @@ uint32_t hardware_id2(uint32_t group) {
 
 // VGPR_SIZE 11:6 in units of 8, ACCV_OFFSET 17:12 in units of 4, SGPR_SIZE 27:24 in units of 16, each minus one (the encoding
 // that amdkfd's trap handler reads); the bases are not modelled.
-uint32_t register_allocation(const Kernel& kernel) {
+uint32_t register_allocation(const DispatchedKernel& kernel) {
   constexpr uint32_t sgprs = 112 / 16 - 1;
   return (kernel.descriptor.total_vgprs() / 8 - 1) << 6 | (kernel.descriptor.accumulator_offset() / 4 - 1) << 12 | sgprs << 24;
 }
 
 // LDS_BASE 7:0 and LDS_SIZE 20:12, in units of 256 bytes.
-uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
+uint32_t lds_allocation(const DispatchedKernel& kernel, uint32_t group) {
   constexpr uint32_t unit = 256;
   const uint32_t size = target::allocated_lds(kernel.request.group_segment_size) / unit;
   return (group * size & 0xff) | size << 12;
@@ -50,7 +50,7 @@ uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
 
 }  // namespace
 
-void WaveSlots::enter(const Kernel& kernel, Workgroup& group) {
+void WaveSlots::enter(const DispatchedKernel& kernel, Workgroup& group) {
   Unit& unit = units_[group.cu];
   group.cu_slot = take(unit.groups);
   for (Wave& wave : group.waves) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 #include "exec/workgroup.h"
 #include "isa/target.h"
 
@@ -19,7 +19,7 @@ class WaveSlots {
   // Frees all slots.
   void clear() { units_.assign(units_.size(), Unit{}); }
   // Finds wave slots for a workgroup on its CU, and records them in its waves.
-  void enter(const Kernel& kernel, Workgroup& group);
+  void enter(const DispatchedKernel& kernel, Workgroup& group);
   void leave(const Workgroup& group);
 
  private:

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "exec/dispatched_kernel.h"
 #include "exec/initial_values.h"
-#include "exec/kernel.h"
 #include "exec/private_segment.h"
 #include "isa/target.h"
 
@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 // Sets the user SGPRs, in the order that AMDGPUUsage ("Initial Kernel Execution State") specifies.
-unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
+unsigned set_user_sgprs(const DispatchedKernel& kernel, Wave& wave) {
   const KernelDescriptor& descriptor = kernel.descriptor;
   const DispatchRequest& request = kernel.request;
   unsigned next = 0;
@@ -37,7 +37,7 @@ unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
   return next;
 }
 
-void set_system_sgprs(const Kernel& kernel, const uint32_t (&id)[3], unsigned next, Wave& wave) {
+void set_system_sgprs(const DispatchedKernel& kernel, const uint32_t (&id)[3], unsigned next, Wave& wave) {
   for (int axis = 0; axis < 3; ++axis) {
     if (kernel.descriptor.workgroup_id_enabled(axis)) wave.scalar[next++] = id[axis];
   }
@@ -54,7 +54,7 @@ void list_work_items(const uint32_t (&sizes)[3], std::vector<uint32_t>& ids) {
 
 // Sets the work-item ids: packed into v0 or, on targets that do not pack them, in up to three registers (as many as the kernel
 // asks for).
-void set_work_items(const Kernel& kernel, std::span<const uint32_t> items, Wave& wave) {
+void set_work_items(const DispatchedKernel& kernel, std::span<const uint32_t> items, Wave& wave) {
   if (target_of_device().rules.packs_work_item_ids) {
     std::copy(items.begin(), items.end(), wave.vector);
     return;
@@ -77,7 +77,7 @@ uint64_t existing_lanes(std::span<const uint32_t> ids, const uint32_t (&sizes)[3
 
 }  // namespace
 
-void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued) {
+void Workgroup::start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued) {
   this->id = id;
   cu = cu_index;
   epoch = 0;

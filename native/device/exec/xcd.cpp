@@ -20,7 +20,7 @@ constexpr uint32_t kSliceLimit = 4096;  // instructions that a wave may execute 
 
 Xcd::Xcd(uint32_t index, XcdObserver& observer) : index_(index), wave_slots_(index), observer_(observer) {}
 
-void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
+void Xcd::begin(const DispatchedKernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
   race_check_ = race_check;
   checked_memory_.begin(race_check);
   kernel_ = &kernel;

@@ -10,9 +10,9 @@
 
 #include "exec/access_watch.h"
 #include "exec/device_observer.h"
+#include "exec/dispatched_kernel.h"
 #include "exec/global_wave_sync.h"
 #include "exec/issue_log.h"
-#include "exec/kernel.h"
 #include "exec/race_check.h"
 #include "exec/wave_slots.h"
 #include "exec/workgroup.h"
@@ -37,7 +37,7 @@ class Xcd {
   Xcd(uint32_t index, XcdObserver& observer);
 
   // `race_check`, if not null, watches all accesses and decides the order of execution.
-  void begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check = nullptr);
+  void begin(const DispatchedKernel& kernel, uint32_t resident_groups, RaceCheck* race_check = nullptr);
   // Lets every resident wave run one slice. Returns false when the dispatch is done on this XCD (or has faulted).
   bool step();
   bool done() const { return active_.empty() && all_launched(); }
@@ -65,7 +65,7 @@ class Xcd {
   bool run_group(Workgroup& group);
 
   uint32_t index_;
-  const Kernel* kernel_ = nullptr;
+  const DispatchedKernel* kernel_ = nullptr;
   uint64_t next_group_ = 0;
   std::vector<std::unique_ptr<Workgroup>> groups_;  // room for the workgroups on the device, kept from dispatch to dispatch
   std::vector<Workgroup*> active_;                  // on the device, in the order in which they run

@@ -70,7 +70,7 @@ class Device {
   // away.
   bool is_about_to_serve(uint64_t time);
   // Describes where the waves of a dispatch in flight on this device are.
-  std::string whereabouts(const Flight& flight) const;
+  std::string whereabouts(const DispatchInFlight& flight) const;
 
  private:
   std::unique_ptr<Engine> new_engine(const EngineOptions& options);
@@ -79,12 +79,12 @@ class Device {
   void cover(uint64_t address, uint64_t size);
   void forget_what_is_stale();
   bool await_engine(AqlQueue& queue);
-  void show_progress(const Flight& flight);
-  bool wait(Flight& flight);
-  void note_release(Flight& flight, uint64_t ended_before);
+  void show_progress(const DispatchInFlight& flight);
+  bool wait(DispatchInFlight& flight);
+  void note_release(DispatchInFlight& flight, uint64_t ended_before);
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
-  DispatchResult finish(const DispatchRequest& request, Flight& flight);
-  uint64_t duration(const Flight& flight, const DispatchResult& result);
+  DispatchResult finish(const DispatchRequest& request, DispatchInFlight& flight);
+  uint64_t duration(const DispatchInFlight& flight, const DispatchResult& result);
 
   AllocationMap allocations_;
   AddressSpace memory_{&allocations_};

@@ -38,7 +38,7 @@ DispatchResult failure(std::string why) {
 DispatchResult deadlocked() {
   std::string& story = dispatches_in_flight().deadlock_story;
   if (story.empty()) {
-    for (const Flight& flight : dispatches_in_flight().list) {
+    for (const DispatchInFlight& flight : dispatches_in_flight().list) {
       char queue[40];
       std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
       story += (story.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + flight.device.whereabouts(flight);
@@ -91,7 +91,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   // A queue that is being stopped does not get the engine back, and only the queue that has the engine may remove its flight.
   if (queue.entry().state == EngineScheduler::Entry::State::Running) {
     DispatchesInFlight& all = dispatches_in_flight();
-    all.list.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
+    all.list.remove_if([&](const DispatchInFlight& flight) { return &flight.queue == &queue; });
     if (all.list.empty()) all.deadlocked = false, all.deadlock_story.clear();
   }
   dispatches_in_flight().scheduler.leave(queue.entry());
@@ -106,8 +106,8 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;
-  Flight& flight = dispatches_in_flight().list.emplace_back(*this, queue, request.kernel_object, start, std::move(execution),
-                                                            ++dispatches_in_flight().begun);
+  DispatchInFlight& flight = dispatches_in_flight().list.emplace_back(*this, queue, request.kernel_object, start,
+                                                                      std::move(execution), ++dispatches_in_flight().begun);
   const auto wanted = [&](uint64_t instructions) {
     show_progress(flight);
     return queue.stopping() || dispatches_in_flight().scheduler.should_pass(instructions);
@@ -128,18 +128,18 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   return finish(request, flight);
 }
 
-void Device::show_progress(const Flight& flight) {
+void Device::show_progress(const DispatchInFlight& flight) {
   if (!progress::page()) return;
-  const Execution& execution = *flight.execution;
+  const DispatchExecution& execution = *flight.execution;
   const progress::Work work{engine_->workgroups_done(execution), engine_->workgroups(execution),
                             engine_->instructions(execution)};
   progress::show(flight.number, flight.kernel_object, work);
 }
 
-bool Device::wait(Flight& flight) {
+bool Device::wait(DispatchInFlight& flight) {
   log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->whereabouts(*flight.execution).c_str());
   const uint64_t ended_before = dispatches_in_flight().ended;
-  const std::shared_ptr<Execution> execution = flight.execution;
+  const std::shared_ptr<DispatchExecution> execution = flight.execution;
   dispatches_in_flight().scheduler.park(
       flight.queue.entry(), [this, execution] { return dispatches_in_flight().deadlocked || engine_->can_go_on(*execution); });
   if (!await_engine(flight.queue)) return false;
@@ -151,12 +151,12 @@ bool Device::wait(Flight& flight) {
 // Records when, in virtual time, this dispatch was released from its wait for another one: when the last dispatch ended or, if
 // none has ended in the meantime, when the most recent dispatch that is not itself waiting started. The rest of this dispatch's
 // work comes after that time.
-void Device::note_release(Flight& flight, uint64_t ended_before) {
+void Device::note_release(DispatchInFlight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (dispatches_in_flight().ended != ended_before) {
     released = dispatches_in_flight().latest_end;
   } else {
-    for (const Flight& other : dispatches_in_flight().list)
+    for (const DispatchInFlight& other : dispatches_in_flight().list)
       if (&other != &flight && other.queue.entry().state != EngineScheduler::Entry::State::Parked)
         released = std::max(released, other.start);
   }
@@ -164,7 +164,7 @@ void Device::note_release(Flight& flight, uint64_t ended_before) {
   flight.instructions_before_release = engine_->instructions(*flight.execution);
 }
 
-DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
+DispatchResult Device::finish(const DispatchRequest& request, DispatchInFlight& flight) {
   progress::end();
   DispatchResult result = engine_->end(*flight.execution);
   if (result.timeline) write_thread_trace(request, result, memory_, node());
@@ -180,7 +180,7 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
 
 // How long the dispatch takes when others run at the same time. While it waits for another dispatch, it does not compete for
 // resources.
-uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
+uint64_t Device::duration(const DispatchInFlight& flight, const DispatchResult& result) {
   if (!result.error.empty()) return result.duration_ns;
   if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);
   const double all = static_cast<double>(engine_->instructions(*flight.execution));
@@ -190,6 +190,6 @@ uint64_t Device::duration(const Flight& flight, const DispatchResult& result) {
                   flight.least_duration + concurrent_.add(flight.start + flight.least_duration, rest, result.use));
 }
 
-std::string Device::whereabouts(const Flight& flight) const { return engine_->whereabouts(*flight.execution); }
+std::string Device::whereabouts(const DispatchInFlight& flight) const { return engine_->whereabouts(*flight.execution); }
 
 }  // namespace rpd

@@ -17,15 +17,15 @@ namespace rpd {
 
 class AqlQueue;
 class Device;
-class Execution;
+class DispatchExecution;
 
 // A dispatch in flight.
-struct Flight {
+struct DispatchInFlight {
   Device& device;
   AqlQueue& queue;
   uint64_t kernel_object;
   uint64_t start;
-  std::shared_ptr<Execution> execution;
+  std::shared_ptr<DispatchExecution> execution;
   uint64_t number;  // from 1
   uint64_t least_duration = 0;  // for a dispatch that waited for another one: the time up to its release ...
   uint64_t instructions_before_release = 0;  // ... and the instructions that it had executed by then
@@ -35,7 +35,7 @@ struct DispatchesInFlight {
   DispatchesInFlight();
 
   EngineScheduler scheduler;  // guards the engines of all devices and the members below
-  std::list<Flight> list;
+  std::list<DispatchInFlight> list;
   uint64_t begun = 0;  // dispatches
   uint64_t ended = 0;
   uint64_t latest_end = 0;  // virtual time at which the last of these ended

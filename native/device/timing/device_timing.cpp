@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 #include "timing/cause_experiment.h"
 #include "timing/counters.h"
 #include "timing/duration.h"
@@ -38,7 +38,7 @@ class DispatchTiming final : public DispatchObserver {
 
   XcdObserver& xcd(uint32_t index) override { return *xcds_[index]; }
 
-  void end(const Kernel& kernel, DispatchResult& result) override {
+  void end(const DispatchedKernel& kernel, DispatchResult& result) override {
     for (const auto& xcd : xcds_) xcd->end(kernel.request.releases);
     WrittenLines written;
     for (const auto& xcd : xcds_) written.add(xcd->memory_system().lines_written());
@@ -104,8 +104,8 @@ class DispatchTiming final : public DispatchObserver {
   }
 
   // Times the dispatch. Takes the work of the XCDs in `observed` as counted and estimates the work of the others from it.
-  Outcome timed(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, InstructionCache& instructions,
-                Timeline* timeline, DurationParts* parts = nullptr) const {
+  Outcome timed(const DispatchedKernel& kernel, const Xcds& observed, const MallAnswers& answers,
+                InstructionCache& instructions, Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);
     std::deque<XcdEstimate> estimates;
     std::vector<XcdWork> done;
@@ -124,8 +124,8 @@ class DispatchTiming final : public DispatchObserver {
   }
 
   // Leaves out each observed XCD in turn to see how much the estimates depend on which XCDs are observed.
-  void state_errors(const Kernel& kernel, const Xcds& observed, const MallAnswers& answers, const InstructionCache& before,
-                    DispatchResult& result) const {
+  void state_errors(const DispatchedKernel& kernel, const Xcds& observed, const MallAnswers& answers,
+                    const InstructionCache& before, DispatchResult& result) const {
     std::vector<Outcome> outcomes;
     for (XcdTiming* left_out : observed) {
       Xcds others = observed;
@@ -166,7 +166,7 @@ class DispatchTiming final : public DispatchObserver {
   }
 
   // The sample of the chosen XCD, followed by the samples of the other observed XCDs that have workgroups.
-  std::vector<Sample> recorded(const Kernel& kernel, const Xcds& observed) const {
+  std::vector<Sample> recorded(const DispatchedKernel& kernel, const Xcds& observed) const {
     const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));
     std::vector<Sample> samples;
@@ -178,12 +178,12 @@ class DispatchTiming final : public DispatchObserver {
   }
 
   // The number of workgroups, divided by the number resident on the device at once.
-  double waves_of_workgroups(const Kernel& kernel) const {
+  double waves_of_workgroups(const DispatchedKernel& kernel) const {
     const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::cus_per_xcd() * target::xcds();
     return static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room));
   }
 
-  std::vector<double> counters(const Kernel& kernel, const std::vector<XcdWork>& done, const WorkDone& work) const {
+  std::vector<double> counters(const DispatchedKernel& kernel, const std::vector<XcdWork>& done, const WorkDone& work) const {
     std::vector<uint64_t> executed(kernel.program->op_count(), 0);
     MemoryCounts memory;
     WaveCounts waves;

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kFewerEntries = CuRecording::kMostEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
-uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
+uint32_t timed_cu_of(const DispatchedKernel& kernel, uint32_t xcd, uint64_t choice) {
   const uint64_t groups = kernel.group_count();
   const uint64_t of_xcd = groups > xcd ? (groups - xcd - 1) / target::xcds() + 1 : 1;
   return static_cast<uint32_t>(choice / target::xcds() % std::min<uint64_t>(of_xcd, target::cus_per_xcd()));
@@ -23,7 +23,7 @@ uint32_t timed_cu_of(const Kernel& kernel, uint32_t xcd, uint64_t choice) {
 
 }  // namespace
 
-uint32_t timed_xcd(const Kernel& kernel, uint64_t choice) {
+uint32_t timed_xcd(const DispatchedKernel& kernel, uint64_t choice) {
   return static_cast<uint32_t>(choice % std::min<uint64_t>(kernel.group_count(), target::xcds()));
 }
 
@@ -53,7 +53,7 @@ bool LaterGroups::next() {
 XcdTiming::XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall)
     : index_(index), options_(options), mall_(mall), work_(target::cus_per_xcd()) {}
 
-void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
+void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) {
   is_in_sample_ = in_sample(index_, options_.timed_cu, kernel);
   observes_ = true;
   tracks_touched_lines_ = false;

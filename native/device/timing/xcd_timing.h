@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "exec/device_observer.h"
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 #include "timing/cu_recording.h"
 #include "timing/issue_costs.h"
 #include "timing/memory_system.h"
@@ -21,7 +21,7 @@
 namespace rpd {
 
 // The XCD of CU number `choice`; the CUs that the kernel uses are numbered across the XCDs in turn.
-uint32_t timed_xcd(const Kernel& kernel, uint64_t choice);
+uint32_t timed_xcd(const DispatchedKernel& kernel, uint64_t choice);
 
 // Chooses which of a CU's later workgroups to record: one from each of several equal parts, drawn at random so that a kernel
 // can hardly treat the recorded workgroups differently from the rest.
@@ -47,7 +47,7 @@ class XcdTiming final : public XcdObserver {
   // device's Infinity Cache.
   XcdTiming(uint32_t index, const TimingOptions& options, const Mall& mall);
 
-  void begin(const Kernel& kernel, uint32_t resident_groups) override;
+  void begin(const DispatchedKernel& kernel, uint32_t resident_groups) override;
   void launched(Workgroup& group) override;
   void issued(Wave& wave, std::span<const IssuedRun> runs) override;
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override;

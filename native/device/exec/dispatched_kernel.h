@@ -15,7 +15,7 @@ class Program;
 struct Op;
 
 // What all workgroups of a dispatch share.
-struct Kernel {
+struct DispatchedKernel {
   DispatchRequest request;
   KernelDescriptor descriptor;
   uint64_t entry;               // address of the first instruction
@@ -36,6 +36,6 @@ struct Kernel {
 };
 
 // How many workgroups of the kernel a CU holds at once; 0 if not even one fits.
-uint32_t resident_workgroups(const Kernel& kernel);
+uint32_t resident_workgroups(const DispatchedKernel& kernel);
 
 }  // namespace rpd

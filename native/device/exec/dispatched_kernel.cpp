@@ -1,4 +1,4 @@
-#include "exec/kernel.h"
+#include "exec/dispatched_kernel.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace {
 
 // The number of waves for which a SIMD has enough registers and slots. The target's table gives the number of registers per
 // lane of a SIMD; waves with twice as many lanes get half that number.
-uint32_t waves_by_registers(const Kernel& kernel) {
+uint32_t waves_by_registers(const DispatchedKernel& kernel) {
   const bool rdna = target_of_device().rules.has_wave32;
   const uint32_t granule = rdna ? 512 / kernel.wave_size : 8;
   const uint32_t file = target::vgprs_per_simd_lane() / (rdna ? kernel.wave_size / 32 : 1);
@@ -19,7 +19,7 @@ uint32_t waves_by_registers(const Kernel& kernel) {
 
 }  // namespace
 
-uint32_t resident_workgroups(const Kernel& kernel) {
+uint32_t resident_workgroups(const DispatchedKernel& kernel) {
   // In CU mode, a workgroup has one of a WGP's two CUs to itself.
   const uint32_t parts = target_of_device().rules.has_wave32 && !kernel.descriptor.wgp_mode() ? 2 : 1;
   const uint32_t simds = target::kSimdsPerCu / parts, waves_of_simd = waves_by_registers(kernel);

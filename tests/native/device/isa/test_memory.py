@@ -250,8 +250,14 @@ def make_floats_ordinary(random: np.random.Generator, cases: list[tuple[Case, st
         for name in ("memory", "lds", "scratch"):
             shape = state[name].shape
             numbers = random.standard_normal(state[name].size // kind().itemsize).astype(kind)
+            if "bf16" in operation:  # the upper halves of singles, in both halves of a word
+                upper = numbers.view("<u4") >> 16
+                numbers = upper | upper << 16
             state[name] = numbers.view("u1").reshape(shape)
         numbers = random.standard_normal((LANES, 8 // kind().itemsize)).astype(kind)
+        if "bf16" in operation:
+            upper = numbers.view("<u4") >> 16
+            numbers = upper | upper << 16
         state["vgpr"][DATA : DATA + 2] = numbers.view("<u4").reshape(LANES, 2).T
 
 

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
+from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.arrow_table import read_parquet
 
 READ_AND_COUNT_THREADS = """
@@ -27,6 +29,15 @@ def test_reading_is_the_opposite_of_writing(tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet")
     assert read_parquet(tmp_path / "t.parquet") == table
     assert read_parquet(tmp_path / "t.parquet", ["b"]) == table.select(["b"])
+
+
+def test_a_damaged_file_is_named_with_a_remedy(tmp_path):
+    parquet.write_table(pa.table({"a": range(5)}), tmp_path / "t.parquet")
+    content = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(content[: len(content) // 2])
+    with pytest.raises(TraceError, match=r"t\.parquet cannot be read") as raised:
+        read_parquet(tmp_path / "t.parquet")
+    assert raised.value.hint == "profile the program again"
 
 
 def test_reading_starts_no_threads_that_could_keep_the_process_from_ending(tmp_path):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.extras import absent_modules, how_to_install
 
 if TYPE_CHECKING:
@@ -31,10 +30,7 @@ def _read(path: Path) -> dict[str, list[Integers]]:
 
     from rocm_perf_lab.report.arrow_table import read_parquet
 
-    try:
-        table = read_parquet(path, ["kind", "name", "start_ns", "end_ns"])
-    except (OSError, pa.ArrowInvalid) as error:
-        raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
+    table = read_parquet(path, ["kind", "name", "start_ns", "end_ns"])
     table = table.filter(pc.equal(table["kind"].cast(pa.string()), "dispatch"))
     names = table["name"].cast(pa.string()).to_pylist()
     took = np.asarray(table["end_ns"]) - np.asarray(table["start_ns"])

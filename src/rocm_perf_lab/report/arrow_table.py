@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.extras import missing
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable, Piece
 
@@ -45,16 +46,20 @@ def write_parquet(table: DispatchTable, path: Path) -> None:
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns, on the calling thread. Raises OSError, ArrowInvalid, or ImportError without
-    pyarrow.
+    """Read a Parquet file, or some of its columns, on the calling thread. Raises TraceError if it cannot be read or is damaged,
+    ImportError without pyarrow.
 
     parquet.read_table() reads through threads of Arrow's, which may release their last buffer only when the process exits. They
     then wait forever for an interpreter that has ended, and the exiting process waits for them (seen with Python 3.14).
     """
+    import pyarrow as pa
     from pyarrow import parquet
 
-    with path.open("rb") as file, parquet.ParquetFile(file, pre_buffer=False) as opened:
-        return opened.read(columns=columns, use_threads=False)
+    try:
+        with path.open("rb") as file, parquet.ParquetFile(file, pre_buffer=False) as opened:
+            return opened.read(columns=columns, use_threads=False)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise TraceError(f"{path} cannot be read ({error})", "profile the program again") from error
 
 
 def _schema() -> pa.Schema:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.isolate import Capture, capture
@@ -34,7 +34,7 @@ def judging_kernels(source: Path, command: Sequence[str], folder: Path) -> Itera
     subprocess.run([*command, source, "-o", folder / "program"], check=True)
     baseline = read(source, command)
     equivalence = EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
-    options = GateOptions(equivalence=equivalence, measured=False)
+    options = GateOptions(equivalence=equivalence, with_measurement=False)
     judges: dict[str, Judge] = {}
     builder = SourceBuilder("gfx942")
 

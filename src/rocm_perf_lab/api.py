@@ -185,9 +185,9 @@ def profile(
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile as run_profile
 
-    words = [command] if isinstance(command, str) else list(command)
+    command = [command] if isinstance(command, str) else list(command)
     request = ProfileRequest(
-        words=words, runs=runs, kernel=kernel, device=device, device_options=device_options, timeout=timeout,
+        command=command, runs=runs, kernel=kernel, device=device, device_options=device_options, timeout=timeout,
         destination=None if output is None else Path(output), deep_analysis=deep_analysis,
     )  # fmt: skip
 

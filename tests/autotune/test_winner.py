@@ -47,7 +47,7 @@ def profiled(tmp_path, monkeypatch):
 
 def test_the_command_of_the_best_is_profiled(profiled, tmp_path):
     found, request = profiled()
-    assert request.words == ["./app", "2"] and request.destination == tmp_path / "run"
+    assert request.command == ["./app", "2"] and request.destination == tmp_path / "run"
     assert (request.device, request.timeout) == ("auto", 7.0)
     assert found.model_dump() == {
         "run_directory": str(tmp_path / "best.rocm-perf"), "runtime_ms": 2.5, "cv": 0.25, "timing": "modelled", "kernel": "k()",
@@ -57,7 +57,7 @@ def test_the_command_of_the_best_is_profiled(profiled, tmp_path):
 
 
 def test_variables_are_part_of_the_command(profiled):
-    assert profiled(to="environment")[1].words == ["env", "a=2", "./app"]
+    assert profiled(to="environment")[1].command == ["env", "a=2", "./app"]
 
 
 def test_the_best_is_built_again_for_the_target(profiled, tmp_path):

@@ -35,7 +35,8 @@ def judge(program):
     """judge(kernel text, ...) -> Verdict on the program with that text in place of its kernel, without the measurement."""
     baseline, captures = program
     options = GateOptions(
-        equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,)), measured=False
+        equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,)),
+        with_measurement=False,
     )
     with judge_of(baseline, "rows", captures, options) as gate:
         yield lambda text: gate.judge(text.encode())

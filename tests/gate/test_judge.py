@@ -149,7 +149,7 @@ def test_the_time_limit_of_a_candidate_follows_from_the_baselines_time(program, 
     monkeypatch.setattr(case_comparison, "_LEAST_PATIENCE_SECONDS", 5.0)
     monkeypatch.setattr(case_comparison, "_PATIENCE", 0)
     tried = EquivalenceOptions(device="gfx942", instruction_limit=10**13, seed=1)
-    options = GateOptions(equivalence=tried, measured=False)
+    options = GateOptions(equivalence=tried, with_measurement=False)
     began = time.monotonic()
     with judge_of(*program[:1], "rows", program[1][:1], options) as gate:
         rejection = gate.judge(CHEATS["does not end on NaN"][0].encode()).rejection

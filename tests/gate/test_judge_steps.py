@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOption
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference
 from rocm_perf_lab.gate.judge import STEPS, GateOptions, Judge
 from rocm_perf_lab.gate.source.promises import NONE, Promises
-from rocm_perf_lab.gate.source.source_check import Taken
+from rocm_perf_lab.gate.source.source_check import SourceStepResult
 from rocm_perf_lab.gate.verdict import passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, DifferenceSection, MeasurementEvidence, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource
@@ -81,7 +81,7 @@ def world(monkeypatch, tmp_path):
     def check_source(*_):
         step = made.says["source"]
         spliced = Spliced(b"judged", b"plain") if step.outcome.value == "passed" else None
-        return Taken(step, spliced, made.promises, made.launch)
+        return SourceStepResult(step, spliced, made.promises, made.launch)
 
     def check_code_object(before, after, *_, **asked):
         made.asked.append(("code object", asked))
@@ -186,7 +186,7 @@ def test_without_the_program_the_hosts_code_alone_is_compared(judge, world, laun
 def test_a_slow_candidate_is_not_compared_if_time_comes_first(judge, world):
     world.not_faster = rejected("measurement", "slower")
     assert told(judge(time_first=True).judge(b"candidate"))["equivalence"] == "skipped"
-    assert told(judge(time_first=True, measured=False).judge(b"candidate"))["equivalence"] == "passed"
+    assert told(judge(time_first=True, with_measurement=False).judge(b"candidate"))["equivalence"] == "passed"
     assert told(judge().judge(b"candidate"))["equivalence"] == "passed"
 
 
@@ -199,7 +199,7 @@ def test_without_a_measurement_nothing_is_claimed(judge, world):
         return world.says["application"]
 
     judge(whole=whole).judge(b"candidate")
-    assert told(judge(whole=whole, measured=False).judge(b"candidate"))["measurement"] == "skipped"
+    assert told(judge(whole=whole, with_measurement=False).judge(b"candidate"))["measurement"] == "skipped"
     assert claims[0].saved == 0.25 and claims[0].symbol == "_Z1kv" and claims[1] is None
 
 

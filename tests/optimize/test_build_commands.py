@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
 
 def run_commands(commands, folder: Path) -> None:
     for command in commands:
-        subprocess.run(command.words, cwd=command.folder, check=True, capture_output=True)
+        subprocess.run(command.argv, cwd=command.folder, check=True, capture_output=True)
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -66,7 +66,7 @@ def test_a_command_with_several_sources_is_split_into_commands_for_its_files(fol
 def test_the_outputs_of_a_command(tmp_path, text, sources, output):
     (command,) = output_commands(of_shell(text, tmp_path))
     assert [str(path.relative_to(tmp_path)) for path in command.sources] == sources and command.output == tmp_path / output
-    assert "-MF" not in command.words
+    assert "-MF" not in command.argv
 
 
 @pytest.mark.parametrize("text", ["echo hipcc a.cu -o app", "mkdir -p b", "hipcc --version", "hipcc -MM a.cu", "rm -f a.o"])

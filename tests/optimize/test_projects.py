@@ -14,8 +14,8 @@ import pytest
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.gate.change import KernelChange
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row

@@ -21,7 +21,7 @@ from rocm_perf_lab.arch.metric import NO_COUNTERS
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report import assemble
-from rocm_perf_lab.report.passes_section import FurtherRuns
+from rocm_perf_lab.report.passes_section import ProfilePasses
 from rocm_perf_lab.report.schema import Gpu, RooflineSection, Tool
 
 
@@ -143,11 +143,11 @@ def test_the_rooflines_of_kernels_that_have_one(monkeypatch, is_wanted):
     of = findings()
     of.kernels = [types.SimpleNamespace(symbol=symbol(name), roofline=roof) for name, roof in (("a", "A"), ("b", None))]
     of.ceilings, of.total = Ceilings("c.json", None, "modelled", {}, {}), "T"
-    found = assemble._roofline(of, FurtherRuns(roofline=is_wanted), HEAD)
+    found = assemble._roofline(of, ProfilePasses(roofline=is_wanted), HEAD)
     assert [one.kernel for one in found.kernels] == (["a() A"] if is_wanted else [])
     assert found.total.kernel == "all kernels of the program T" and found.ceilings.source == "c.json" and found.reasons == {}
     of.ceilings = of.total = None
-    assert assemble._roofline(of, FurtherRuns(), HEAD).reasons == {
+    assert assemble._roofline(of, ProfilePasses(), HEAD).reasons == {
         "ceilings": NO_CEILINGS,
         "total": "only the runtime's kernels ran, or they ran on several devices or one whose ceilings are not known",
     }

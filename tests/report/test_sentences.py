@@ -122,7 +122,7 @@ def test_colours_are_the_same_in_every_run_and_different_within_one():
     "line, low, high, program, rest",
     [
         (None, None, None, None, ", 30.0 % less time by the model"),
-        ("a.hip:7", None, None, 0.25, ", mostly at a.hip:7, 30.0 % less time by the model, the program 25.0 %"),
+        ("a.hip:7", None, None, 0.25, ", mostly at a.hip:7, 30.0 % less time by the model, 25.0 % less for the program"),
         (None, 0.1, 0.5, None, ", 30.0 % less time by the model (in 4 of 5 cases 10.0 % to 50.0 %)"),
         (None, -0.05, -0.0001, None, ", 30.0 % less time by the model (in 4 of 5 cases -5.0 % to 0.0 %)"),
     ],

@@ -29,9 +29,9 @@ class XcdObserver : public Observer {
 };
 
 // Watches the XCDs of a slot, in which dispatches run one after another.
-class DispatchObserver {
+class SlotObserver {
  public:
-  virtual ~DispatchObserver() = default;
+  virtual ~SlotObserver() = default;
   virtual XcdObserver& xcd(uint32_t index) = 0;
   // The dispatch has ended. Fills in duration, counters and timeline, unless the result is an error.
   virtual void end(const DispatchedKernel& kernel, DispatchResult& result) = 0;
@@ -44,7 +44,7 @@ class DeviceObserver {
  public:
   virtual ~DeviceObserver() = default;
   // The slot's observer must not outlive this object.
-  virtual std::unique_ptr<DispatchObserver> new_slot() = 0;
+  virtual std::unique_ptr<SlotObserver> new_slot() = 0;
   // Empties the caches that all slots share.
   virtual void forget_caches() = 0;
   // Something other than a kernel has written to the device's memory.

@@ -29,11 +29,11 @@ struct Code {
 // The XCDs as seen by one dispatch. Slot 0 serves dispatches that are alone on the device, and keeps its caches between them; a
 // dispatch that begins while others are in flight gets a different slot, with empty caches.
 struct ExecutionSlot {
-  ExecutionSlot(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer)
+  ExecutionSlot(uint64_t initial_values, std::unique_ptr<SlotObserver> its_observer)
       : initial(initial_values), observer(std::move(its_observer)) {}
   uint32_t number = 0;
   InitialValues initial;
-  std::unique_ptr<DispatchObserver> observer;
+  std::unique_ptr<SlotObserver> observer;
   std::vector<std::unique_ptr<Xcd>> xcds;
   std::unique_ptr<RaceCheck> race_check;
   std::unique_ptr<MemoryGuard> guard;

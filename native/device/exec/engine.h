@@ -17,7 +17,7 @@ namespace rpd {
 
 class DeviceObserver;
 class Timeline;
-struct CauseStack;
+struct CauseTimes;
 
 // Returns the source line of the instruction at a device address as "file:line"; empty if it is not known.
 using LineOf = std::string (*)(uint64_t address);
@@ -89,7 +89,7 @@ struct DispatchResult {
   double duration_error = 0;  // possible error of the duration, as a fraction; 0 if it is exact
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
-  std::shared_ptr<const CauseStack> causes = nullptr;  // likewise
+  std::shared_ptr<const CauseTimes> causes = nullptr;  // likewise
 };
 
 class DispatchExecution;

@@ -24,9 +24,9 @@ class UnobservedXcd final : public XcdObserver {
   uint64_t reads_ = 0;
 };
 
-class UnobservedDispatch final : public DispatchObserver {
+class UnobservedSlot final : public SlotObserver {
  public:
-  explicit UnobservedDispatch(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
+  explicit UnobservedSlot(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
   XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
   void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_ns = dispatch_ns_; }
   void forget_caches() override {}
@@ -39,7 +39,7 @@ class UnobservedDispatch final : public DispatchObserver {
 class UnobservedDevice final : public DeviceObserver {
  public:
   explicit UnobservedDevice(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns) {}
-  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<UnobservedDispatch>(dispatch_ns_); }
+  std::unique_ptr<SlotObserver> new_slot() override { return std::make_unique<UnobservedSlot>(dispatch_ns_); }
   void forget_caches() override {}
   void written_elsewhere(uint64_t, uint64_t) override {}
 

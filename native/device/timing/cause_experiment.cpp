@@ -76,7 +76,7 @@ struct Demands {
 
 class Experiments {
  public:
-  Experiments(const DurationParts& parts, double waves_of_workgroups) : parts_(parts) {
+  Experiments(const DurationParts& parts, double times_device_is_filled) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuRecording& recording = cu.sample.first.recording;
       groups_.push_back(groups_to_replay(recording, cu.surroundings.resident_groups));
@@ -84,7 +84,7 @@ class Experiments {
       for_each_entry(recording, groups_.back(), nullptr,
                      [this](const RecordingEntry& entry) { ++entries_, ++executed_[entry.op]; });
     }
-    share_of_slots_ = std::min(1.0, waves_of_workgroups * parts.share_of_groups);
+    share_of_slots_ = std::min(1.0, times_device_is_filled * parts.share_of_groups);
     demands_ = demands({});
     cycles_ = replayed({});
   }
@@ -271,16 +271,16 @@ std::vector<Line> lines_of(const Experiments& experiments, LineOf line_of) {
   return lines;
 }
 
-std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
+std::vector<CauseTimes::OfLine> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
                                                       LineOf line_of) {
   std::vector<Line> lines = lines_of(experiments, line_of);
-  std::vector<std::pair<CauseStack::OfLine, const Line*>> found;
+  std::vector<std::pair<CauseTimes::OfLine, const Line*>> found;
   for (const Line& line : lines) {
     const uint64_t without = experiments.ns({kCausesOfInstructions, &line.instructions, true});
     found.push_back({{line.source, without, {}}, &line});
   }
   std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first.without_ns; });
-  std::vector<CauseStack::OfLine> result;
+  std::vector<CauseTimes::OfLine> result;
   for (auto& [of_line, line] : found) {
     for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {
       const uint32_t bit = RemovedCauses::bit(causes[i]);
@@ -295,15 +295,15 @@ std::vector<CauseStack::OfLine> experiment_with_lines(const Experiments& experim
 
 // At most `most` causes: those whose removal saves the most time, provided that the saving is noticeable. A cause's saving is
 // what removing it alone saves plus what removing it after all the others saves.
-std::vector<Cause> chosen(const CauseStack& stack, size_t most) {
+std::vector<Cause> chosen(const CauseTimes& result, size_t most) {
   const auto gain = [&](Cause cause) {
     const auto i = static_cast<size_t>(cause);
-    return (stack.duration_ns - stack.without_ns[i]) + (stack.only_ns[i] - stack.without_all_ns);
+    return (result.duration_ns - result.without_ns[i]) + (result.only_ns[i] - result.without_all_ns);
   };
   std::vector<Cause> causes;
   for (size_t i = 0; i < kCauses; ++i) {
     const auto cause = static_cast<Cause>(i);
-    if (static_cast<double>(gain(cause)) > kNoticeable * static_cast<double>(stack.duration_ns)) causes.push_back(cause);
+    if (static_cast<double>(gain(cause)) > kNoticeable * static_cast<double>(result.duration_ns)) causes.push_back(cause);
   }
   std::ranges::stable_sort(causes, std::ranges::greater{}, gain);
   causes.resize(std::min(causes.size(), most));
@@ -327,25 +327,25 @@ std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std
 
 }  // namespace
 
-CauseStack experiment_with_causes(const DurationParts& parts, double waves_of_workgroups, LineOf line_of) {
-  const Experiments experiments(parts, waves_of_workgroups);
-  CauseStack stack{.duration_ns = parts.duration_ns};
-  stack.without_all_ns = experiments.ns({RemovedCauses::all()});
+CauseTimes experiment_with_causes(const DurationParts& parts, double times_device_is_filled, LineOf line_of) {
+  const Experiments experiments(parts, times_device_is_filled);
+  CauseTimes result{.duration_ns = parts.duration_ns};
+  result.without_all_ns = experiments.ns({RemovedCauses::all()});
   for (size_t i = 0; i < kCauses; ++i) {
     const uint32_t bit = RemovedCauses::bit(static_cast<Cause>(i));
-    stack.without_ns[i] = experiments.ns({bit});
-    stack.only_ns[i] = std::max(stack.without_all_ns, experiments.ns({RemovedCauses::all() & ~bit}));
+    result.without_ns[i] = experiments.ns({bit});
+    result.only_ns[i] = std::max(result.without_all_ns, experiments.ns({RemovedCauses::all() & ~bit}));
   }
   const uint64_t affordable = std::bit_width(kMostReplayed / std::max<uint64_t>(1, experiments.entries())) - 1;
-  stack.chosen = chosen(stack, std::clamp<size_t>(affordable, kFewestChosen, kMostChosen));
-  stack.subset_ns = times_of_subsets(experiments, stack.chosen);
+  result.chosen = chosen(result, std::clamp<size_t>(affordable, kFewestChosen, kMostChosen));
+  result.subset_ns = times_of_subsets(experiments, result.chosen);
   for (const Op* op : accesses_of(experiments)) {
     Line alone;
     alone.add(*op, 1);
-    stack.instructions.push_back({op, experiments.ns({0, &alone.instructions, true})});
+    result.instructions.push_back({op, experiments.ns({0, &alone.instructions, true})});
   }
-  if (line_of) stack.lines = experiment_with_lines(experiments, stack.chosen, line_of);
-  return stack;
+  if (line_of) result.lines = experiment_with_lines(experiments, result.chosen, line_of);
+  return result;
 }
 
 }  // namespace rpd

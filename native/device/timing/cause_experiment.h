@@ -14,7 +14,8 @@
 
 namespace rpd {
 
-struct CauseStack {
+// The times of a dispatch with causes removed.
+struct CauseTimes {
   uint64_t duration_ns = 0;
   std::array<uint64_t, kCauses> without_ns{};  // [cause]: with only this cause removed ...
   std::array<uint64_t, kCauses> only_ns{};     // ... and with all causes except this one removed
@@ -38,8 +39,8 @@ struct CauseStack {
   std::vector<OfLine> lines;  // those with most to gain come first; empty if source lines are not known
 };
 
-// `waves_of_workgroups`: the number of workgroups, divided by the number resident on the device at once.
+// `times_device_is_filled`: the number of workgroups, divided by the number resident on the device at once.
 // `line_of` may be null.
-CauseStack experiment_with_causes(const DurationParts& parts, double waves_of_workgroups, LineOf line_of);
+CauseTimes experiment_with_causes(const DurationParts& parts, double times_device_is_filled, LineOf line_of);
 
 }  // namespace rpd

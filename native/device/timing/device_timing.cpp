@@ -23,18 +23,18 @@ namespace {
 // lack. For counters that count a part of the waves' cycles, the error is relative to the total of these cycles.
 constexpr double kLeastError = 0.01;
 
-class DispatchTiming;
-using Slots = std::vector<DispatchTiming*>;
+class SlotTiming;
+using Slots = std::vector<SlotTiming*>;
 
 // Computes the counters and times of one slot's dispatches from the work of the slot's XCDs.
-class DispatchTiming final : public DispatchObserver {
+class SlotTiming final : public SlotObserver {
  public:
   // `slots`: all slots of the device; this one adds itself to the list.
-  DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
+  SlotTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
     for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options, warm.mall));
     slots_.push_back(this);
   }
-  ~DispatchTiming() override { std::erase(slots_, this); }
+  ~SlotTiming() override { std::erase(slots_, this); }
 
   XcdObserver& xcd(uint32_t index) override { return *xcds_[index]; }
 
@@ -42,7 +42,7 @@ class DispatchTiming final : public DispatchObserver {
     for (const auto& xcd : xcds_) xcd->end(kernel.request.releases);
     WrittenLines written;
     for (const auto& xcd : xcds_) written.add(xcd->memory_system().lines_written());
-    for (DispatchTiming* slot : slots_) slot->written_by(*this, written);
+    for (SlotTiming* slot : slots_) slot->written_by(*this, written);
     if (options_.flush_l2) forget_caches();
     if (!result.error.empty()) return;
     const MallAnswers answers = ask_mall(warm_.mall, done_by(xcds_));
@@ -53,13 +53,13 @@ class DispatchTiming final : public DispatchObserver {
     const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
     result.duration_ns = outcome.work.duration_ns;
     result.use = outcome.work.use;
-    result.use.shares[DeviceUse::kSlots] = std::min(1.0, waves_of_workgroups(kernel));
+    result.use.shares[DeviceUse::kSlots] = std::min(1.0, times_device_is_filled(kernel));
     result.counters = outcome.counters;
     if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
     result.timeline = timeline;
     if (timeline)
       result.causes =
-          std::make_shared<CauseStack>(experiment_with_causes(parts, waves_of_workgroups(kernel), kernel.request.line_of));
+          std::make_shared<CauseTimes>(experiment_with_causes(parts, times_device_is_filled(kernel), kernel.request.line_of));
     if (observed.size() < xcds_.size()) {
       state_errors(kernel, observed, answers, instructions, result);
       for (const auto& xcd : xcds_) xcd->sample_at_once();
@@ -84,7 +84,7 @@ class DispatchTiming final : public DispatchObserver {
   };
 
   // The L2s are coherent: each drops the lines that another L2 has written.
-  void written_by(const DispatchTiming& other, const WrittenLines& written) {
+  void written_by(const SlotTiming& other, const WrittenLines& written) {
     for (const auto& xcd : xcds_)
       xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
   }
@@ -116,10 +116,10 @@ class DispatchTiming final : public DispatchObserver {
       done.back().cus = &estimate.cus;
       done.back().memory = &estimate.memory;
     }
-    std::optional<WatchedCu> watched;
-    if (timeline) watched.emplace(xcds_[0]->thread_trace(), *timeline);
+    std::optional<TracedCu> traced;
+    if (timeline) traced.emplace(xcds_[0]->thread_trace(), *timeline);
     const WorkDone work =
-        time_dispatch(done, recorded(kernel, observed), answers, instructions, watched ? &*watched : nullptr, parts);
+        time_dispatch(done, recorded(kernel, observed), answers, instructions, traced ? &*traced : nullptr, parts);
     return {work, counters(kernel, done, work)};
   }
 
@@ -178,7 +178,7 @@ class DispatchTiming final : public DispatchObserver {
   }
 
   // The number of workgroups, divided by the number resident on the device at once.
-  double waves_of_workgroups(const DispatchedKernel& kernel) const {
+  double times_device_is_filled(const DispatchedKernel& kernel) const {
     const uint64_t room = uint64_t{xcds_[0]->resident_groups()} * target::cus_per_xcd() * target::xcds();
     return static_cast<double>(kernel.group_count()) / static_cast<double>(std::max<uint64_t>(1, room));
   }
@@ -206,9 +206,9 @@ class DispatchTiming final : public DispatchObserver {
 class DeviceTiming final : public DeviceObserver {
  public:
   explicit DeviceTiming(const TimingOptions& options) : options_(options) {}
-  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<DispatchTiming>(options_, warm_, slots_); }
+  std::unique_ptr<SlotObserver> new_slot() override { return std::make_unique<SlotTiming>(options_, warm_, slots_); }
   void written_elsewhere(uint64_t address, uint64_t bytes) override {
-    for (DispatchTiming* slot : slots_) slot->written_elsewhere(address, bytes);
+    for (SlotTiming* slot : slots_) slot->written_elsewhere(address, bytes);
   }
   void forget_caches() override {
     warm_.mall.clear();

@@ -448,14 +448,14 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const WatchedCu* watched, DurationParts* parts) {
+                       InstructionCache& instructions, const TracedCu* traced, DurationParts* parts) {
   const MallHits hits = mall_hits(answers, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const Sample& first = samples.front();
-  if (watched) {
+  if (traced) {
     InstructionCache instructions_of_cu = instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
-    simulate_cu(watched->recording, surroundings, first.costs, instructions_of_cu, &watched->observer);
+    simulate_cu(traced->recording, surroundings, first.costs, instructions_of_cu, &traced->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;

@@ -22,8 +22,8 @@ struct WarmCaches {
   InstructionCache instructions;  // of the replayed CU
 };
 
-// A CU whose replay is observed.
-struct WatchedCu {
+// A CU whose replay is observed, for its thread trace.
+struct TracedCu {
   const CuRecording& recording;
   CuReplayObserver& observer;
 };
@@ -54,10 +54,10 @@ struct DurationParts {
 };
 
 // The first of the `samples` is replayed, and so is every other one whose work differs from that of each sample replayed before
-// it. `answers` is the result of ask_mall(), and `instructions` is the instruction cache of the first sample's CU. `watched`
+// it. `answers` is the result of ask_mall(), and `instructions` is the instruction cache of the first sample's CU. `traced`
 // does not influence the result; its replay runs at the peak clock, whatever the power limit. `parts` also assumes the peak
-// clock. Both `watched` and `parts` may be null.
+// clock. Both `traced` and `parts` may be null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const WatchedCu* watched = nullptr, DurationParts* parts = nullptr);
+                       InstructionCache& instructions, const TracedCu* traced = nullptr, DurationParts* parts = nullptr);
 
 }  // namespace rpd

@@ -157,7 +157,7 @@ void XcdTiming::reach_limit() {
   memory_.start_tracking_touched_lines();
   if (is_in_sample_) return;
   observes_ = false;
-  for (SlotTiming& slot : slots_) {  // of this dispatch or left over from earlier ones
+  for (GroupSlotTiming& slot : slots_) {  // of this dispatch or left over from earlier ones
     slot.group.part = nullptr;
     for (WaveTiming& wave : slot.waves) wave.recording = nullptr;
   }

@@ -98,7 +98,7 @@ class XcdTiming final : public XcdObserver {
 
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup in the same slot.
-  struct SlotTiming {
+  struct GroupSlotTiming {
     GroupTiming group;
     std::vector<WaveTiming> waves;
     std::vector<WaveTiming::Completions> vector_done;
@@ -135,7 +135,7 @@ class XcdTiming final : public XcdObserver {
   std::vector<CuWork> work_;          // [cu]
   WaveCounts waves_;
   MemorySystem memory_;
-  std::deque<SlotTiming> slots_;      // [workgroup's slot among this XCD's]
+  std::deque<GroupSlotTiming> slots_;      // [workgroup's slot among this XCD's]
   SampledPart first_, rest_;          // of the timed CU
   uint64_t groups_of_cu_ = 0;         // approximate
   LaterGroups later_groups_;

@@ -26,7 +26,7 @@ from rocm_perf_lab.autotune.evaluation_outcome import (
     EvaluationOutcome,
     variation,
 )
-from rocm_perf_lab.autotune.program import TunedProgram, Words, for_target
+from rocm_perf_lab.autotune.program import FilledCommands, TunedProgram, for_target
 from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.device import Device
@@ -53,7 +53,7 @@ class Timer(Protocol):
     @property
     def modelled(self) -> bool: ...
 
-    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement: ...
+    def measure(self, argv: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement: ...
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,19 @@ class GpuTimer:
     def modelled(self) -> bool:
         return not self.device.is_hardware
 
-    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
+    def measure(self, argv: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
         """Raises NoKernelsError if only the runtime used the GPU, or nothing did."""
         from rocm_perf_lab.analysis.symbols import symbols_of
         from rocm_perf_lab.rocpd.reader import read_trace
 
         database = folder / "run_results.db"
-        command = resolve(words)
+        command = resolve(argv)
         with (folder / "stderr").open("wb") as errors, device_code.expected(command, environment, self.device):
             self.trace(command, environment, database, output, errors)
         trace = read_trace(database)
         symbols = [symbol for symbol in symbols_of(trace) if not symbol.is_runtime]
         if not symbols:
-            raise NoKernelsError(f"{words[0]} launched no GPU kernel", "tune with `--measure wall`")
+            raise NoKernelsError(f"{argv[0]} launched no GPU kernel", "tune with `--measure wall`")
         dispatches, longest = trace.dispatches, symbols[0]
         resources = {
             "vgprs": int(longest.kernel.arch_vgprs),
@@ -105,13 +105,13 @@ class WallTimer:
 
     name = WALL
 
-    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
-        command = resolve(words)
+    def measure(self, argv: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
+        command = resolve(argv)
         with (folder / "stderr").open("wb") as errors, self._expecting_code(command, environment):
             began = time.perf_counter()
             execute(command, self._environment(environment, folder), stdout=output, stderr=errors, timeout=self.timeout)
             taken = (time.perf_counter() - began) * 1e3
-        kernel_failures.expect_none(words[0], folder / _FAILURES)
+        kernel_failures.expect_none(argv[0], folder / _FAILURES)
         return taken, {}
 
     def _expecting_code(self, command: Command, environment: Mapping[str, str]) -> AbstractContextManager[object]:
@@ -148,8 +148,8 @@ class Evaluation:
         try:
             with stoppable(self._stopped), tempfile.TemporaryDirectory(dir=self._scratch) as name:
                 folder = Path(name)
-                words = self._program.words(values, folder / "output")
-                outcome = self._outcome(words, os.environ | (extra or {}) | words.environment, folder)
+                commands = self._program.commands(values, folder / "output")
+                outcome = self._outcome(commands, os.environ | (extra or {}) | commands.environment, folder)
                 is_full = outcome.status != OK and shutil.disk_usage(folder).free < _LEAST_BYTES
         except OSError as error:
             raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _HINT) from error
@@ -165,26 +165,26 @@ class Evaluation:
         """Use only the timer of this name, as for an earlier result; this has no effect if there is no such timer."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
-    def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
+    def _outcome(self, commands: FilledCommands, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         for_build = for_target(self._target) | dict(environment)
-        if words.build and (failed := self._step(words.build, for_build, folder, BUILD_FAILED)):
+        if commands.build and (failed := self._step(commands.build, for_build, folder, BUILD_FAILED)):
             return failed
         try:
-            return self._measured(words, environment, folder)
+            return self._measured(commands, environment, folder)
         except ProgramTimeoutError as error:
             return EvaluationOutcome(TIMEOUT, error.what)
         except RocmPerfError as error:
             return EvaluationOutcome(FAILED, _reason(error, folder / "stderr"))
 
-    def _measured(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
+    def _measured(self, commands: FilledCommands, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         stdout = folder / "stdout"
         with stdout.open("wb") as stream:
-            timer, (first, resources) = self._first(words.command, environment, folder, stream)
-        if words.check and (failed := self._step(words.check, environment, folder, WRONG_OUTPUT, stdout)):
+            timer, (first, resources) = self._first(commands.command, environment, folder, stream)
+        if commands.check and (failed := self._step(commands.check, environment, folder, WRONG_OUTPUT, stdout)):
             return failed
         runs, wanted = [first], self._runs
         while len(runs) < wanted:
-            runs.append(timer.measure(words.command, environment, folder, subprocess.DEVNULL)[0])
+            runs.append(timer.measure(commands.command, environment, folder, subprocess.DEVNULL)[0])
             if len(runs) == wanted and _is_unstable(runs):
                 wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
         return EvaluationOutcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
@@ -207,11 +207,11 @@ class Evaluation:
         return timers[0], timers[0].measure(command, environment, folder, output)
 
     def _step(
-        self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
+        self, argv: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
     ) -> EvaluationOutcome | None:
         """The outcome if the step fails, else None. stdin: the program's output, for a check to read."""
         try:
-            command = resolve(words)
+            command = resolve(argv)
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
                 execute(command, environment, stdin=stream, stdout=log, stderr=subprocess.STDOUT, timeout=self._timeout)
         except ProgramTimeoutError as error:

@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import SpaceError
 
 
 @dataclass(frozen=True)
-class Words:
+class FilledCommands:
     """The command lines of one configuration. build, check: None if there is no such step. environment: variables to set."""
 
     command: list[str]
@@ -60,13 +60,13 @@ class TunedProgram:
             if "{" not in template.words[0]:
                 resolve([template.words[0], ""])
 
-    def words(self, values: dict[str, object], output: Path) -> Words:
+    def commands(self, values: dict[str, object], output: Path) -> FilledCommands:
         everything = self._file.fixed | values | {OUTPUT: str(output)}
         to = self._file.destinations
         defines = [f"-D{name}={text_of(value)}" for name, value in values.items() if to[name] == "define"]
         filled = {option: template.fill(everything, defines) for option, template in self._templates.items()}
         environment = {name: text_of(value) for name, value in values.items() if to[name] == "environment"}
-        return Words(filled["--cmd-template"], filled.get("--build-template"), filled.get("--check"), environment)
+        return FilledCommands(filled["--cmd-template"], filled.get("--build-template"), filled.get("--check"), environment)
 
     def _check_destinations(self) -> None:
         used = set().union(*(self._templates[option].fields for option in self._templates if option != "--check"))

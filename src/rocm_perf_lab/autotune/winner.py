@@ -28,13 +28,13 @@ def best_profile(
     from rocm_perf_lab.profiling.session import profile as profile_program
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        words = program.words(values, Path(scratch) / "output")
-        if words.build:
-            _build(words.build, for_target(target) | os.environ | words.environment, timeout)
-        command = words.command
-        if words.environment:  # so that the profile records them as part of the command
-            command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
-        request = ProfileRequest(words=command, device=device, timeout=timeout, destination=destination)
+        commands = program.commands(values, Path(scratch) / "output")
+        if commands.build:
+            _build(commands.build, for_target(target) | os.environ | commands.environment, timeout)
+        command = commands.command
+        if commands.environment:  # so that the profile records them as part of the command
+            command = ["env", *(f"{name}={value}" for name, value in commands.environment.items()), *command]
+        request = ProfileRequest(command=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)
     profile, analysis = documents.profile, documents.analysis.kernels
     return BestProfile(
@@ -47,8 +47,8 @@ def best_profile(
     )
 
 
-def _build(words: list[str], environment: dict[str, str], timeout: float | None) -> None:
+def _build(argv: list[str], environment: dict[str, str], timeout: float | None) -> None:
     try:
-        execute(resolve(words), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
+        execute(resolve(argv), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
     except RocmPerfError as error:
         raise NothingRanError(f"{error.what} when the best was rebuilt", "see its messages above") from error

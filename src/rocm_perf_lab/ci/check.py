@@ -112,7 +112,7 @@ def _say(note: Note, side: str, text: str) -> None:
 
 def _profile(program: CiProgram, source: Path, destination: Path, request: CiRequest, note: Note) -> None:
     wanted = ProfileRequest(
-        words=[program.command],
+        command=[program.command],
         runs=request.runs,
         device=request.device,
         device_options=request.device_options,

@@ -162,7 +162,7 @@ def command(
         kernel = script_kernel(triton_kernel, program, python, backend_options, (source, build))
     keys = take_keys(os.environ)
     request = LlmRequest(
-        words=program,
+        command=program,
         model=ModelOptions(provider, model, base_url, temperature, max_tokens, model_timeout, price, max_cost),
         source=source,
         build=build,

@@ -143,7 +143,7 @@ def command(
     if as_json and quiet:
         raise UsageError("--json and --quiet exclude each other", "choose one")
     request = ProfileRequest(
-        words=program,
+        command=program,
         runs=runs,
         kernel=kernel,
         device=device,

@@ -34,13 +34,13 @@ from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions,
 from rocm_perf_lab.gate.measurement.timed_replays import Compared, KnownTimes
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source import source_check
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.launch_change import LaunchChange
 from rocm_perf_lab.gate.source.launch_coverage import falls_behind
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
 from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_capture
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
-from rocm_perf_lab.gate.source.source_check import Taken, check_source, with_promises
+from rocm_perf_lab.gate.source.source_check import SourceStepResult, check_source, with_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
@@ -78,7 +78,7 @@ class Builder(Protocol):
 
 
 WholeProgram = Callable[[HipSource, ClaimedGain | None], StepVerdict]
-"""Builds the whole program with a candidate and compares it with the baseline's: Application.check with the caller's build."""
+"""Builds the whole program with a candidate and compares it with the baseline's; see BaselineProgram.check."""
 
 Recapture = Callable[[HipSource, int], Capture]
 """Captures the dispatch of the capture with this index again, in the program built from the given source. Raises any error of
@@ -90,15 +90,15 @@ isolate.capture().
 class GateOptions:
     """Settings of all steps.
 
-    measured: False skips the measurement, for callers that only want to know whether a change is correct. time_first: time a
-    candidate once before it is compared, and reject it at once if it is not faster. That saves most replays where candidates
-    are usually correct and seldom faster, but does not show which of the rejected candidates are also wrong.
+    with_measurement: False skips the measurement, for callers that only want to know whether a change is correct. time_first:
+    time a candidate once before it is compared, and reject it at once if it is not faster. That saves most replays where
+    candidates are usually correct and seldom faster, but does not show which of the rejected candidates are also wrong.
     """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
     equivalence: EquivalenceOptions = field(default_factory=EquivalenceOptions)
     measurement: MeasurementOptions = field(default_factory=MeasurementOptions)
-    measured: bool = True
+    with_measurement: bool = True
     time_first: bool = False
 
 
@@ -140,7 +140,7 @@ class Judge:
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
         self._times: dict[LaunchRule | None, KnownTimes] = {}
-        self._begun: dict[tuple[bytes, Promises], _Begun] = {}
+        self._started: dict[tuple[bytes, Promises], _Started] = {}
         self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
 
     def __enter__(self) -> Judge:
@@ -169,14 +169,14 @@ class Judge:
 
         Raises only errors caused by the baseline or the machine.
         """
-        begun = self._begun.pop((candidate, promises), None) or self._begin(candidate, promises)
-        judged = begun.judged
-        if judged is None:
-            return Verdict((*begun.steps, *map(skipped, STEPS[1:])))
-        steps = self._continued(begun.steps, judged, STEPS)
-        unlike = [f"{name} (not compared in the program: its contents vary from run to run)" for name in judged.not_compared]
-        plain = self._with(judged.plain, judged.launch).state
-        return _with_text(Verdict(tuple(steps), plain).with_unproven(unlike), judged.kept)
+        started = self._started.pop((candidate, promises), None) or self._begin(candidate, promises)
+        state = started.state
+        if state is None:
+            return Verdict((*started.verdicts, *map(skipped, STEPS[1:])))
+        verdicts = self._continued(started.verdicts, state, STEPS)
+        unlike = [f"{name} (not compared in the program: its contents vary from run to run)" for name in state.not_compared]
+        plain = self._with(state.plain, state.launch).state
+        return _with_text(Verdict(tuple(verdicts), plain).with_unproven(unlike), state.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
         """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
@@ -185,60 +185,60 @@ class Judge:
 
         Raises the same errors as judge().
         """
-        begun = self._begin(candidate, promises)
-        self._begun[candidate, promises] = begun
-        if begun.judged is None:
+        started = self._begin(candidate, promises)
+        self._started[candidate, promises] = started
+        if started.state is None:
             return None
-        begun.steps = self._continued(begun.steps, begun.judged, _CHEAP_STEPS)
-        if begun.steps[-1].outcome is not StepOutcome.PASSED:
+        started.verdicts = self._continued(started.verdicts, started.state, _CHEAP_STEPS)
+        if started.verdicts[-1].outcome is not StepOutcome.PASSED:
             return None
-        first = first_time(self._captures, self._timed(begun.judged), self._options.measurement)
+        first = first_time(self._captures, self._timed(started.state), self._options.measurement)
         return None if first is None else first.ratio
 
-    def _begin(self, candidate: bytes, promises: Promises) -> _Begun:
-        taken = self._taken(candidate, promises)
-        if taken.spliced is None:
-            return _Begun([taken.verdict], None)
-        source = self._with(taken.spliced.judged, taken.launch)
+    def _begin(self, candidate: bytes, promises: Promises) -> _Started:
+        result = self._source_step(candidate, promises)
+        if result.spliced is None:
+            return _Started([result.verdict], None)
+        source = self._with(result.spliced.judged, result.launch)
         handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
         os.close(handle)
         given, _ = parted(candidate)
-        judged = _Judged(source, given, taken.spliced.plain, taken.promises, Path(image), taken.launch)
-        judged.rules = self._rules_of(taken.launch) if taken.launch else None
-        return _Begun([taken.verdict], judged)
+        state = _CandidateState(source, given, result.spliced.plain, result.promises, Path(image), result.launch)
+        state.rules = self._rules_of(result.launch) if result.launch else None
+        return _Started([result.verdict], state)
 
-    def _continued(self, done: Sequence[StepVerdict], judged: _Judged, until: Sequence[str]) -> list[StepVerdict]:
-        """The verdicts of the steps in `until`. done: verdicts on the first few steps, which are not run again."""
+    def _continued(self, done: Sequence[StepVerdict], state: _CandidateState, until: Sequence[str]) -> list[StepVerdict]:
+        """The verdicts of the steps in `until`. done: the verdicts of the first few of them, which are not run again."""
         verdicts = list(done)
-        for name, step in list(zip(STEPS[1:], self._steps(judged), strict=True))[len(done) - 1 : len(until) - 1]:
-            refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
-            verdicts.append(skipped(name) if refused else step())
+        for name, step in list(zip(STEPS[1:], self._steps(state), strict=True))[len(done) - 1 : len(until) - 1]:
+            is_rejected = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
+            verdicts.append(skipped(name) if is_rejected else step())
         return verdicts
 
-    def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
+    def _steps(self, state: _CandidateState) -> tuple[Callable[[], StepVerdict], ...]:
         return (
-            lambda: self._built(judged),
-            lambda: self._code_object(judged),
-            lambda: self._compared(judged),
-            lambda: judged.too_slow or self._measured(judged),
-            lambda: self._application(judged),
+            lambda: self._build_step(state),
+            lambda: self._code_object_step(state),
+            lambda: self._equivalence_step(state),
+            lambda: state.too_slow or self._measurement_step(state),
+            lambda: self._application_step(state),
         )
 
-    def _taken(self, candidate: bytes, promises: Promises) -> Taken:
+    def _source_step(self, candidate: bytes, promises: Promises) -> SourceStepResult:
         change = self._reader.change(candidate, self._kernel.identity)
-        words, expanded = lambda: self._builder.names(self._baseline), self._expanded.complaint
-        taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
-        if taken.spliced is None:
-            return taken
+        called_names = functools.partial(self._builder.names, self._baseline)
+        result = check_source(self._baseline, self._kernel, change, promises, called_names, self._expanded.complaint)
+        if result.spliced is None:
+            return result
         # If launches change, a bound on the workgroup size applies to the new launches, which the source step has checked.
-        of_captures = replace(taken.promises, threads=None) if taken.launch else taken.promises
+        of_captures = replace(result.promises, threads=None) if result.launch else result.promises
         for capture in self._shown_for if of_captures != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
-                return Taken(rejected(source_check.STEP, f"it promises {taken.promises}, but {complaint}"))
-        if taken.launch and (complaint := self._launched_otherwise(self._rules_of(taken.launch))):
-            return Taken(rejected(source_check.STEP, complaint))
+                return SourceStepResult(rejected(source_check.STEP, f"it promises {result.promises}, but {complaint}"))
+        if result.launch and (complaint := self._launched_otherwise(self._rules_of(result.launch))):
+            return SourceStepResult(rejected(source_check.STEP, complaint))
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
-        return replace(taken, verdict=with_promises(taken.verdict, taken.promises, shown))
+        return replace(result, verdict=with_promises(result.verdict, result.promises, shown))
 
     def _rules_of(self, launch: LaunchChange) -> LaunchRules:
         return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
@@ -258,23 +258,23 @@ class Judge:
                 return f"its launch of dispatch {index} is not possible: {error}"
         return falls_behind(rules, self._shown_for)
 
-    def _built(self, judged: _Judged) -> StepVerdict:
+    def _build_step(self, state: _CandidateState) -> StepVerdict:
         try:
-            judged.device = self._builder.device(judged.source)
-            judged.image.write_bytes(judged.device)
+            state.device = self._builder.device(state.source)
+            state.image.write_bytes(state.device)
         except RocmPerfError as error:
             return rejected(BUILD, error.what)
         return passed(BUILD, "it compiles within the limits")
 
-    def _code_object(self, judged: _Judged) -> StepVerdict:
+    def _code_object_step(self, state: _CandidateState) -> StepVerdict:
         packet = self._captures[0].dispatch["packet"]
-        own = judged.code.launch(self._captures[0]) or captured_launch(self._captures[0])
+        own = state.code.launch(self._captures[0]) or captured_launch(self._captures[0])
         threads = [math.prod(packet["workgroup"]), own.threads if own else math.prod(packet["workgroup"])]
         try:
-            devices = self._builder.device(self._baseline), judged.device
+            devices = self._builder.device(self._baseline), state.device
             before, after = (Image(parse(device), device) for device in devices)
             complaint = translation_units.device_differs(
-                self._baseline, judged.source, self._builder, self._kernel, self._symbol
+                self._baseline, state.source, self._builder, self._kernel, self._symbol
             )
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
@@ -285,67 +285,67 @@ class Judge:
         kernels = [image.code.kernels.get(self._symbol) or self._metadata for image in (before, after)]
         target = self._captures[0].target
         waves = [_resident_waves(target, *one) for one in zip(kernels, threads, dynamic, strict=True)]
-        verdict, judged.concern = check_code_object(
+        verdict, state.concern = check_code_object(
             before,
             after,
             self._kernel,
             self._symbol,
             workgroup_threads=threads[1],
-            own_launch=judged.rules is not None,
+            own_launch=state.rules is not None,
             waves=(waves[0], waves[1]),
             limits=self._options.resources,
-            promised_threads=judged.promises.threads,
-            may_be_the_same=not self._options.measured,
+            promised_threads=state.promises.threads,
+            may_be_the_same=not self._options.with_measurement,
         )
         return verdict
 
-    def _compared(self, judged: _Judged) -> StepVerdict:
-        if self._options.measured and self._options.time_first:
-            judged.too_slow = not_faster(self._captures, self._timed(judged), self._options.measurement)
-        if judged.too_slow:
+    def _equivalence_step(self, state: _CandidateState) -> StepVerdict:
+        if self._options.with_measurement and self._options.time_first:
+            state.too_slow = not_faster(self._captures, self._timed(state), self._options.measurement)
+        if state.too_slow:
             return skipped(equivalence_check.STEP, "it is not faster, and was not compared")
-        named = numbers_added(self._baseline.text, judged.plain)
-        return self._equivalence.check(judged.code, named, judged.rule_before)
+        named = numbers_added(self._baseline.text, state.plain)
+        return self._equivalence.check(state.code, named, state.rule_before)
 
-    def _timed(self, judged: _Judged) -> Compared:
-        known = self._times.setdefault(judged.rule_before, {})
-        return Compared(ReplayableCode(rule=judged.rule_before), judged.code, known, judged.times)
+    def _timed(self, state: _CandidateState) -> Compared:
+        known = self._times.setdefault(state.rule_before, {})
+        return Compared(ReplayableCode(rule=state.rule_before), state.code, known, state.times)
 
-    def _measured(self, judged: _Judged) -> StepVerdict:
+    def _measurement_step(self, state: _CandidateState) -> StepVerdict:
         options = self._options
-        if not options.measured:
+        if not options.with_measurement:
             return skipped(measurement_check.STEP, "not asked for")
         replayed = options.equivalence.level != "program"
         changed = [
-            self._equivalence.outputs_of(i, judged.rule_before).changed_bytes
+            self._equivalence.outputs_of(i, state.rule_before).changed_bytes
             if replayed and (i == 0 or options.equivalence.level == "full")
             else 0
             for i in range(len(self._captures))
         ]
-        others = self._equivalence.other_inputs(judged.rule_before) if replayed else []
-        verdict = check_measurement(self._captures, self._timed(judged), changed, options.measurement, judged.concern, others)
+        others = self._equivalence.other_inputs(state.rule_before) if replayed else []
+        verdict = check_measurement(self._captures, self._timed(state), changed, options.measurement, state.concern, others)
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
-            judged.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
+            state.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
         return verdict
 
-    def _application(self, judged: _Judged) -> StepVerdict:
+    def _application_step(self, state: _CandidateState) -> StepVerdict:
         """Host code is compared only here, since an additional compiler pass is worthwhile only for a candidate about to be
         accepted.
         """
         try:
-            judged.kept = self._to_keep(judged)
-            host, program = side_by_side([lambda: self._compiled_elsewhere(judged), lambda: self._whole(judged)])
+            state.kept = self._to_keep(state)
+            host, program = side_by_side([lambda: self._compiled_elsewhere(state), lambda: self._run_whole_program(state)])
         except SourceError as error:
             return rejected(application_check.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
-    def _to_keep(self, judged: _Judged) -> HipSource:
+    def _to_keep(self, state: _CandidateState) -> HipSource:
         """The source to keep, which must compile to the judged code: the plain text if it does so. It may not if lines were
         added or removed and other code uses __LINE__; then the line directives are needed.
         """
-        plain = self._with(judged.plain, judged.launch)
-        plain_will_do = translation_units.makes_judged_code(plain, judged.source, self._host_of(judged), self._builder)
-        return plain if plain_will_do else judged.source
+        plain = self._with(state.plain, state.launch)
+        plain_will_do = translation_units.makes_judged_code(plain, state.source, self._host_of(state), self._builder)
+        return plain if plain_will_do else state.source
 
     def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
         """The baseline with this text, in which the launches are already changed, and with the launches in other files changed
@@ -353,56 +353,56 @@ class Judge:
         """
         return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
 
-    def _host_of(self, judged: _Judged) -> HipSource:
+    def _host_of(self, state: _CandidateState) -> HipSource:
         """The source that the candidate's host code must match: the baseline, with its launches changed by the gate."""
-        return judged.launch.applied(self._baseline) if judged.launch else self._baseline
+        return state.launch.applied(self._baseline) if state.launch else self._baseline
 
-    def _compiled_elsewhere(self, judged: _Judged) -> StepVerdict:
+    def _compiled_elsewhere(self, state: _CandidateState) -> StepVerdict:
         """Check what other compiler passes produce: the host pass, and passes with a different file name."""
-        complaint = translation_units.host_differs(self._host_of(judged), judged.kept, self._builder) or depends_on_place(
-            self._baseline, judged.source, judged.given, judged.plain, self._builder
+        complaint = translation_units.host_differs(self._host_of(state), state.kept, self._builder) or depends_on_place(
+            self._baseline, state.source, state.given, state.plain, self._builder
         )
         return rejected(application_check.STEP, complaint) if complaint else _SAME_HOST
 
-    def _whole(self, judged: _Judged) -> StepVerdict:
+    def _run_whole_program(self, state: _CandidateState) -> StepVerdict:
         if self._whole_program is None:
-            but = ", but for its launches" if judged.launch else ""
+            but = ", but for its launches" if state.launch else ""
             return skipped(application_check.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
-        verdict = self._whole_program(judged.kept, judged.claim)
+        verdict = self._whole_program(state.kept, state.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
-        return verdict if self._recapture is None else self._as_captured(judged, verdict, self._recapture)
+        return verdict if self._recapture is None else self._as_captured(state, verdict, self._recapture)
 
-    def _as_captured(self, judged: _Judged, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
+    def _as_captured(self, state: _CandidateState, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
         """Compare one dispatch, chosen by the seed, in the program itself."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            made = recapture(judged.kept, index)
-            again = functools.partial(recapture, self._baseline, index)
-            found, unlike = self._equivalence.in_program(index, made, again, judged.rules)
+            captured = recapture(state.kept, index)
+            recapture_baseline = functools.partial(recapture, self._baseline, index)
+            difference, unlike = self._equivalence.in_program(index, captured, recapture_baseline, state.rules)
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
             return rejected(application_check.STEP, reason, verdict.evidence)
-        if found is not None:
-            reason = f"in the program itself {found.reason}"
-            where = found.where or DifferenceSection()
+        if difference is not None:
+            reason = f"in the program itself {difference.reason}"
+            where = difference.where or DifferenceSection()
             return rejected(application_check.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
-        judged.not_compared = unlike
+        state.not_compared = unlike
         but = f", except for {', '.join(unlike)}, which varies from run to run" if unlike else ""
         what = f"the same as after the baseline's dispatch{but}"
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
 @dataclass
-class _Begun:
-    """A candidate that has been through the first steps. judged: None if the first step refused it."""
+class _Started:
+    """A candidate that has been through the first steps. state: None if the first step rejected it."""
 
-    steps: list[StepVerdict]
-    judged: _Judged | None
+    verdicts: list[StepVerdict]
+    state: _CandidateState | None
 
 
 @dataclass
-class _Judged:
+class _CandidateState:
     """State of one candidate between steps.
 
     given: the candidate's own file. plain: see Spliced. image: path of its code object. launch, rules: how launches change, and
@@ -443,9 +443,9 @@ def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
     """The verdict, with the text to keep if the candidate was accepted."""
     if not verdict.accepted or verdict.adopted == kept.state:
         return verdict
-    taken, *others = verdict.steps
-    reason = f"{taken.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
-    return replace(verdict, steps=(replace(taken, reason=reason), *others), adopted=kept.state)
+    source_step, *others = verdict.steps
+    reason = f"{source_step.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
+    return replace(verdict, steps=(replace(source_step, reason=reason), *others), adopted=kept.state)
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

@@ -37,7 +37,7 @@ class Isolation:
     kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
     """
 
-    words: Sequence[str]
+    command: Sequence[str]
     kernel: str
     dispatch: int = 0
     directory: Path = Path()
@@ -135,7 +135,7 @@ class _Run:
 
 
 def _prepared(request: Isolation, scratch: Path) -> _Run:
-    command = resolve(request.words)
+    command = resolve(request.command)
     device = devices.select(request.device, scratch, request.device_options)
     report, failures = scratch / "report", scratch / "failures"
     environment = device.environment(os.environ, (devices.loadable(native.isolate_library(), scratch),))
@@ -171,7 +171,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
     if failures := _reported(report, _FAILED):
         raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or fix the named cause")
     raise NoCaptureError(
-        f"{request.words[0]} ended without a capture, and without any message from the isolate library",
+        f"{request.command[0]} ended without a capture, and without any message from the isolate library",
         "check that it uses the GPU through ROCr in this or a child process",
     )
 

@@ -38,11 +38,11 @@ COMMAND = "llm-optimize"
 class LlmRequest:
     """The user's request.
 
-    words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question contains the
+    command, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question contains the
     whole file.
     """
 
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     model: ModelOptions
     source: Path | None = None
     build: str | None = None
@@ -70,7 +70,7 @@ def llm_optimize(
     Raises any error that occurs in finding, building or profiling the program; UsageError; and LanguageModelError or
     UnavailableError if the model cannot be asked.
     """
-    build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
+    build_target = find_build_target(request.command, request.source, request.build, by_time(request.backend_options, note))
 
     def backend(directory: Path, options: BackendOptions, log: Log, runs: Path) -> HipModelBackend:
         options = replace(options, suggest=not request.backend_options.also)

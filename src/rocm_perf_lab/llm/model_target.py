@@ -29,6 +29,6 @@ class ModelTarget:
 
 def of_program(build_target: BuildTarget) -> ModelTarget:
     """The target for a HIP program."""
-    words = [word for command in build_target.build.commands for word in command.words]
+    words = [word for command in build_target.build.commands for word in command.argv]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
     return ModelTarget(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

@@ -31,9 +31,9 @@ _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 @dataclass(frozen=True)
 class BuildCommand:
-    """One command of a build. words: its command line. folder: its working directory."""
+    """One command of a build. argv: its command line. folder: its working directory."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     folder: Path
 
 
@@ -45,7 +45,7 @@ class OutputCommand:
     compiles: whether the command stops before linking.
     """
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     folder: Path
     output: Path
     sources: tuple[Path, ...] = ()
@@ -55,31 +55,31 @@ class OutputCommand:
     @property
     def is_hip(self) -> bool:
         """Whether the compiler treats the source as HIP: hipcc does so for C++, clang++ for files named .hip."""
-        if not self.sources or not _COMPILER.fullmatch(Path(self.words[0]).name):
+        if not self.sources or not _COMPILER.fullmatch(Path(self.argv[0]).name):
             return False
-        languages = [after for word, after in pairwise(self.words) if word == "-x"]
-        languages += [word[2:] for word in self.words if re.fullmatch(r"-x\w+", word)]
+        languages = [after for word, after in pairwise(self.argv) if word == "-x"]
+        languages += [word[2:] for word in self.argv if re.fullmatch(r"-x\w+", word)]
         if languages:
             return languages[-1] == "hip"
-        if "hipcc" in Path(self.words[0]).name:
+        if "hipcc" in Path(self.argv[0]).name:
             return self.sources[0].suffix != ".c"
         return self.sources[0].suffix == ".hip"
 
     @property
     def is_shared_library(self) -> bool:
-        return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.words
+        return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.argv
 
     @property
     def is_code_object(self) -> bool:
         """Whether the command makes only device code, for a program to load with hipModuleLoad."""
-        return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.words)
+        return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.argv)
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
-        """The command's words, with inputs and outputs at other paths. places: original (absolute) path -> path to use
+        """The command line, with inputs and outputs at other paths. places: original (absolute) path -> path to use
         instead.
         """
         found, before = [], ""
-        for word in self.words:
+        for word in self.argv:
             path = None if word.startswith("-") else _absolute(word, self.folder)
             at = places.get(path) if path is not None and before not in _WITH_VALUE - {"-o"} else None
             found.append(str(at) if at is not None else word)
@@ -93,65 +93,65 @@ def output_commands(commands: Sequence[BuildCommand]) -> list[OutputCommand]:
 
 
 def _of_one_file(command: BuildCommand) -> Iterator[OutputCommand]:
-    words = _unwrapped(_with_responses(command))
-    name = Path(words[0]).name if words else ""
+    argv = _unwrapped(_with_responses(command))
+    name = Path(argv[0]).name if argv else ""
     if _COMPILER.fullmatch(name):
-        yield from _compiled(words, command.folder)
+        yield from _compiled(argv, command.folder)
     elif _ARCHIVER.fullmatch(name):
-        archive = next((word for word in words[1:] if word.endswith(".a")), None)
+        archive = next((word for word in argv[1:] if word.endswith(".a")), None)
         if archive is not None:
-            linked = tuple(_absolute(word, command.folder) for word in words[1:] if word.endswith((".o", ".obj")))
-            yield OutputCommand(words, command.folder, _absolute(archive, command.folder), linked=linked)
+            linked = tuple(_absolute(word, command.folder) for word in argv[1:] if word.endswith((".o", ".obj")))
+            yield OutputCommand(argv, command.folder, _absolute(archive, command.folder), linked=linked)
 
 
-def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    while words and (Path(words[0]).name in _WRAPPERS or re.fullmatch(r"[A-Za-z_]\w*=.*", words[0])):
-        words = words[1:]
-    return words
+def _unwrapped(argv: tuple[str, ...]) -> tuple[str, ...]:
+    while argv and (Path(argv[0]).name in _WRAPPERS or re.fullmatch(r"[A-Za-z_]\w*=.*", argv[0])):
+        argv = argv[1:]
+    return argv
 
 
 def _with_responses(command: BuildCommand) -> tuple[str, ...]:
     """Expand response files, which CMake writes when there are many objects."""
-    words: list[str] = []
-    for word in command.words:
+    argv: list[str] = []
+    for word in command.argv:
         path = command.folder / word[1:]
-        words += shlex.split(path.read_text()) if word.startswith("@") and path.is_file() else [word]
-    return tuple(words)
+        argv += shlex.split(path.read_text()) if word.startswith("@") and path.is_file() else [word]
+    return tuple(argv)
 
 
-def _compiled(words: tuple[str, ...], folder: Path) -> Iterator[OutputCommand]:
-    if any(word in _MAKES_NO_OBJECT for word in words[1:]):
+def _compiled(argv: tuple[str, ...], folder: Path) -> Iterator[OutputCommand]:
+    if any(word in _MAKES_NO_OBJECT for word in argv[1:]):
         return
-    words = _without_dependencies(words)
-    files = _files(words)
+    argv = _without_dependencies(argv)
+    files = _files(argv)
     sources = [word for word in files if is_source(word)]
-    compiles = "-c" in words
+    compiles = "-c" in argv
     if len(sources) < 2:
-        output = _output(words) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
-        yield _command(words, folder, output, compiles)
+        output = _output(argv) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
+        yield _command(argv, folder, output, compiles)
         return
     link, objects = [], {}
     for source in sources:
-        command = _alone(words, source, folder)
+        command = _alone(argv, source, folder)
         objects[source] = str(command.output)
         yield command
     if not compiles:
-        link = [objects.get(word, word) for word in _without_language(words)]
-        yield _command(tuple(link), folder, _output(words) or "a.out", False)
+        link = [objects.get(word, word) for word in _without_language(argv)]
+        yield _command(tuple(link), folder, _output(argv) or "a.out", False)
 
 
-def _command(words: tuple[str, ...], folder: Path, output: str, compiles: bool) -> OutputCommand:
-    files = _files(words)
+def _command(argv: tuple[str, ...], folder: Path, output: str, compiles: bool) -> OutputCommand:
+    files = _files(argv)
     sources = tuple(_absolute(word, folder) for word in files if is_source(word))
     linked = () if compiles else tuple(_absolute(word, folder) for word in files if not is_source(word))
-    if _output(words) is None:
-        words = (*words, "-o", output)
-    return OutputCommand(words, folder, _absolute(output, folder), sources, linked, compiles)
+    if _output(argv) is None:
+        argv = (*argv, "-o", output)
+    return OutputCommand(argv, folder, _absolute(output, folder), sources, linked, compiles)
 
 
-def _alone(words: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
+def _alone(argv: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
     """The command for one source, derived from a command that compiles several."""
-    kept, files, rest = [], set(_files(words)), iter(words)
+    kept, files, rest = [], set(_files(argv)), iter(argv)
     for word in rest:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
             next(rest, None)
@@ -167,23 +167,23 @@ def _object_of(source: str) -> str:
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 
-def _files(words: Sequence[str]) -> list[str]:
+def _files(argv: Sequence[str]) -> list[str]:
     """The words that are neither options nor option values."""
     found, before = [], ""
-    for word in words[1:]:
+    for word in argv[1:]:
         if before not in _WITH_VALUE and not word.startswith(("-", "@")):
             found.append(word)
         before = word if before not in _WITH_VALUE else ""
     return found
 
 
-def _output(words: Sequence[str]) -> str | None:
-    found = [after for word, after in pairwise(words) if word == "-o"]
+def _output(argv: Sequence[str]) -> str | None:
+    found = [after for word, after in pairwise(argv) if word == "-o"]
     return found[-1] if found else None
 
 
-def _without_dependencies(words: tuple[str, ...]) -> tuple[str, ...]:
-    kept, rest = [], iter(words)
+def _without_dependencies(argv: tuple[str, ...]) -> tuple[str, ...]:
+    kept, rest = [], iter(argv)
     for word in rest:
         if word in ("-MF", "-MT", "-MQ"):
             next(rest, None)
@@ -192,11 +192,11 @@ def _without_dependencies(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _without_language(words: tuple[str, ...]) -> list[str]:
+def _without_language(argv: tuple[str, ...]) -> list[str]:
     """The words for linking: `-x hip` would treat objects as sources, so --hip-link, its equivalent for linking, replaces
     it.
     """
-    kept, rest = [], iter(words)
+    kept, rest = [], iter(argv)
     for word in rest:
         if word == "-x" or re.fullmatch(r"-x\w+", word):
             kept += ["--hip-link"] if (word[2:] or next(rest, None)) == "hip" else []
@@ -213,6 +213,6 @@ def _absolute(word: str, folder: Path) -> Path:
 def with_libraries(command: OutputCommand, made: Sequence[Path]) -> OutputCommand:
     """The command, with `-lNAME` replaced by the path of the archive if the build itself makes that archive."""
     names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
-    named = {word: names[word] for word in command.words if word in names}
-    words = tuple(str(named.get(word, word)) for word in command.words)
-    return replace(command, words=words, linked=(*command.linked, *named.values())) if named else command
+    named = {word: names[word] for word in command.argv if word in names}
+    argv = tuple(str(named.get(word, word)) for word in command.argv)
+    return replace(command, argv=argv, linked=(*command.linked, *named.values())) if named else command

@@ -146,7 +146,7 @@ def units_around(build: Build, source: Path) -> tuple[OutputCommand, tuple[Other
         raise NoSourceError(*_not_part(build, source))
     if other := next((command for command in including if not command.is_hip), None):
         raise SourceError(
-            f"{source.name} is also part of {other.sources[0].name}, which {Path(other.words[0]).name} does not compile as HIP",
+            f"{source.name} is also part of {other.sources[0].name}, which {Path(other.argv[0]).name} does not compile as HIP",
             "compile it as HIP, or move the kernel to a file of its own",
         )
     own = next((command for command in including if command.sources[0].resolve() == source.resolve()), including[0])
@@ -156,7 +156,7 @@ def units_around(build: Build, source: Path) -> tuple[OutputCommand, tuple[Other
 
 def _other(build: Build, command: OutputCommand, includes: bool) -> OtherUnit:
     files = () if command.is_hip else (command.sources[0], *sorted(build.files[command.output]))
-    return OtherUnit(command.sources[0], command.words, command.folder, includes, files)
+    return OtherUnit(command.sources[0], command.argv, command.folder, includes, files)
 
 
 def _not_part(build: Build, source: Path) -> tuple[str, str]:

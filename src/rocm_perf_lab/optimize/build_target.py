@@ -60,14 +60,14 @@ class BuildTarget:
         main = self.unit.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
-        return read(self.source, self.unit.words, self.unit.folder, text, main, self.units)
+        return read(self.source, self.unit.argv, self.unit.folder, text, main, self.units)
 
 
 def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
     unit, units = units_around(build, source)
     more = other_products(build, source)
     for one, files in more.units.items():
-        units += (OtherUnit(one.sources[0], one.words, one.folder, source.resolve() in files, linked=False),)
+        units += (OtherUnit(one.sources[0], one.argv, one.folder, source.resolve() in files, linked=False),)
     return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by, more)
 
 
@@ -102,7 +102,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
         for one in build_target.units
     ]
     unit = build_target.unit
-    return SourceSettings(build=list(unit.words), folder=str(unit.folder), main=str(build_target.read(b"").main), units=units)
+    return SourceSettings(build=list(unit.argv), folder=str(unit.folder), main=str(build_target.read(b"").main), units=units)
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
@@ -115,20 +115,18 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
     return lambda text: read(source, settings.build, folder, text, main, units)
 
 
-def find_build_target(
-    words: Sequence[str], source: Path | None, build: str | None, choose: Choose | None = None
-) -> BuildTarget:
+def find_build_target(argv: Sequence[str], source: Path | None, build: str | None, choose: Choose | None = None) -> BuildTarget:
     """Find the program, its source and its build.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user; None if not given. choose: picks
+    argv: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user; None if not given. choose: picks
     one of several sources.
 
     Raises UsageError, MissingInputError, NoSourceError if no source is found or several could be meant, and whatever `choose`
     raises.
     """
-    if not words:
+    if not argv:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
-    program, arguments = program_of(words, source)
+    program, arguments = program_of(argv, source)
     if source.suffix == _PYTHON if source is not None else build is None and is_python(program):
         raise UsageError(
             f"{source or program} is Python, but this command changes kernels in HIP sources",
@@ -136,12 +134,12 @@ def find_build_target(
             "for kernels of a library that Python loads, name their --source and --build",
         )
     try:
-        return _only_target(words, program, arguments, source, build)
+        return _only_target(argv, program, arguments, source, build)
     except SeveralSourcesError as error:
         chosen = choose(program, arguments, error.sources) if choose else None
         if chosen is None:
             raise
-        main = source or (Path(words[0]) if _is_source(words[0]) else None)
+        main = source or (Path(argv[0]) if _is_source(argv[0]) else None)
         if build is not None and main is not None:  # SOURCE stands for the main file, which includes the chosen one
             build = " ".join(shlex.quote(str(main)) if word == SOURCE else word for word in build.split())
         target = _only_target((str(program), *arguments), program, arguments, chosen, build)
@@ -149,11 +147,11 @@ def find_build_target(
 
 
 def _only_target(
-    words: Sequence[str], program: Path, arguments: Sequence[str], source: Path | None, build: str | None
+    argv: Sequence[str], program: Path, arguments: Sequence[str], source: Path | None, build: str | None
 ) -> BuildTarget:
     named, found_by = source, "--source"
-    if source is None and _is_source(words[0]):
-        named, found_by = Path(words[0]), "the command line"
+    if source is None and _is_source(argv[0]):
+        named, found_by = Path(argv[0]), "the command line"
     if named is not None and not named.is_file():
         what = f"{named} is not a file" if named.exists() else f"{named} does not exist"
         raise MissingInputError(what, "name the program's source with --source")
@@ -169,28 +167,28 @@ def _only_target(
     return build_target if _has_kernels(named) else _of_header(build_target, program)
 
 
-def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
+def program_of(argv: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
     """The program and its arguments. If only SOURCE is given, the program has the same name without the suffix. Raises
     UsageError.
     """
-    if source is None and _is_source(words[0]):
-        words = words[1:] or (f"./{Path(words[0]).stem}",)
-    program, *arguments = _split(words)
+    if source is None and _is_source(argv[0]):
+        argv = argv[1:] or (f"./{Path(argv[0]).stem}",)
+    program, *arguments = _split(argv)
     if program.startswith("-"):
         raise UsageError(f"expected a program, found {program}", "put options before the source and the program")
     return Path(program), arguments
 
 
-def _split(words: Sequence[str]) -> list[str]:
-    if os.path.exists(words[0]) or (len(words) > 1 and not any(map(str.isspace, words[0]))):
-        return list(words)
-    if len(words) > 1:
+def _split(argv: Sequence[str]) -> list[str]:
+    if os.path.exists(argv[0]) or (len(argv) > 1 and not any(map(str.isspace, argv[0]))):
+        return list(argv)
+    if len(argv) > 1:
         hint = "put options before it, and its arguments inside the quotes"
-        raise UsageError(f"{words[1]} follows the program {words[0]!r}", hint)
+        raise UsageError(f"{argv[1]} follows the program {argv[0]!r}", hint)
     try:
-        return shlex.split(words[0]) or [""]
+        return shlex.split(argv[0]) or [""]
     except ValueError as error:
-        raise UsageError(f"cannot split {words[0]!r} into words ({error})", "balance its quotes") from error
+        raise UsageError(f"cannot split {argv[0]!r} into words ({error})", "balance its quotes") from error
 
 
 def _is_source(word: str) -> bool:
@@ -271,7 +269,7 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
                 f"{source} is a header, which no compiler takes as {SOURCE}", "name the file that includes it in --build"
             )
         commands = commands_of(text, Path.cwd())
-        left_out = tuple(shlex.join(one.words) for one in commands if not output_commands([one])) if is_script(text) else ()
+        left_out = tuple(shlex.join(one.argv) for one in commands if not output_commands([one])) if is_script(text) else ()
         build = build_of([_marked(one, source, program) for one in commands], program)
         return replace(build, left_out=left_out), "--build"
     plan = _plan_near(program) or (_plan_near(source) if source is not None else None)
@@ -287,8 +285,8 @@ def _of_units(source: Path | None, program: Path) -> Build | None:
     paths = [path for path in dict.fromkeys(_by_debug_information(program)) if is_source(path.name)]
     if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
         return None
-    words = shlex.split(_DEFAULT.replace(SOURCE, shlex.join(map(str, paths))))
-    return build_of([_marked(BuildCommand(tuple(words), Path.cwd()), source, program)], program)
+    argv = shlex.split(_DEFAULT.replace(SOURCE, shlex.join(map(str, paths))))
+    return build_of([_marked(BuildCommand(tuple(argv), Path.cwd()), source, program)], program)
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:
@@ -324,9 +322,9 @@ def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path)
     by_name = [command for command in of_it if command.sources[0].stem == program.stem] or of_it
     if len(by_name) != 1:
         return []
-    words, folder = [word for word in by_name[0].words if word != "-c"], by_name[0].folder
-    words[words.index("-o") + 1] = str(Path.cwd() / program)
-    return [BuildCommand(tuple(words), folder)]
+    argv, folder = [word for word in by_name[0].argv if word != "-c"], by_name[0].folder
+    argv[argv.index("-o") + 1] = str(Path.cwd() / program)
+    return [BuildCommand(tuple(argv), folder)]
 
 
 def _default(source: Path, program: Path) -> Build:
@@ -341,4 +339,4 @@ def _default(source: Path, program: Path) -> Build:
 def _marked(command: BuildCommand, source: Path | None, program: Path) -> BuildCommand:
     """Replace SOURCE and BINARY with the names of the two files."""
     names = {BINARY: str(Path.cwd() / program)} | ({SOURCE: str(source.absolute())} if source is not None else {})
-    return BuildCommand(tuple(names.get(word, word) for word in command.words), command.folder)
+    return BuildCommand(tuple(names.get(word, word) for word in command.argv), command.folder)

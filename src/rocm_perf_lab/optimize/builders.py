@@ -214,8 +214,8 @@ def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(),
             said = ends.append
             build(command, source.folder, f"{source.main} does not compile", limits, lambda _, ended: said(ended), placed.view)
         except SourceError:
-            words = ends[0].stderr.decode(errors="replace")
-            return words if "error:" in words else ends[0].complaint
+            message = ends[0].stderr.decode(errors="replace")
+            return message if "error:" in message else ends[0].complaint
     return None
 
 
@@ -312,18 +312,18 @@ class ProgramBuilder:
 
     def _run(self, command: OutputCommand, places: dict[Path, Path], placed: _Placed) -> None:
         copied = {path: placed.copies[path.resolve()] for path in command.sources if path.resolve() in placed.copies}
-        words = [*command.moved({**places, **copied}), *self._options(command), *(placed.options if command.is_hip else ())]
+        argv = [*command.moved({**places, **copied}), *self._options(command), *(placed.options if command.is_hip else ())]
         view = placed.view.showing(readable=tuple(self._kept.values()))
         what = f"{command.sources[0]} does not compile" if command.sources else f"{command.output.name} does not link"
-        build(words, command.folder, what, self._limits, self._log, view)
+        build(argv, command.folder, what, self._limits, self._log, view)
 
     def _options(self, command: OutputCommand) -> list[str]:
         """Options added to those of the user's build."""
         if not command.is_hip:
             return []
-        arch = [] if target_of(command.words) else [f"--offload-arch={self._target}"]
-        lines = [] if any(word.startswith("-g") for word in command.words) else ["-gline-tables-only"]  # for thread traces
-        return [*arch, *lines, *_unit(command.words, command.sources[0], command.folder)]
+        arch = [] if target_of(command.argv) else [f"--offload-arch={self._target}"]
+        lines = [] if any(word.startswith("-g") for word in command.argv) else ["-gline-tables-only"]  # for thread traces
+        return [*arch, *lines, *_unit(command.argv, command.sources[0], command.folder)]
 
     def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
         """The precompiled includes of the changed source; None for other sources, which are compiled only once. Also None if
@@ -333,12 +333,12 @@ class ProgramBuilder:
             return None
         given = next(
             Path(word)
-            for word in command.words
+            for word in command.argv
             if is_source(word) and (command.folder / word).resolve() == source.path.resolve()
         )
         passes = ["device"] if command.is_code_object else ["device", "host"]
-        words = _without_files([*command.words, *self._options(command)])
-        return self._preambles.of(given, source.text, words, command.folder, passes)
+        argv = _without_files([*command.argv, *self._options(command)])
+        return self._preambles.of(given, source.text, argv, command.folder, passes)
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ def files_of(command: OutputCommand) -> frozenset[Path]:
 
 
 def _named(command: OutputCommand, only: str) -> Sequence[str]:
-    words = [*_without_output(command.words), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
+    argv = [*_without_output(command.argv), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
     try:
-        done = subprocess.run(words, cwd=command.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
+        done = subprocess.run(argv, cwd=command.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceError(f"{command.words[0]} does not run: {error}", "name the compiler with --build") from error
+        raise SourceError(f"{command.argv[0]} does not run: {error}", "name the compiler with --build") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").splitlines()
         said = next((line for line in lines if "error:" in line), (lines or ["no reason given"])[-1])
@@ -38,8 +38,8 @@ def _named(command: OutputCommand, only: str) -> Sequence[str]:
     return _prerequisites(done.stdout.decode(errors="replace"))
 
 
-def _without_output(words: Sequence[str]) -> list[str]:
-    kept, rest = [], iter(words)
+def _without_output(argv: Sequence[str]) -> list[str]:
+    kept, rest = [], iter(argv)
     for word in rest:
         if word == "-o":
             next(rest, None)

@@ -27,11 +27,11 @@ from rocm_perf_lab.optimize.source_choice import by_time
 class OptimizeRequest:
     """The user's request.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them automatically. folder: where runs are
-    kept; None for ./<program>.rocm-perf-optimize. resume: whether to continue the newest run, which must not have ended.
+    command: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them automatically. folder: where runs
+    are kept; None for ./<program>.rocm-perf-optimize. resume: whether to continue the newest run, which must not have ended.
     """
 
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     source: Path | None = None
     build: str | None = None
     folder: Path | None = None
@@ -45,7 +45,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
 
     Raises whatever finding, building or profiling the program raises. A candidate's failures become verdicts instead.
     """
-    build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
+    build_target = find_build_target(request.command, request.source, request.build, by_time(request.backend_options, note))
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)
     folder = folder_of(request.folder, build_target.name)
@@ -60,9 +60,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
         session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:
             result = session.optimize()
-            program, arguments = program_of(request.words, request.source)
-            words, asked = (str(program), *arguments), request.backend_options
-            script = write_script(run, build_target.source, words, request.build, asked, result.undecided)
+            program, arguments = program_of(request.command, request.source)
+            command, asked = (str(program), *arguments), request.backend_options
+            script = write_script(run, build_target.source, command, request.build, asked, result.undecided)
             if script is not None:
                 note(f"to measure on a GPU what the model cannot decide: {script}")
             note(f"page for browsers: {write_page(run, page(result.document()))}")
@@ -72,7 +72,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
 
 
 def _target_line(request: OptimizeRequest, build_target: BuildTarget) -> TargetLine:
-    program, arguments = program_of(request.words, request.source)
+    program, arguments = program_of(request.command, request.source)
     return TargetLine(
         folder=str(Path.cwd()),
         program=[str(program), *arguments],

@@ -40,10 +40,11 @@ from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.application.application_check import Application
+    from rocm_perf_lab.gate.application.application_check import BaselineProgram
     from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
     from rocm_perf_lab.gate.change import KernelChange
     from rocm_perf_lab.gate.judge import GateOptions, Judge
+    from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
@@ -67,12 +68,12 @@ def _called(program: str, name: str) -> Iterator[None]:
         raise
 
 
-def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
+def _arguments(build_target: BuildTarget, command: Sequence[str]) -> tuple[str, ...]:
     """The arguments given by one --also. Raises UsageError if it names a different program."""
-    if not words or Path(words[0]).name != build_target.name:
-        what = f"--also {shlex.join(words)!r} does not begin with the program"
+    if not command or Path(command[0]).name != build_target.name:
+        what = f"--also {shlex.join(command)!r} does not begin with the program"
         raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
-    return tuple(words[1:])
+    return tuple(command[1:])
 
 
 class HipBackend:
@@ -85,12 +86,12 @@ class HipBackend:
         self._profiles = 0
         self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured
         self._confined: tuple[str, ...] = ()  # device options for profiles
-        self._application: Application | None = None
+        self._baseline_program: BaselineProgram | None = None
         self._compared: bytes | None = None  # the source of the program with which candidates' programs are compared
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
         self._suggests = options.suggest
-        self._also = [_arguments(build_target, words) for words in options.also]
+        self._also = [_arguments(build_target, command) for command in options.also]
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._device = devices.select(options.device, Path(scratch))
@@ -193,45 +194,72 @@ class HipBackend:
         """
         from rocm_perf_lab.gate.application.text_in_program import holds_text
         from rocm_perf_lab.gate.judge import Judge
-        from rocm_perf_lab.gate.source.reader_client import CandidateReader
+        from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 
-        gate = self._gate_options(target)
-        if gate.equivalence.level == "full":
+        options = self._gate_options(target)
+        if options.equivalence.level == "full":
             devices.expect_race_check(self._device)
         with contextlib.ExitStack() as stack:
             reader = stack.enter_context(CandidateReader(source, self.view))  # the reader starts up while the program runs
             program = self.program(source)
             body = source.kernel(target.kernel).body
             is_data = holds_text(program, source.text[body.start : body.end])
-            whole = functools.partial(self._whole_program, self._held_against(source, program), is_data)
+            whole_program = functools.partial(self._whole_program, self._baseline_for(source, program), is_data)
             self._suggest_sizes(program)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
             judges: dict[str, Judge] = {}
-            for one in (target, *target.siblings):
-                place = folder / str(len(judges))
-                captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
-                also = self._also_captured(program, one, place)
+            for instance in (target, *target.siblings):
+                captures_folder = folder / str(len(judges))
+                captures = self._captures(program, instance, self._build_target.arguments, instance.dispatches, captures_folder)
+                is_target = instance is target
                 # For other instantiations, only the results count; any gain shows in the program's time.
-                this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
-                again = None if judges else functools.partial(self._recapture, one)
-                unit = unit_of(source, captures, self._builder)
-                judge = Judge(unit, one.kernel, captures, self._builder, reader, this, last, also, again)
-                judges[one.demangled] = stack.enter_context(judge)
-            left = [one for one in judges[target.demangled].instances if one not in {judge.symbol for judge in judges.values()}]
-            for symbol in left[:_MOST_INSTANCES] if self._also else ():
-                one = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
-                if found := self._also_captured(program, one, folder / str(len(judges))):
-                    words, captures = next(iter(found.items()))
-                    this = replace(gate, measured=False, equivalence=replace(gate.equivalence, arguments=words))
-                    unit, more = unit_of(source, captures, self._builder), {key: found[key] for key in found if key != words}
-                    judge = Judge(unit, one.kernel, captures, self._builder, reader, this, None, more)
-                    judges[one.demangled] = stack.enter_context(judge)
-                    left.remove(symbol)
-            unjudged = [f"{_names(left)} (also changed, but not launched)"] if left else []
-            loaded = self._build_target.build.code_objects_of(source.path)
-            apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
-            unjudged += [f"{name} (built from {source.path.name} as well, but not rebuilt with the change)" for name in apart]
-            yield _AllInstances(judges, unjudged)
+                judge = Judge(
+                    baseline=unit_of(source, captures, self._builder),
+                    kernel=instance.kernel,
+                    captures=captures,
+                    builder=self._builder,
+                    reader=reader,
+                    options=options if is_target else replace(options, with_measurement=False),
+                    whole_program=whole_program if is_target else None,
+                    also=self._also_captured(program, instance, captures_folder),
+                    recapture=functools.partial(self._recapture, instance) if is_target else None,
+                )
+                judges[instance.demangled] = stack.enter_context(judge)
+            judged = {judge.symbol for judge in judges.values()}
+            not_launched = [symbol for symbol in judges[target.demangled].instances if symbol not in judged]
+            for symbol in not_launched[:_MOST_INSTANCES] if self._also else ():
+                instance = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
+                captured = self._also_captured(program, instance, folder / str(len(judges)))
+                if captured:
+                    judge = self._judge_with_other_arguments(source, target.kernel, captured, reader, options)
+                    judges[instance.demangled] = stack.enter_context(judge)
+                    not_launched.remove(symbol)
+            yield _AllInstances(judges, self._not_judged(source, not_launched))
+
+    def _judge_with_other_arguments(
+        self, source: HipSource, kernel: str, captured: Mapping[str, Sequence[Capture]], reader: CandidateReader,
+        options: GateOptions,
+    ) -> Judge:  # fmt: skip
+        """A judge for an instantiation that is launched only with other program arguments. captured: keyed by these."""
+        from rocm_perf_lab.gate.judge import Judge
+
+        first, *others = captured
+        return Judge(
+            baseline=unit_of(source, captured[first], self._builder),
+            kernel=kernel,
+            captures=captured[first],
+            builder=self._builder,
+            reader=reader,
+            options=replace(options, with_measurement=False, equivalence=replace(options.equivalence, arguments=first)),
+            also={arguments: captured[arguments] for arguments in others},
+        )
+
+    def _not_judged(self, source: HipSource, not_launched: Sequence[str]) -> list[str]:
+        """What else a change to the source affects, in words. not_launched: the kernel's instantiations without a judge."""
+        parts = [f"{_names(not_launched)} (also changed, but not launched)"] if not_launched else []
+        loaded = self._build_target.build.code_objects_of(source.path)
+        apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
+        return parts + [f"{name} (built from {source.path.name} as well, but not rebuilt with the change)" for name in apart]
 
     def fingerprint(self, source: HipSource, target: Target) -> str:
         """See Backend. A modelled time is part of the hash, because it depends on the program's sizes and data."""
@@ -281,12 +309,12 @@ class HipBackend:
         )
         return gate
 
-    def _held_against(self, source: HipSource, program: Path) -> Application:
+    def _baseline_for(self, source: HipSource, program: Path) -> BaselineProgram:
         """The program that a candidate's whole program is compared with: first the original, later the last accepted one."""
-        from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
+        from rocm_perf_lab.gate.application.application_check import ApplicationOptions, BaselineProgram, SourceText
 
         options = self._options
-        if self._application is None:
+        if self._baseline_program is None:
             accepted = "running the accepted version twice, as the new baseline"
             self._note("running the unchanged program twice" if self._profiles < 2 else accepted)
             limits = ApplicationOptions(
@@ -297,38 +325,37 @@ class HipBackend:
                 device=options.device,
                 view=self.view,
             )
-            self._application = Application(
+            self._baseline_program = BaselineProgram(
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
             )
         elif source.state != self._compared:
-            self._application.take_as_baseline(program, SourceText({source.path: source.text, **source.also}))
+            self._baseline_program.take_as_baseline(program, SourceText({source.path: source.text, **source.also}))
         else:
-            return self._application
+            return self._baseline_program
         self._compared = source.state
-        times, repeats = self._application.runtimes_ms, self._application.reproducible
+        times, repeats = self._baseline_program.runtimes_ms, self._baseline_program.reproducible
         self._log(ApplicationBaselineLine(source=digest(source.state), runtimes_ms=times, stdout_repeats=repeats))
-        return self._application
+        return self._baseline_program
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
         """For each of the other argument lists that launch the kernel, a capture of the first dispatch only, since counting the
         dispatches would take another profile.
         """
-        found: dict[str, list[Capture]] = {}
+        captured: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
-            words = shlex.join(arguments)
+            command_line = shlex.join(arguments)
             try:
-                found[words] = self._captures(program, target, arguments, 1, folder / f"also-{number}")
+                captured[command_line] = self._captures(program, target, arguments, 1, folder / f"also-{number}")
             except NoCaptureError:
-                self._note(
-                    f"./{self._build_target.name} {words} does not launch {target.demangled}: only its output is compared"
-                )
-        return found
+                unlaunched = f"./{self._build_target.name} {command_line} does not launch {target.demangled}"
+                self._note(f"{unlaunched}: only its output is compared")
+        return captured
 
     def _suggest_sizes(self, program: Path) -> None:
         """Suggest other arguments, once per run."""
         if self._suggests and (found := other_arguments(program, self._build_target.arguments, self.view)):
-            words = shlex.join((f"./{self._build_target.name}", *found))
-            self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
+            command_line = shlex.join((f"./{self._build_target.name}", *found))
+            self._note(f"judged at these sizes only; try --also {shlex.quote(command_line)}")
         self._suggests = False
 
     def _captures(
@@ -340,14 +367,19 @@ class HipBackend:
         self._note(f"capturing {len(numbers)} of {dispatches} dispatches of {target.kernel}")
         captures = []
         for number in numbers:
-            place = folder / str(number)
-            place.mkdir(parents=True)
+            capture_folder = folder / str(number)
+            capture_folder.mkdir(parents=True)
             command = [str(program), *arguments]
             made = capture(
-                command, exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
+                command,
+                exactly(target.demangled),
+                number,
+                capture_folder,
+                device=self._options.device,
+                timeout=self._options.timeout,
             )
-            words = list(arguments)
-            self._log(CaptureLine(kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words))
+            gpu_time_ns, given = made.gpu_time_ns, list(arguments)
+            self._log(CaptureLine(kernel=target.demangled, dispatch=number, gpu_time_ns=gpu_time_ns, arguments=given))
             captures.append(made)
         return captures
 
@@ -358,15 +390,21 @@ class HipBackend:
         from rocm_perf_lab.isolate import capture
 
         number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
-        place = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
+        capture_folder = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
         command = [str(self.program(candidate)), *self._build_target.arguments]
         options = self._options
         return capture(
-            command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self.view
+            command,
+            exactly(target.demangled),
+            number,
+            capture_folder,
+            device=options.device,
+            timeout=options.timeout,
+            view=self.view,
         )
 
     def _whole_program(
-        self, baseline: Application, is_data: bool, candidate: HipSource, claim: ClaimedGain | None
+        self, baseline: BaselineProgram, is_data: bool, candidate: HipSource, claim: ClaimedGain | None
     ) -> StepVerdict:
         """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
         from rocm_perf_lab.gate.application.application_check import STEP, SourceText

@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, Us
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.verdict import StepOutcome, Verdict, skipped
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import unified_diff
@@ -33,7 +33,7 @@ from rocm_perf_lab.optimize.source_file import digest, write_whole
 class GateRequest:
     """The user's request to judge a candidate.
 
-    baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
+    baseline: the source of the program. candidate: its proposed replacement. command: the program and its arguments.
     backend_options.pattern: selects the kernel to judge; None for the one whose body differs. description: describes the change
     and is kept with the verdict for later prompts; None to keep nothing. runs: the folder in which the description and the
     verdict are kept; None for the program's own folder. output: where to write the judged source if it is accepted; None to
@@ -42,7 +42,7 @@ class GateRequest:
 
     baseline: Path
     candidate: Path
-    words: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
     build: str | None = None
     backend_options: BackendOptions = field(default_factory=BackendOptions)
     description: str | None = None
@@ -88,8 +88,8 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
-    words = request.words or (f"./{request.baseline.stem}",)
-    build_target = find_build_target(words, request.baseline, request.build)
+    command = request.command or (f"./{request.baseline.stem}",)
+    build_target = find_build_target(command, request.baseline, request.build)
     runs = (request.runs or Path(build_target.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)

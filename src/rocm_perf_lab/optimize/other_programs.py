@@ -73,7 +73,7 @@ def _files_of(command: OutputCommand) -> frozenset[Path]:
 
 def may_include(command: OutputCommand, source: Path) -> bool:
     """Whether the unit may include `source`, going by its include directives; if not, there is no need to ask the compiler."""
-    folders = [command.folder / name for name in _folders(command.words)]
+    folders = [command.folder / name for name in _folders(command.argv)]
     left, seen = [path.resolve() for path in command.sources], set[Path]()
     while left:
         file = left.pop()
@@ -93,8 +93,8 @@ def _included(file: Path) -> Iterator[str | None]:
     return (match[1].decode(errors="surrogateescape") if match[1] else None for match in _INCLUDE.finditer(file.read_bytes()))
 
 
-def _folders(words: Iterable[str]) -> Iterator[str]:
-    rest = iter(words)
+def _folders(argv: Iterable[str]) -> Iterator[str]:
+    rest = iter(argv)
     for word in rest:
         option = next((option for option in _FOLDERS if word.startswith(option)), None)
         if option is not None:

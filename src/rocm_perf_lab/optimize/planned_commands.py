@@ -32,21 +32,21 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
     """
     if (folder / text).is_dir():
         return of_folder(folder / text)
-    words = _words(text)
-    tool = Path(words[0]).name if words else ""
+    argv = _words(text)
+    tool = Path(argv[0]).name if argv else ""
     if tool in _MAKE:
-        return _made(words, folder)
+        return _made(argv, folder)
     if tool in _NINJA:
-        return _of_ninja(words, folder)
-    if tool == "cmake" and "--build" in words[:-1]:
-        return of_folder(folder / words[words.index("--build") + 1])
+        return _of_ninja(argv, folder)
+    if tool == "cmake" and "--build" in argv[:-1]:
+        return of_folder(folder / argv[argv.index("--build") + 1])
     return of_shell(text, folder)
 
 
 def is_script(text: str) -> bool:
     """Whether --build contains the commands themselves, rather than naming a tool or folder that lists them."""
-    words = _words(text)
-    return not Path(text).is_dir() and (not words or Path(words[0]).name not in {*_MAKE, *_NINJA, "cmake"})
+    argv = _words(text)
+    return not Path(text).is_dir() and (not argv or Path(argv[0]).name not in {*_MAKE, *_NINJA, "cmake"})
 
 
 def of_folder(folder: Path) -> list[BuildCommand]:
@@ -87,9 +87,9 @@ def _links(folder: Path) -> list[BuildCommand]:
     return [command for script in scripts for command in of_shell(script.read_text(), script.parents[2])]
 
 
-def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
+def _made(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
     """All commands of a make build, even if their outputs are up to date."""
-    said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
+    said = _output([argv[0], "--dry-run", "--always-make", "--print-directory", *argv[1:]], folder)
     found: list[BuildCommand] = []
     folders = [folder]
     for line in _whole_lines(said):
@@ -100,10 +100,10 @@ def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
     return found
 
 
-def _of_ninja(words: Sequence[str], folder: Path) -> list[BuildCommand]:
-    place = folder / words[words.index("-C") + 1] if "-C" in words[:-1] else folder
-    targets = [word for word in words[1:] if not word.startswith("-") and (folder / word).resolve() != place.resolve()]
-    return of_shell(_output([words[0], "-t", "commands", *targets], place), place)
+def _of_ninja(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
+    place = folder / argv[argv.index("-C") + 1] if "-C" in argv[:-1] else folder
+    targets = [word for word in argv[1:] if not word.startswith("-") and (folder / word).resolve() != place.resolve()]
+    return of_shell(_output([argv[0], "-t", "commands", *targets], place), place)
 
 
 def of_shell(text: str, folder: Path) -> list[BuildCommand]:
@@ -112,18 +112,18 @@ def of_shell(text: str, folder: Path) -> list[BuildCommand]:
 
 
 def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
-    words: list[str] = []
+    argv: list[str] = []
     for word in [*_tokens(line), ";"]:
         if word not in _BREAKS:
-            words.append(word)
+            argv.append(word)
             continue
-        if words[:1] == ["cd"] and len(words) > 1:
-            folder = Path(os.path.normpath(folder / words[1]))
-        elif words[:1] == ["cmake_link_script"] or words[1:3] == ["-E", "cmake_link_script"]:
-            yield from of_shell((folder / words[3]).read_text(), folder)
-        elif words:
-            yield BuildCommand(tuple(_expanded(words, folder)), folder)
-        words = []
+        if argv[:1] == ["cd"] and len(argv) > 1:
+            folder = Path(os.path.normpath(folder / argv[1]))
+        elif argv[:1] == ["cmake_link_script"] or argv[1:3] == ["-E", "cmake_link_script"]:
+            yield from of_shell((folder / argv[3]).read_text(), folder)
+        elif argv:
+            yield BuildCommand(tuple(_expanded(argv, folder)), folder)
+        argv = []
 
 
 def _tokens(line: str) -> list[str]:
@@ -144,8 +144,8 @@ def _tokens(line: str) -> list[str]:
     return kept
 
 
-def _expanded(words: Sequence[str], folder: Path) -> Iterator[str]:
-    for word in (os.path.expandvars(word) for word in words):
+def _expanded(argv: Sequence[str], folder: Path) -> Iterator[str]:
+    for word in (os.path.expandvars(word) for word in argv):
         wild = not word.startswith("-") and any(sign in word for sign in "*?") and not (folder / word).exists()
         matches = sorted(folder.glob(word)) if wild and not os.path.isabs(word) else []
         yield from (str(path.relative_to(folder)) for path in matches) if matches else (word,)

@@ -67,8 +67,8 @@ class Preambles:
 
     def _made(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
         """The header next to which Clang finds its precompiled version; None if that version cannot be made."""
-        words = [name, str(folder), *command]
-        key = hashlib.sha256(b"\0".join([*map(os.fsencode, words), *includes])).digest()
+        argv = [name, str(folder), *command]
+        key = hashlib.sha256(b"\0".join([*map(os.fsencode, argv), *includes])).digest()
         with self._making:
             if key not in self._known:
                 self._known[key] = self._make(name, includes, command, folder, seen)
@@ -80,8 +80,8 @@ class Preambles:
         for file in (header, source):
             file.write_bytes(b"".join(b"#include %s\n" % one for one in includes))
         emit = [word for option in ("-emit-pch", "-o", f"{header}.pch") for word in ("-Xclang", option)]
-        words = [*command, _PASSES[name], "-fsyntax-only", *emit, str(source)]
-        ended = cage.run(words, folder, seen.showing(writable=(place,)), os.environ, self._limits)
+        argv = [*command, _PASSES[name], "-fsyntax-only", *emit, str(source)]
+        ended = cage.run(argv, folder, seen.showing(writable=(place,)), os.environ, self._limits)
         return header if ended.succeeded and Path(f"{header}.pch").is_file() else None
 
 

@@ -18,7 +18,7 @@ from rocm_perf_lab.analysis import recorded_differences
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import MissingInputError, UnavailableError
-from rocm_perf_lab.gate.application.application_check import ENDS_BADLY, Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.application.application_check import ENDS_BADLY, ApplicationOptions, BaselineProgram, SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
 from rocm_perf_lab.gate.verdict import Verdict
@@ -152,29 +152,29 @@ def _measured(
     note(f"building {len(states)} programs")
     programs = {source.state: backend.program(source) for source in states}
     limits = ApplicationOptions(check=tuple(target.check), timeout=options.timeout, device=options.device, view=backend.view)
-    application = Application(programs[states[0].state], build_target.arguments, folder / "application", limits)
-    return _in_turns(application, programs, states, note)
+    reference = BaselineProgram(programs[states[0].state], build_target.arguments, folder / "application", limits)
+    return _in_turns(reference, programs, states, note)
 
 
 def _in_turns(
-    application: Application, programs: Mapping[bytes, Path], states: Sequence[HipSource], note: Callable[[str], None]
+    reference: BaselineProgram, programs: Mapping[bytes, Path], states: Sequence[HipSource], note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
     runs: dict[bytes, list[ProgramRun]] = {source.state: [] for source in states}
     complaints: dict[bytes, str] = {}
-    rounds = _ROUNDS if application.baseline.timing == "measured" else 1
+    rounds = _ROUNDS if reference.baseline.timing == "measured" else 1
     note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times do not vary")
     for _ in range(rounds):
         for source in (one for one in states if one.state not in complaints):
             texts = SourceText({source.path: source.text, **source.also})
             try:
-                run = application.run(programs[source.state], texts)
+                run = reference.run(programs[source.state], texts)
             except ENDS_BADLY as error:
                 if source is states[0]:
                     raise
                 complaints[source.state] = f"the program no longer succeeds: {error.what}"
                 continue
             runs[source.state].append(run)
-            if complaint := application.wrong_output(run.stdout):
+            if complaint := reference.wrong_output(run.stdout):
                 complaints[source.state] = complaint
     return dict(runs), complaints
 

@@ -28,7 +28,7 @@ from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.passes_section import FurtherRuns
+from rocm_perf_lab.report.passes_section import ProfilePasses
 from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.trace import Trace
@@ -48,7 +48,7 @@ def analyse(
     part: TracePart = WHOLE,
     kernel: str | None = None,
     speedups: Sequence[Speedup] = (),
-    further: FurtherRuns = FurtherRuns(),
+    passes: ProfilePasses = ProfilePasses(),
 ) -> Documents:
     """Analyse the runs of one program.
 
@@ -62,7 +62,7 @@ def analyse(
     part: the part of the traces to analyse; a time window is not applied to counter passes, which run slower.
     kernel: a pattern (see kernel_pattern) for the kernels to report on (the path still covers all); None for all.
     speedups: the speed-ups with which to replay the graph.
-    further: what to report about the counter passes and the thread trace.
+    passes: what to report about the counter passes and the thread trace.
 
     Raises TraceError for a trace that cannot be read or whose times cannot be compared with the base run's, and NoKernelsError
     if the base run dispatched no kernel.
@@ -70,9 +70,9 @@ def analyse(
     run = base if isinstance(base, BaseRun) else read_base_run(base, kernel, part)
     run.expect_kernels()
     trace = run.trace
-    passes = [read_part(source, replace(part, window=None)) for source in counters]
+    counter_traces = [read_part(source, replace(part, window=None)) for source in counters]
     again = [read_part(source, part) for source in repeats]
-    for other in (*passes, *again):
+    for other in (*counter_traces, *again):
         _check_one_clock(trace, other)
     symbols, selection, path = run.symbols, run.selection, run.path
     scenarios, shift = what_if(run.dag, path, speedups, _mangled(trace)) if path else ([], None)
@@ -82,7 +82,7 @@ def analyse(
     measured = ceilings_for(ceilings, [one.target for one in devices.values()], trace.timing) if ceilings else None
     traced = traced_kernels(thread_trace, device.family) if thread_trace else TracedKernels(reason=no_thread_trace)
     code = CodeObjects(trace, thread_trace)
-    sums = _sums(trace, passes, traced, code)
+    sums = _sums(trace, counter_traces, traced, code)
     kernels = [
         study(
             trace,
@@ -119,7 +119,7 @@ def analyse(
         ],
         triton=described_kernels(trace.path),
     )
-    return assemble(findings, further)
+    return assemble(findings, passes)
 
 
 def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeStack]:
@@ -128,9 +128,9 @@ def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeS
     return {name: one.stack for name, one in found.items() if one is not None and one.stack is not None}
 
 
-def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
+def _sums(trace: Trace, counter_traces: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
     """Mangled symbol -> the kernel's counters, with packed instructions counted twice."""
-    sums = counters_by_symbol(trace, passes)
+    sums = counters_by_symbol(trace, counter_traces)
     for symbol in symbols_of(trace):
         name = symbol.kernel.symbol
         sums[name] = unpacked(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))

@@ -12,7 +12,7 @@ from rocm_perf_lab.collect.collector import AUTO
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """words: the program and its arguments, separately or in one string.
+    """command: the program and its arguments, separately or in one string.
     runs: how often to run it, at least once; None: three times, or once if times are modelled.
     kernel: a pattern (see kernel_pattern) for the kernels to count, trace and report on; None for all.
     device: a choice of `--device`, with device_options for the software device.
@@ -24,7 +24,7 @@ class ProfileRequest:
     (None for the family's default). focus_critical: whether to trace the kernel with the most time on the path.
     """
 
-    words: Sequence[str]
+    command: Sequence[str]
     runs: int | None = None
     kernel: str | None = None
     device: str = devices.AUTO

@@ -63,7 +63,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
     message at each step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
     devices.require_observation(request.device_options, "profile")
-    command = resolve(request.words)
+    command = resolve(request.command)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         by_rocprofv3 = request.collector == ROCPROFV3
@@ -164,7 +164,7 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:
     from rocm_perf_lab.profiling.pipeline import analyse
     from rocm_perf_lab.report.exporters import export_all
-    from rocm_perf_lab.report.passes_section import FurtherRuns
+    from rocm_perf_lab.report.passes_section import ProfilePasses
 
     documents = analyse(
         base,
@@ -175,7 +175,7 @@ def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: 
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
         ceilings=request.ceilings,
-        further=FurtherRuns(traces.passes, directory, request.roofline),
+        passes=ProfilePasses(traces.passes, directory, request.roofline),
     )
     export_all(documents, directory)
     return documents

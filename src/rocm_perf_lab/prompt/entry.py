@@ -30,12 +30,12 @@ from rocm_perf_lab.report.reading import reports_in
 class PromptRequest:
     """The user's request.
 
-    words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
+    command, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
     run directory to read instead of profiling the program. runs: the folder with the journals of earlier proposals; None for
     the folder that `rocm-perf optimize` uses.
     """
 
-    words: tuple[str, ...]
+    command: tuple[str, ...]
     source: Path | None = None
     build: str | None = None
     profile: Path | None = None
@@ -51,7 +51,7 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     """
     options, profile = request.backend_options, request.profile
     choose = by_time(options, note) if profile is None else by_reports(lambda: reports_in(profile), options.pattern, note)
-    build_target = find_build_target(request.words, request.source, request.build, choose)
+    build_target = find_build_target(request.command, request.source, request.build, choose)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         source, reports = _profiled(request, build_target, Path(scratch), note)

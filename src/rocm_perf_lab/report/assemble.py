@@ -21,7 +21,7 @@ from rocm_perf_lab.report import schema, shared_sections
 from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.passes_section import FurtherRuns
+from rocm_perf_lab.report.passes_section import ProfilePasses
 from rocm_perf_lab.report.source import source_document
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.report.triton import triton_section
@@ -30,12 +30,12 @@ from rocm_perf_lab.rocpd.trace import Trace
 ONE_RUN = "one run: a spread needs at least two"
 
 
-def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Documents:
-    """Build all documents of a profile. further: the results of all runs except the base run and its repeats."""
+def assemble(findings: Findings, passes: ProfilePasses = ProfilePasses()) -> Documents:
+    """Build all documents of a profile. passes: the results of all runs except the base run and its repeats."""
     head = _head(findings)
     return Documents(
-        profile=_profile(findings, further, head),
-        roofline=_roofline(findings, further, head),
+        profile=_profile(findings, passes, head),
+        roofline=_roofline(findings, passes, head),
         dag=dag_document(findings, head, _head_reasons(findings)),
         analysis=schema.AnalysisDocument(
             kernels=[_kernel(kernel, findings) for kernel in findings.kernels],
@@ -50,7 +50,7 @@ def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Docume
 ALL_KERNELS = "all kernels of the program"
 
 
-def _roofline(findings: Findings, further: FurtherRuns, head: dict[str, Any]) -> schema.RooflineDocument:
+def _roofline(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -> schema.RooflineDocument:
     kernels = [(kernel.symbol.name, kernel.roofline) for kernel in findings.kernels if kernel.roofline is not None]
     reasons = _head_reasons(findings)
     if findings.ceilings is None:
@@ -60,7 +60,7 @@ def _roofline(findings: Findings, further: FurtherRuns, head: dict[str, Any]) ->
     return schema.RooflineDocument(
         ceilings=_ceilings(findings.ceilings) if findings.ceilings else None,
         total=shared_sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
-        kernels=[shared_sections.roofline(name, roof) for name, roof in kernels] if further.roofline else [],
+        kernels=[shared_sections.roofline(name, roof) for name, roof in kernels] if passes.roofline else [],
         reasons=reasons,
         **head,
     )
@@ -88,22 +88,22 @@ def _head_reasons(findings: Findings) -> dict[str, str]:
     return {"timing_parameters": "times are measured" if measured else "the trace does not name them"}
 
 
-def _profile(findings: Findings, further: FurtherRuns, head: dict[str, Any]) -> schema.ProfileDocument:
+def _profile(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -> schema.ProfileDocument:
     chosen = next(kernel for kernel in findings.kernels if kernel.symbol is findings.selection.symbol)
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
     fields = shared_sections.nullable(runtime_ms=runtime)
     fields["reasons"] |= _head_reasons(findings)
-    roof = chosen.roofline if further.roofline and not chosen.no_counters else None
+    roof = chosen.roofline if passes.roofline and not chosen.no_counters else None
     if roof is None:
         reason = (chosen.no_counters if chosen.roofline else None) or shared_sections.no_position(None)
-        fields["reasons"]["roofline"] = further.no_roofline(reason)
+        fields["reasons"]["roofline"] = passes.no_roofline(reason)
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),
         resources=shared_sections.resources(chosen.occupancy.resources, findings.trace.dispatches, findings.selection.row),
         occupancy=shared_sections.occupancy(chosen.occupancy, findings.device.cu.reason),
         roofline=shared_sections.roofline(chosen.symbol.name, roof) if roof else None,
-        passes=further.sections(),
+        passes=passes.sections(),
         run=_run(findings.trace),
         **head,
         **fields,

@@ -1,4 +1,4 @@
-"""Describes the program's further runs for profile.json: what they produced and, where results are missing, why."""
+"""Describes the passes of a profile for profile.json: what they produced and, where results are missing, why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SWITCHED_OFF = "switched off by --no-roofline"
 
 
 @dataclass(frozen=True)
-class FurtherRuns:
+class ProfilePasses:
     """directory: the run directory, which contains the runs' outputs. roofline: whether a roofline was requested; if not, the
     roofline is null.
     """

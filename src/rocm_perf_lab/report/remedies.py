@@ -42,7 +42,7 @@ def in_words(one: RemedySection) -> str:
     error = ""
     if one.gain_at_least is not None and one.gain_at_most is not None:
         error = f" (in 4 of 5 cases {words.percent(one.gain_at_least)} to {words.percent(one.gain_at_most)})"
-    program = f", the program {words.percent(one.program_gain)}" if one.program_gain is not None else ""
+    program = f", {words.percent(one.program_gain)} less for the program" if one.program_gain is not None else ""
     return f"{one.change}: without {one.cause}{place}, {words.percent(one.gain)} less time by the model{error}{program}"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.errors import ProgramFailedError, UsageError
-from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.application.application_check import ApplicationOptions, BaselineProgram, SourceText
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).parents[1].joinpath("program.hip").read_text()
@@ -57,8 +57,8 @@ def program(tmp_path_factory, native_dir, hipcc):
 
 
 @pytest.fixture(scope="module")
-def application(program, tmp_path_factory):
-    return Application(program("baseline"), (), tmp_path_factory.mktemp("runs"), ApplicationOptions(device="gfx942"))
+def reference(program, tmp_path_factory):
+    return BaselineProgram(program("baseline"), (), tmp_path_factory.mktemp("runs"), ApplicationOptions(device="gfx942"))
 
 
 READS_ITS_SOURCE = """
@@ -85,16 +85,16 @@ def test_a_program_that_reads_its_source_reads_the_candidates(tmp_path, monkeypa
     source, program = tmp_path / "reads.hip", tmp_path / "reads"
     source.write_text("// the baseline\n" + READS_ITS_SOURCE)
     compile_hip("-O2", "--offload-arch=gfx942", source, "-o", program)
-    application = Application(program, (str(source),), tmp_path / "runs", ApplicationOptions(device="gfx942"))
+    reference = BaselineProgram(program, (str(source),), tmp_path / "runs", ApplicationOptions(device="gfx942"))
     shown = SourceText({source: b"// a candidate\n" + READS_ITS_SOURCE.encode()})
-    assert application.check(program, source=SourceText({source: source.read_bytes()})).outcome is StepOutcome.PASSED
-    assert "line 1 is '// a candidate', the baseline's '// the baseline'" in application.check(program, source=shown).reason
+    assert reference.check(program, source=SourceText({source: source.read_bytes()})).outcome is StepOutcome.PASSED
+    assert "line 1 is '// a candidate', the baseline's '// the baseline'" in reference.check(program, source=shown).reason
     assert source.read_text().startswith("// the baseline")
 
 
-def test_the_same_program_passes(application, program):
-    verdict = application.check(program("baseline"))
-    assert verdict.outcome is StepOutcome.PASSED and application.reproducible
+def test_the_same_program_passes(reference, program):
+    verdict = reference.check(program("baseline"))
+    assert verdict.outcome is StepOutcome.PASSED and reference.reproducible
     before, after = verdict.evidence.runtime_ms
     assert before == after > 0 and verdict.evidence.timing == "modelled" and verdict.evidence.counters == {}
 
@@ -109,8 +109,8 @@ def test_the_same_program_passes(application, program):
         ("forges its time", "writes memory that is not its program's: the completion signal of its dispatch, at 0x"),
     ],
 )
-def test_a_change_in_program_behaviour_is_rejected(application, program, name, words):
-    verdict = application.check(program(name))
+def test_a_change_in_program_behaviour_is_rejected(reference, program, name, words):
+    verdict = reference.check(program(name))
     assert verdict.outcome is StepOutcome.REJECTED and words in verdict.reason
 
 
@@ -119,11 +119,11 @@ def test_the_error_quotes_the_last_line_of_a_baseline_that_fails(program, tmp_pa
     line."""
     options = ApplicationOptions(device="gfx942")
     with pytest.raises(ProgramFailedError, match=r"program exited with status 9 \(its last words: no such size: .*\)"):
-        Application(program("knows one size"), (), tmp_path, options, also=[["320"]])
+        BaselineProgram(program("knows one size"), (), tmp_path, options, also=[["320"]])
 
 
 def test_output_that_varies_by_itself_is_not_compared_and_is_reported(program, tmp_path):
-    own = Application(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
+    own = BaselineProgram(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
     verdict = own.check(program("baseline"))
     assert verdict.outcome is StepOutcome.PASSED and "differs between runs of the baseline" in verdict.reason
     assert not own.reproducible and not verdict.evidence.stdout_compared
@@ -131,15 +131,15 @@ def test_output_that_varies_by_itself_is_not_compared_and_is_reported(program, t
 
 def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
     check = (sys.executable, "-c", "import sys; sys.exit('wrong' if '!' in sys.stdin.read() else 0)")
-    own = Application(program("baseline"), (), tmp_path / "a", ApplicationOptions(check=check, device="gfx942"))
+    own = BaselineProgram(program("baseline"), (), tmp_path / "a", ApplicationOptions(check=check, device="gfx942"))
     assert "--check rejects its output: exit status 1, wrong" in own.check(program("prints otherwise")).reason
     with pytest.raises(UsageError, match="rejects the unchanged program"):
-        Application(program("prints otherwise"), (), tmp_path / "b", ApplicationOptions(check=check, device="gfx942"))
+        BaselineProgram(program("prints otherwise"), (), tmp_path / "b", ApplicationOptions(check=check, device="gfx942"))
 
 
 def test_how_much_slower_a_candidate_may_be_is_chosen_by_the_user(program, tmp_path):
     options = ApplicationOptions(runtime=1000.0, device="gfx942")
-    generous = Application(program("baseline"), (), tmp_path, options)
+    generous = BaselineProgram(program("baseline"), (), tmp_path, options)
     assert generous.check(program("is slower")).outcome is StepOutcome.PASSED
     generous.take_as_baseline(program("is slower"))
     before, after = generous.check(program("baseline")).evidence.runtime_ms
@@ -148,7 +148,7 @@ def test_how_much_slower_a_candidate_may_be_is_chosen_by_the_user(program, tmp_p
 
 def test_measured_times_come_from_several_runs_and_modelled_ones_from_one(program, tmp_path, monkeypatch):
     """A GPU's clock varies: the medians of the runs are compared."""
-    own = Application(program("baseline"), (), tmp_path, ApplicationOptions(device="gfx942"))
+    own = BaselineProgram(program("baseline"), (), tmp_path, ApplicationOptions(device="gfx942"))
     modelled, run, runs = own.baseline, own._run, []
 
     def measured(*arguments, **options):

@@ -20,7 +20,7 @@ from rocm_perf_lab.errors import (
     UsageError,
 )
 from rocm_perf_lab.gate.application import application_check
-from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions, SourceText
+from rocm_perf_lab.gate.application.application_check import ApplicationOptions, BaselineProgram, SourceText
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 
@@ -104,7 +104,7 @@ def application(traced):
     def make(baseline=RUN, also=(), **options):
         traced.told["old"] = baseline
         asked = ApplicationOptions(**{"device": "gfx942"} | options)
-        return Application(traced.program("old"), ("4", "5"), traced.folder / "runs" / str(next(count)), asked, also)
+        return BaselineProgram(traced.program("old"), ("4", "5"), traced.folder / "runs" / str(next(count)), asked, also)
 
     return make
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.source import TranslationUnit
 

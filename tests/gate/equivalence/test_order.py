@@ -28,7 +28,7 @@ SUM = "  __hip_atomic_fetch_add(out, 1.0f / (i + 1), __ATOMIC_RELAXED, __HIP_MEM
 def judging(program: Path, folder: Path):
     subprocess.run([*COMMAND, program, "-o", folder / "overlap"], check=True)
     captured = capture([str(folder / "overlap")], "wrapped", 0, folder, device="gfx942")
-    options = GateOptions(equivalence=EquivalenceOptions(device="gfx942", seed=1), measured=False)
+    options = GateOptions(equivalence=EquivalenceOptions(device="gfx942", seed=1), with_measurement=False)
     with judge_of(read(program, COMMAND), "wrapped", [captured], options) as gate:
         yield lambda text: gate.judge(text.encode())
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gate_judge import judging_kernels
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.promises import NONE
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read

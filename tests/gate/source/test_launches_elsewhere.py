@@ -43,7 +43,8 @@ def gate(tmp_path_factory):
     place.mkdir()
     one = capture([str(folder / "program")], r"\bsums\b", 0, place, device="gfx942")
     options = GateOptions(
-        measured=False, equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
+        with_measurement=False,
+        equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,)),
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(pytest.MonkeyPatch.context()).chdir(folder)  # the build's paths are relative to it

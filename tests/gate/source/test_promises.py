@@ -12,8 +12,8 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import HipSource, read
@@ -207,7 +207,7 @@ def judged(native_dir, tmp_path_factory):
     """judged(dispatch, candidate, promises) -> verdict with captures of only that dispatch."""
     folder = tmp_path_factory.mktemp("overlap")
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "overlap"], check=True)
-    options = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"), measured=False)
+    options = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"), with_measurement=False)
 
     def judge(dispatch: int, candidate: str, promises: Promises):
         captured = capture([str(folder / "overlap")], "shift", dispatch, folder, device="gfx942")

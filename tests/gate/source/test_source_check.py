@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.expanded_text_check import Expanded
 from rocm_perf_lab.gate.source.promises import NONE
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
-from rocm_perf_lab.gate.source.source_check import Taken, check_source
+from rocm_perf_lab.gate.source.source_check import SourceStepResult, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.builders import SourceBuilder
@@ -76,7 +76,7 @@ def taken():
     builder = SourceBuilder("gfx942")
     with CandidateReader(baseline) as reader:
 
-        def take(candidate: str, kernel: str = "app::target") -> Taken:
+        def take(candidate: str, kernel: str = "app::target") -> SourceStepResult:
             target = baseline.kernel(kernel)
             change = reader.change(candidate.encode("latin-1"), target.identity)
             expanded = Expanded(baseline, target, builder.preprocessed)

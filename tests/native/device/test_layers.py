@@ -77,6 +77,6 @@ def test_execution_does_not_name_what_timing_has():
             continue
         for number, text in enumerate(path.read_text().splitlines(), 1):
             code = text.split("//")[0]
-            named = timing.intersection(re.findall(r"\w+", code)) - {"WaveTiming", "Timeline", "CauseStack"}
+            named = timing.intersection(re.findall(r"\w+", code)) - {"WaveTiming", "Timeline", "CauseTimes"}
             wrong += [f"{path.relative_to(DEVICE.parent.parent)}:{number} names {name}" for name in sorted(named)]
     assert not wrong, "\n".join(wrong)

@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-void add_instruction(JsonText& json, const CauseStack::OfInstruction& one, const Listing& listing) {
+void add_instruction(JsonText& json, const CauseTimes::OfInstruction& one, const Listing& listing) {
   const auto listed = listing.find(one.op->address);
   const ListedInstruction& instruction = listed == listing.end() ? ListedInstruction{} : listed->second;
   json.raw("{\"text\":").string(instruction.text).raw(",\"source\":").string(instruction.source);
@@ -16,7 +16,7 @@ void add_instruction(JsonText& json, const CauseStack::OfInstruction& one, const
   json.raw(",\"without_ns\":").number(one.without_ns).raw("}");
 }
 
-void add_line(JsonText& json, const CauseStack::OfLine& one) {
+void add_line(JsonText& json, const CauseTimes::OfLine& one) {
   json.raw("{\"source\":").string(one.source).raw(",\"without_ns\":").number(one.without_ns).raw(",\"without_cause_ns\":{");
   bool first = true;
   for (const auto& [cause, ns] : one.without_cause_ns) {
@@ -26,28 +26,28 @@ void add_line(JsonText& json, const CauseStack::OfLine& one) {
   json.raw("}}");
 }
 
-std::string text_of(const CauseStack& stack, const Listing& listing) {
+std::string text_of(const CauseTimes& times, const Listing& listing) {
   JsonText json;
-  json.raw("{\"version\":1,\"duration_ns\":").number(stack.duration_ns);
-  json.raw(",\"without_all_ns\":").number(stack.without_all_ns).raw(",\"causes\":{");
+  json.raw("{\"version\":1,\"duration_ns\":").number(times.duration_ns);
+  json.raw(",\"without_all_ns\":").number(times.without_all_ns).raw(",\"causes\":{");
   for (size_t i = 0; i < kCauses; ++i) {
-    json.raw(i ? "," : "").string(kCauseNames[i]).raw(":{\"without_ns\":").number(stack.without_ns[i]);
-    json.raw(",\"only_ns\":").number(stack.only_ns[i]).raw("}");
+    json.raw(i ? "," : "").string(kCauseNames[i]).raw(":{\"without_ns\":").number(times.without_ns[i]);
+    json.raw(",\"only_ns\":").number(times.only_ns[i]).raw("}");
   }
-  json.raw("},\"chosen\":").list(stack.chosen, [&](Cause cause) { json.string(kCauseNames[static_cast<size_t>(cause)]); });
-  json.raw(",\"subset_ns\":").list(stack.subset_ns, [&](uint64_t ns) { json.number(ns); });
-  json.raw(",\"instructions\":").list(stack.instructions, [&](const auto& one) { add_instruction(json, one, listing); });
-  json.raw(",\"lines\":").list(stack.lines, [&](const auto& one) { add_line(json, one); });
+  json.raw("},\"chosen\":").list(times.chosen, [&](Cause cause) { json.string(kCauseNames[static_cast<size_t>(cause)]); });
+  json.raw(",\"subset_ns\":").list(times.subset_ns, [&](uint64_t ns) { json.number(ns); });
+  json.raw(",\"instructions\":").list(times.instructions, [&](const auto& one) { add_instruction(json, one, listing); });
+  json.raw(",\"lines\":").list(times.lines, [&](const auto& one) { add_line(json, one); });
   json.raw("}\n");
   return json.text();
 }
 
 }  // namespace
 
-void write_causes(const std::filesystem::path& folder, const CauseStack& stack, const Listing& listing) {
+void write_causes(const std::filesystem::path& folder, const CauseTimes& times, const Listing& listing) {
   std::filesystem::path part = folder / "causes.json.part";
   std::ofstream file(part, std::ios::binary);
-  file << text_of(stack, listing);
+  file << text_of(times, listing);
   file.close();
   if (!file) throw std::runtime_error("cannot write " + part.string());
   std::filesystem::rename(part, folder / "causes.json");

@@ -9,6 +9,6 @@
 namespace rpd {
 
 // Writes causes.json into the trace's folder. Throws std::runtime_error.
-void write_causes(const std::filesystem::path& folder, const CauseStack& stack, const Listing& listing);
+void write_causes(const std::filesystem::path& folder, const CauseTimes& times, const Listing& listing);
 
 }  // namespace rpd

@@ -84,7 +84,7 @@ class SourceText:
         return found
 
 
-class Application:
+class BaselineProgram:
     """The reference for whole-program runs: the baseline program, run twice. folder: holds the files of the runs, and is not
     deleted. also: further argument lists; with these, only the output is compared.
 

@@ -1,7 +1,7 @@
 """The part of step 1 that examines a candidate's text: it finds the kernel that changes and checks that nothing else differs.
 
-It runs where hostile text can do no harm; see reader_client.py. Clang locates the definitions. Everything except the target's
-body, promises in its head, new device functions and the shapes of launches must match the baseline token for token.
+It runs where hostile text can do no harm; see candidate_reader.py. Clang locates the definitions. Everything except the
+target's body, promises in its head, new device functions and the shapes of launches must match the baseline token for token.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
 STEP = SOURCE
 
-Words = Callable[[], Collection[str]]
+CalledNames = Callable[[], Collection[str]]
 """Returns the names that other files of the units that include the baseline call; see Builder.names in judge.py."""
 
 Expansion = Callable[[KernelChange], str | None]
@@ -27,7 +27,7 @@ Expansion = Callable[[KernelChange], str | None]
 
 
 @dataclass(frozen=True)
-class Taken:
+class SourceStepResult:
     """The result of the source step.
 
     verdict: the step's verdict. spliced: the source to judge; None if the step rejected the change. promises: the promises that
@@ -45,35 +45,37 @@ def check_source(
     kernel: SourceKernel,
     change: KernelChange | str,
     declared: Promises,
-    words: Words,
+    called_names: CalledNames,
     expansion: Expansion,
-) -> Taken:
+) -> SourceStepResult:
     """Check a change and splice it into the baseline.
 
     change: the change to take from the candidate, or why it is refused. declared: promises that the proposer makes in addition
     to those in the head.
     """
     if isinstance(change, str):
-        return Taken(rejected(STEP, change))
+        return SourceStepResult(rejected(STEP, change))
     promises = joined(change.promises, declared)
     try:
         launch = launch_change(baseline, kernel, change.launches) if change.launches else None
     except LaunchRefused as error:
-        return Taken(rejected(STEP, str(error)))
+        return SourceStepResult(rejected(STEP, str(error)))
     complaint = None if promises == NONE else _broken(baseline, kernel, promises, launch)
     if complaint:
-        return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
-    if used := sorted(set(change.names) & set(words() if change.names else ())):
-        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something by that name: choose another name"))
+        return SourceStepResult(rejected(STEP, f"it promises {promises}, but {complaint}"))
+    if used := sorted(set(change.names) & set(called_names() if change.names else ())):
+        return SourceStepResult(
+            rejected(STEP, f"{used[0]} was added, but a header calls something by that name: choose another name")
+        )
     try:
         if complaint := expansion(change):
-            return Taken(rejected(STEP, complaint))
+            return SourceStepResult(rejected(STEP, complaint))
     except SourceError as error:
-        return Taken(rejected(STEP, f"it cannot be read: {error.what}"))
+        return SourceStepResult(rejected(STEP, f"it cannot be read: {error.what}"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
     spliced = splice(baseline, kernel, change, unused_name(kernel, known), launch.edits if launch else ())
     evidence = SourceEvidence(kernel=kernel.name, added=list(change.names), launch=launch and _section(launch))
-    return Taken(passed(STEP, _in_words(kernel, change, promises, launch), evidence), spliced, promises, launch)
+    return SourceStepResult(passed(STEP, _in_words(kernel, change, promises, launch), evidence), spliced, promises, launch)
 
 
 def _section(launch: LaunchChange) -> LaunchSection:

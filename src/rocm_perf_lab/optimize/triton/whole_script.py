@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.cage.needed_paths import installation
-from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions
+from rocm_perf_lab.gate.application.application_check import ApplicationOptions, BaselineProgram
 from rocm_perf_lab.gate.verdict import StepVerdict
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine
@@ -33,7 +33,7 @@ class WholeScript:
         note: Callable[[str], None],
     ):  # fmt: skip
         self._with_text, self._folder, self._options, self._log, self._note = with_text, folder, options, log, note
-        self._application: Application | None = None
+        self._baseline_program: BaselineProgram | None = None
         self._starting = threading.Lock()
         self._compared: bytes | None = None
 
@@ -44,22 +44,22 @@ class WholeScript:
 
         def judged(candidate: bytes) -> StepVerdict:
             with self._starting:
-                application = self._held_against(baseline)
-            return application.check(self._program(candidate))
+                program = self._baseline_for(baseline)
+            return program.check(self._program(candidate))
 
         return judged
 
-    def _held_against(self, baseline: bytes) -> Application:
+    def _baseline_for(self, baseline: bytes) -> BaselineProgram:
         program = self._program(baseline)
-        if self._application is None:
+        if self._baseline_program is None:
             self._note("running the unchanged script twice")
-            self._application = Application(program, (), self._folder, self._limits(self._with_text(baseline)))
+            self._baseline_program = BaselineProgram(program, (), self._folder, self._limits(self._with_text(baseline)))
         elif baseline != self._compared:
-            self._application.take_as_baseline(program)
+            self._baseline_program.take_as_baseline(program)
         else:
-            return self._application
+            return self._baseline_program
         self._compared = baseline
-        found = self._application
+        found = self._baseline_program
         times, repeats = found.runtimes_ms, found.reproducible
         self._log(ApplicationBaselineLine(source=digest(baseline), runtimes_ms=times, stdout_repeats=repeats))
         return found

@@ -103,7 +103,9 @@ function diff(text) {
 
 byId("title").textContent = data.title;
 if (data.modelled && byId("modelled")) Object.assign(byId("modelled"), { textContent: data.modelled, hidden: false });
-if (data.answer) for (const [label, text] of data.answer) byId("answer").append(element("dt", label), element("dd", text));
+// A line never ends between a number and its %.
+const withUnits = (text) => text.replace(/(\d) %/g, "$1\u00a0%");
+if (data.answer) for (const [label, text] of data.answer) byId("answer").append(element("dt", label), element("dd", withUnits(text)));
 byId("made").textContent = data.made;
 if (data.notes && byId("notes")) {
   for (const note of data.notes) byId("notes").append(element("li", note));

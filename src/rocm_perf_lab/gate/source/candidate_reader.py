@@ -80,7 +80,7 @@ class CandidateReader:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         """Start reading the baseline; the answer is awaited when the first candidate arrives."""
-        command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
+        command = [sys.executable, "-P", "-m", f"{__package__}.candidate_reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._process, self._ready = process, False

@@ -1,4 +1,4 @@
-"""The process that reads candidates: `python -m rocm_perf_lab.gate.source.reader_process`, started in the cage.
+"""The process that reads candidates: `python -m rocm_perf_lab.gate.source.candidate_reader_process`, started in the cage.
 
 Standard input: one JSON object per line, first the baseline and then candidates. The first is followed by the content of the
 precompiled includes that it describes. Each object gets a one-line answer.

@@ -9,9 +9,9 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
-from rocm_perf_lab.gate.source import reader_client
+from rocm_perf_lab.gate.source import candidate_reader
+from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.promises import Promises
-from rocm_perf_lab.gate.source.reader_client import CandidateReader
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.source_texts import joined
 
@@ -37,8 +37,8 @@ def reader(monkeypatch, tmp_path):
 
     def make(*answers, seconds=30):
         left, told, waited = list(answers), [], []
-        monkeypatch.setattr(reader_client, "installation", lambda *_: ())
-        monkeypatch.setattr(reader_client, "_tell", lambda _process, request: told.append(request))
+        monkeypatch.setattr(candidate_reader, "installation", lambda *_: ())
+        monkeypatch.setattr(candidate_reader, "_tell", lambda _process, request: told.append(request))
         monkeypatch.setattr(CandidateReader, "_answer", lambda _self, _process, limit: waited.append(limit) or left.pop(0))
         monkeypatch.setattr(CandidateReader, "_launch", launch)
         monkeypatch.setattr(CandidateReader, "_end", lambda self: setattr(self, "_process", None))

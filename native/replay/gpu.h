@@ -9,7 +9,7 @@
 #include <string>
 
 #include "capture/format.h"
-#include "common/device.h"
+#include "common/software_device_api.h"
 #include "replay/dispatch_times.h"
 #include "replay/exact_memory.h"
 

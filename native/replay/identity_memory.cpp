@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "capture/elf_segments.h"
-#include "common/device.h"
+#include "common/software_device_api.h"
 #include "replay/exact_memory.h"
 
 namespace rpd::replay {

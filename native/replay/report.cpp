@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "common/device.h"
+#include "common/software_device_api.h"
 
 namespace rpd::replay {
 namespace {

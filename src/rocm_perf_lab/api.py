@@ -203,13 +203,13 @@ def profile(
 
 def load(path: AnyPath) -> Run:
     """Load an earlier run: a run directory, or anything that `rocm-perf analyze` reads (databases, other profilers' files)."""
-    from rocm_perf_lab.report.reading import is_run_directory, reports_in
+    from rocm_perf_lab.report.read_run_directory import is_run_directory, reports_in
 
     path = Path(path)
     if is_run_directory(path):
         return Run(reports_in(path), path)
     from rocm_perf_lab.importing.formats import Imports
-    from rocm_perf_lab.profiling.databases import only_rank
+    from rocm_perf_lab.profiling.only_rank import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
 
     with Imports(lambda _: None) as imports:

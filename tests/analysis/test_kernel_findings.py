@@ -13,7 +13,13 @@ from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Factor
 from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.kernel_findings import SMALL_GRID, _as_run, _larger, _of_thread_trace, study
+from rocm_perf_lab.analysis.kernel_findings import (
+    SMALL_GRID,
+    _larger,
+    _of_thread_trace,
+    _with_small_problem_caveat,
+    kernel_findings,
+)
 from rocm_perf_lab.analysis.roofline import MALL_NOTE
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack
@@ -40,8 +46,8 @@ def occupancy(device_waves: int | None):
 @pytest.mark.parametrize("factors", [(SMALL, SCRATCH, UNCOALESCED), (UNCOALESCED, SCRATCH, SMALL)])
 def test_a_small_grid_is_doubtful_on_the_software_device_alone(factors):
     found = bottleneck(*factors)
-    assert _as_run(found, types.SimpleNamespace(device=None), occupancy(9728)) is found
-    run = _as_run(found, types.SimpleNamespace(device="software gfx942"), occupancy(9728))
+    assert _with_small_problem_caveat(found, types.SimpleNamespace(software_device=None), occupancy(9728)) is found
+    run = _with_small_problem_caveat(found, types.SimpleNamespace(software_device="software gfx942"), occupancy(9728))
     doubted = replace(SMALL, why="the grid is small, unless the problem was made small for the software device")
     assert run.factors == tuple(doubted if factor is SMALL else factor for factor in factors)
     larger = f"{LARGER}: 9,728 waves fill the GPU"
@@ -50,7 +56,7 @@ def test_a_small_grid_is_doubtful_on_the_software_device_alone(factors):
 
 def test_without_a_small_grid_nothing_is_doubtful():
     found = bottleneck(SCRATCH)
-    assert _as_run(found, types.SimpleNamespace(device="software gfx942"), occupancy(1)) is found
+    assert _with_small_problem_caveat(found, types.SimpleNamespace(software_device="software gfx942"), occupancy(1)) is found
 
 
 @pytest.mark.parametrize("waves, words", [(1234, ": 1,234 waves fill the GPU"), (None, ""), (0, "")])
@@ -78,7 +84,7 @@ def studied(path, own=None, counters=COUNTERS, on_path=None, traced=None):
     work = [Dispatch("k", 1000, 2000, counters=counters, workgroup=256, grid=512), Dispatch("other", 3000, 3001)]
     trace = read_trace(rocpd_database.write(path, work, own))
     symbol = next(one for one in symbols_of(trace) if one.name == "k")
-    return study(trace, symbol, device_of(trace.agents[1]), counters_by_symbol(trace, [])["k"], on_path, None, traced)
+    return kernel_findings(trace, symbol, device_of(trace.agents[1]), counters_by_symbol(trace, [])["k"], on_path, None, traced)
 
 
 @pytest.mark.parametrize("own, busy", [(None, 0.5), ({"timing": "measured"}, 0.5), ({"timing": "modelled"}, 0.25)])

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.analysis.counters import SymbolCounters, sum_of
 from rocm_perf_lab.analysis.device import device_of
-from rocm_perf_lab.analysis.packed_math import Packing, from_code, from_executed, unpacked
+from rocm_perf_lab.analysis.packed_math import Packing, from_code, from_executed, packed_counted_twice
 from rocm_perf_lab.analysis.roofline import roofline
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.rocpd.trace import Agent
@@ -46,7 +46,7 @@ def of_f32(of: SymbolCounters):
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_flops_and_the_peak_of_f32_grow_with_the_packed_share(share):
     plain = of_f32(counters(**{FMA: 100.0}))
-    packed = of_f32(unpacked(counters(**{FMA: 100.0}), Packing({FMA: share}, "its code")))
+    packed = of_f32(packed_counted_twice(counters(**{FMA: 100.0}), Packing({FMA: share}, "its code")))
     assert plain.work.value == 64 * 2 * 100
     assert packed.work.value == pytest.approx(plain.work.value * (1 + share))
     assert packed.peak.value == pytest.approx(plain.peak.value * (1 + share)), "no instruction can take more of the pipe"
@@ -56,21 +56,21 @@ def test_flops_and_the_peak_of_f32_grow_with_the_packed_share(share):
 def test_a_saturated_packed_f16_kernel_is_at_its_peak_and_not_at_half_of_it():
     device = device_of(Agent(1, "GPU", "gfx90a", "MI210", 0x740F, {"cu_count": 104, "max_engine_clk_fcompute": 1700}))
     cycles = 104 * 4 * 1700e6 * 1e-3  # over all SIMDs in 1 ms; an instruction takes four
-    busy = unpacked(counters(**{HALF: cycles / 4}), Packing({HALF: 1.0}, "its code"))
+    busy = packed_counted_twice(counters(**{HALF: cycles / 4}), Packing({HALF: 1.0}, "its code"))
     (part,) = (part for part in roofline(busy, 10**6, device).arithmetic if part.precision == "f16" and part.pipe == "valu")
     assert part.fraction.value == pytest.approx(1.0)
 
 
 def test_what_is_not_known_stays_unchanged_and_is_noted():
-    same = unpacked(counters(**{FMA: 100.0, ADD: 5.0}), Packing({ADD: 0.0}, "its code"))
-    assert same.values[FMA] == 100.0 and not same.once
+    same = packed_counted_twice(counters(**{FMA: 100.0, ADD: 5.0}), Packing({ADD: 0.0}, "its code"))
+    assert same.values[FMA] == 100.0 and not same.raw
     (note,) = same.notes
     assert FMA in note and ADD not in note and "count once" in note
-    assert not unpacked(counters(), None).notes
+    assert not packed_counted_twice(counters(), None).notes
 
 
 def test_kernels_combined_keep_the_counts_of_each():
-    first = unpacked(counters(**{FMA: 100.0}), Packing({FMA: 1.0}, "its code"))
+    first = packed_counted_twice(counters(**{FMA: 100.0}), Packing({FMA: 1.0}, "its code"))
     together = sum_of([first, counters(**{FMA: 100.0})])
-    assert (together.values[FMA], together.once[FMA]) == (300.0, 200.0)
+    assert (together.values[FMA], together.raw[FMA]) == (300.0, 200.0)
     assert of_f32(together).peak.value == pytest.approx(1.5 * of_f32(counters(**{FMA: 1.0})).peak.value)

@@ -35,7 +35,7 @@ def test_a_streaming_kernel_by_hand():
     assert found.gflops.value == pytest.approx(flops / 1e6)
     assert found.ridge.value == pytest.approx(PEAK_F32 / 5300e9)
     assert found.position == "memory-bound"
-    assert found.ceiling_ns.value == pytest.approx(bytes / 5300e9 * 1e9)
+    assert found.least_ns.value == pytest.approx(bytes / 5300e9 * 1e9)
     assert found.fraction.value == pytest.approx(bytes / 5300e9 / 1e-3)
     assert found.attainable_gflops.value == pytest.approx(2 * 5300)
     assert any("EXEC" in note for note in found.notes) and any("MALL" in note for note in found.notes)
@@ -146,19 +146,19 @@ def test_measured_ceilings_are_shown_beside_the_peaks_by_hand():
     flops, bytes = 2 * 64 * 2**20, 128 * 2**19
     hbm, l2 = found.level("HBM"), found.level("L2")
     f32 = next(part for part in found.arithmetic if (part.precision, part.pipe) == ("f32", "valu"))
-    assert hbm.fraction_of_ceiling.value == pytest.approx(bytes / 1e6 / 4000)
-    assert f32.fraction_of_ceiling.value == pytest.approx(flops / 1e6 / 70_000)
-    assert l2.ceiling.value is None and "roofline.csv" in l2.ceiling.reason
-    assert found.reachable_gflops.value == pytest.approx(flops / (bytes / 4000))
+    assert hbm.fraction_of_measured.value == pytest.approx(bytes / 1e6 / 4000)
+    assert f32.fraction_of_measured.value == pytest.approx(flops / 1e6 / 70_000)
+    assert l2.measured.value is None and "roofline.csv" in l2.measured.reason
+    assert found.measured_attainable_gflops.value == pytest.approx(flops / (bytes / 4000))
     assert found.attainable_gflops.value == pytest.approx(flops / (bytes / 5300))
-    assert found.fraction_of_reachable.value > found.fraction.value
-    assert headroom(found, Evidence({}), 1.0).ceiling_ns.value == pytest.approx(bytes / 4000)
+    assert found.fraction_of_measured_ceiling.value > found.fraction.value
+    assert headroom(found, Evidence({}), 1.0).least_ns.value == pytest.approx(bytes / 4000)
 
 
 def test_without_ceilings_their_fields_are_null_with_the_reason():
     found = roof(TCC_EA0_WRREQ_sum=8.0)
-    assert found.level("HBM").ceiling.value is None and "--ceilings" in found.level("HBM").ceiling.reason
-    assert found.reachable_gflops.value is None and "--ceilings" in found.fraction_of_reachable.reason
+    assert found.level("HBM").measured.value is None and "--ceilings" in found.level("HBM").measured.reason
+    assert found.measured_attainable_gflops.value is None and "--ceilings" in found.fraction_of_measured_ceiling.reason
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0, 1e12), st.floats(0, 1e12)), min_size=1, max_size=5))

@@ -8,7 +8,7 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
-from rocm_perf_lab.analysis.symbols import fitting, symbols_of
+from rocm_perf_lab.analysis.symbols import matching, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -59,11 +59,11 @@ def test_a_kernel_that_the_file_lacks_has_a_name_nevertheless(tmp_path):
 
 def test_symbols_that_match_a_pattern(tmp_path):
     symbols = symbols_of(trace(tmp_path / "t.db"))
-    assert [one.name for one in fitting(symbols, "b")] == ["b"] and fitting(symbols, None) == symbols
+    assert [one.name for one in matching(symbols, "b")] == ["b"] and matching(symbols, None) == symbols
     with pytest.raises(EmptyPartError) as error:
-        fitting(symbols, "none")
+        matching(symbols, "none")
     assert error.value.what == "no kernel matches none" and error.value.hint == f"the trace has 4 kernels, such as {FILL}, a, b"
-    assert fitting([], "none") == []
+    assert matching([], "none") == []
 
 
 def test_the_base_run(tmp_path):

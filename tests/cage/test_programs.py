@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import mechanism
-from rocm_perf_lab.gate.application.application_check import Application, ApplicationOptions
+from rocm_perf_lab.gate.application.application_check import ApplicationOptions, BaselineProgram
 from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = (Path(__file__).parents[1] / "gate" / "program.hip").read_text()
@@ -42,7 +42,7 @@ def test_a_program_runs_under_the_tracer_as_it_does_outside(by, native_dir, hipc
     subprocess.run([hipcc, "-O2", "-nogpuinc", "--offload-arch=gfx942", source, "-o", program], check=True)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    application = Application(program, (), tmp_path / "runs", ApplicationOptions(device="gfx942"))
+    application = BaselineProgram(program, (), tmp_path / "runs", ApplicationOptions(device="gfx942"))
     verdict = application.check(program)
     assert verdict.outcome is StepOutcome.PASSED and verdict.evidence.cage == mechanism.kind() == by.kind
     assert application.baseline.runtime_ms > 0 and application.baseline.counters

@@ -15,7 +15,7 @@ from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOption
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import Capture, capture
-from rocm_perf_lab.isolate.capture import Region
+from rocm_perf_lab.isolate.capture_directory import Region
 
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")

@@ -10,7 +10,7 @@ from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
-from rocm_perf_lab.gate.measurement.timed_replays import Compared
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -40,7 +40,7 @@ def forged(name: str) -> str:
 
 def image_of(name: str, folder: Path) -> Path:
     source = read(PROGRAM, COMMAND, text=forged(name).encode())
-    (folder / "k.hsaco").write_bytes(SourceBuilder("gfx942").device(source))
+    (folder / "k.hsaco").write_bytes(SourceBuilder("gfx942").code_object(source))
     return folder / "k.hsaco"
 
 
@@ -60,6 +60,6 @@ def test_measurement_rejects_it_too(program, tmp_path):
     _, captures = program
     image = image_of("completion signal", tmp_path)
     verdict = check_measurement(
-        captures, Compared(CAPTURED, ReplayableCode(image)), [64, 64], MeasurementOptions(device="gfx942")
+        captures, CodePair(CAPTURED, ReplayableCode(image)), [64, 64], MeasurementOptions(device="gfx942")
     )
     assert verdict.outcome is StepOutcome.REJECTED and "the completion signal of its dispatch, at 0x" in verdict.reason

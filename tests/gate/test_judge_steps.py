@@ -114,7 +114,7 @@ def judge(world):
         baseline = HipSource(world.folder / "x.hip", ("hipcc",), world.folder, b"baseline")
         baseline.kernel = lambda name: SimpleNamespace(name=name, symbol="_Z1kv", identity="k")
         builder = SimpleNamespace(
-            device=lambda source: source.text, names=lambda _: (), preprocessed=lambda _: (), host=lambda _: b""
+            code_object=lambda source: source.text, names=lambda _: (), preprocessed=lambda _: (), host=lambda _: b""
         )
         reader = SimpleNamespace(change=lambda candidate, kernel: "change")
         captures = captures or [world.capture(0, b"first"), world.capture(1, b"second")]
@@ -173,7 +173,7 @@ def test_what_was_replayed_bounds_the_time(judge, world, level, changed, others)
 def test_without_the_program_the_hosts_code_alone_is_compared(judge, world, launch, but, monkeypatch):
     if launch:
         world.launch = SimpleNamespace(before=None, after=None, applied=lambda baseline: baseline)
-        rule = Mock(as_captured=lambda _: None, launch=lambda *_: None)
+        rule = Mock(mismatch_with=lambda _: None, launch=lambda *_: None)
         monkeypatch.setattr(judging, "LaunchRule", SimpleNamespace(of=lambda *_: rule))
         monkeypatch.setattr(judging, "falls_behind", lambda *_: None)
     last = judge().judge(b"candidate").steps[-1]

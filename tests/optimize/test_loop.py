@@ -329,7 +329,7 @@ def resumable(runs: Path) -> Path:
 def test_the_killed_steps_are_those_of_a_real_journal(folder):
     """Every event that the optimizer's code can write, except those of changes that a build borrows (test_source_file)."""
     kinds = [kind for kind in vars(journal_lines).values() if isinstance(kind, type) and issubclass(kind, journal_lines.Line)]
-    not_of_the_loop = (journal_lines.Line, journal_lines.TargetLine, journal_lines.RemeasuredLine)
+    not_of_the_loop = (journal_lines.Line, journal_lines.ProgramLine, journal_lines.RemeasuredLine)
     written = {event_of(kind) for kind in kinds if kind not in not_of_the_loop}
     run = run_folder.new_run(folder / "runs")
     approve = iter((True, False, False, False)).__next__

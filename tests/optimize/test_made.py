@@ -37,7 +37,7 @@ def test_errors_about_compiler_outputs_name_them(name, tmp_path):
     source = tmp_path / "a.hip"
     source.write_text("")
     with pytest.raises(SourceError) as raised:
-        SourceBuilder("gfx942").device(HipSource(source, (str(compiler), str(source)), tmp_path, b""))
+        SourceBuilder("gfx942").code_object(HipSource(source, (str(compiler), str(source)), tmp_path, b""))
     assert words in str(raised.value), raised.value
 
 

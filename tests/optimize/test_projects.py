@@ -67,8 +67,8 @@ def test_all_launches_of_a_project_change_together(name, tmp_path, monkeypatch):
     source, proposal = proposal_for(project)
     assert isinstance(proposal, Proposal), proposal
     changed = source.edited(proposal.edits, proposal.elsewhere)
-    assert {str(path.relative_to(tmp_path)) for path in changed.also} == set(project.launching)
-    for text in changed.also.values():
+    assert {str(path.relative_to(tmp_path)) for path in changed.other_files} == set(project.launching)
+    for text in changed.other_files.values():
         assert b", 256>>>" in text and LAUNCH.encode() not in text
     assert (AFTER.encode() in changed.text) == (LAUNCH in project.files[project.source])
 

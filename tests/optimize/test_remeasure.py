@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analysis import recorded_differences
+from rocm_perf_lab.analysis import user_ratio_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
-from rocm_perf_lab.analysis.recorded_differences import LEAST, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_ratio_errors import LEAST, RecordedDifference, add, error_for
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.application.application_check import SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, CodeObjectE
 from rocm_perf_lab.hip_source.source import HipSource
 from rocm_perf_lab.optimize import remeasure
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, RemeasuredLine, TargetLine, VerdictLine
+from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, ProgramLine, RemeasuredLine, VerdictLine
 from rocm_perf_lab.optimize.remeasure_words import described
 from rocm_perf_lab.optimize.source_file import digest
 
@@ -33,7 +33,7 @@ NOTHING = {"dram_bytes": None, "timing_parameters": None, "counters": {}}
 @pytest.fixture(autouse=True)
 def own_table(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return recorded_differences.table()
+    return user_ratio_errors.table()
 
 
 def run_with_two_changes(folder: Path) -> Path:
@@ -44,7 +44,7 @@ def run_with_two_changes(folder: Path) -> Path:
     journal = Journal(run)
     journal.append(BackupLine(source=str(source), digest=digest(TEXTS[0])))
     journal.append(BeginLine(time="2026-01-01T00:00:00+00:00", source=str(source), digest=digest(TEXTS[0])))
-    journal.append(TargetLine(folder=str(folder), program=["./app"], source=str(source), build=None, check=[]))
+    journal.append(ProgramLine(folder=str(folder), program=["./app"], source=str(source), build=None, check=[]))
     for number, (before, after) in enumerate(zip(MODELLED_MS, MODELLED_MS[1:], strict=False), 1):
         evidence = ApplicationEvidence(
             timing="modelled", timing_parameters=table_hash(), runtime_ms=(before + 1, after + 1), kernel_ms=(before, after)
@@ -144,7 +144,7 @@ def test_a_run_that_cannot_be_measured_again_is_reported(tmp_path, rocm_perf):
     (tmp_path / "empty").mkdir()
     run = run_with_two_changes(tmp_path)
     nothing = tmp_path / "nothing"
-    Journal(nothing).append(TargetLine(folder=str(tmp_path), program=["./app"], source="app.hip", build=None, check=[]))
+    Journal(nothing).append(ProgramLine(folder=str(tmp_path), program=["./app"], source="app.hip", build=None, check=[]))
     journal = (run / "journal.jsonl").read_bytes()
     for words, told, code in (
         (["absent"], "absent is not a run of `rocm-perf optimize`", 66),

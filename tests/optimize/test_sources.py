@@ -175,7 +175,11 @@ def test_without_a_cage_a_candidate_in_a_header_gives_the_same_machine_code(tmp_
     baseline, _, _ = in_two_units(tmp_path)
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
     caged, trusted = (SourceBuilder("gfx942", view=View(trusted=trust)) for trust in (False, True))
-    assert pieces_of(caged.device(candidate)) == pieces_of(trusted.device(candidate)) != pieces_of(trusted.device(baseline))
+    assert (
+        pieces_of(caged.code_object(candidate))
+        == pieces_of(trusted.code_object(candidate))
+        != pieces_of(trusted.code_object(baseline))
+    )
     for unit in (candidate, *candidate.units_of_program):
         assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
 
@@ -355,4 +359,4 @@ def test_relocatable_device_code_is_refused_with_the_reason(project):
     build = f"{COMMAND} -fgpu-rdc src/main.hip src/fill.hip -o program"
     build_target = find_build_target(("./program",), None, build)
     with pytest.raises(SourceError, match="-fgpu-rdc: the device code of all units becomes one"):
-        SourceBuilder("gfx942").device(build_target.read())
+        SourceBuilder("gfx942").code_object(build_target.read())

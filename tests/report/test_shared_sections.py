@@ -57,18 +57,20 @@ def test_the_gpu():
         clock=Value(2100.0, "MHz"), memory_bandwidth=Value(5300.0, "GB/s"), cu=Value(304.0, ""), pci_id=0x4A1,
         family_name="cdna3", target="gfx942", product_name="MI300X",
     )  # fmt: skip
-    found = shared_sections.gpu(device, types.SimpleNamespace(device="software gfx942"))
+    found = shared_sections.gpu(device, types.SimpleNamespace(software_device="software gfx942"))
     assert numbers(found) == {
         "architecture": "cdna3", "target": "gfx942", "product": "MI300X", "pci_id": "0x04a1",
         "software_device": "software gfx942", "compute_units": 304, "clock_mhz": 2100.0, "memory_bandwidth_gbps": 5300.0,
     }  # fmt: skip
     assert type(found.compute_units) is int and found.reasons == {}
     assert (
-        shared_sections.gpu(types.SimpleNamespace(**vars(device) | {"pci_id": 0}), types.SimpleNamespace(device="d")).pci_id
+        shared_sections.gpu(
+            types.SimpleNamespace(**vars(device) | {"pci_id": 0}), types.SimpleNamespace(software_device="d")
+        ).pci_id
         == "0x0000"
     )
     vars(device).update(cu=missing("no CUs"), clock=missing("no clock"), pci_id=None)
-    unknown = shared_sections.gpu(device, types.SimpleNamespace(device=None))
+    unknown = shared_sections.gpu(device, types.SimpleNamespace(software_device=None))
     assert (unknown.compute_units, unknown.clock_mhz, unknown.pci_id, unknown.software_device) == (None,) * 4
     assert unknown.reasons == {
         "compute_units": "no CUs", "clock_mhz": "no clock", "pci_id": "the trace's agent has no PCI device id",
@@ -117,9 +119,9 @@ def test_a_kernel_under_its_roofs():
     level = Level(*(Value(float(number), "") for number in range(1, 7)), "L2", Value(7.0, ""))
     roof = types.SimpleNamespace(
         time_ns=2_500_000, flops=Value(10.0, ""), gflops=Value(11.0, ""), attainable_gflops=Value(12.0, ""),
-        fraction=Value(13.0, ""), reachable_gflops=Value(14.0, ""), fraction_of_reachable=Value(15.0, ""),
+        fraction=Value(13.0, ""), measured_attainable_gflops=Value(14.0, ""), fraction_of_measured_ceiling=Value(15.0, ""),
         intensity=Value(16.0, ""), ridge=Value(17.0, ""), position="memory-bound", arithmetic=(arithmetic,), levels=(level,),
-        notes=("a note",), ceiling_ns=Value(1.0, "ns"),
+        notes=("a note",), least_ns=Value(1.0, "ns"),
     )  # fmt: skip
     found = shared_sections.roofline("sum()", roof)
     assert numbers(found) == {
@@ -139,7 +141,7 @@ def test_a_kernel_under_its_roofs():
     assert shared_sections.roofline("sum()", roof).reasons == {
         "position": "the kernel performs no operations that are counted, and moves no bytes"
     }
-    roof.ceiling_ns = missing("no counters")
+    roof.least_ns = missing("no counters")
     assert shared_sections.no_position(roof) == "no counters"
     assert shared_sections.no_position(None) == "no ceilings are known for this device"
 

@@ -17,8 +17,8 @@ from hip_compiler import compile_hip
 from published_schemas import expect_published
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import MissingInputError, UsageError
-from rocm_perf_lab.report.source_files import source_files
-from rocm_perf_lab.report.source_reading import newest_run, read_source
+from rocm_perf_lab.report.read_source import newest_run, read_source
+from rocm_perf_lab.report.source_lines import source_files
 from thread_trace_files import code_rows
 
 NAIVE, LDS = "softmax_naive", "softmax_lds"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.rocpd.edges import edge_table, exact_edges, inverse, joined, lanes, node_of, time_order
+from rocm_perf_lab.rocpd.edges import edge_table, exact_edges, index_of, inverse, joined, time_order, tracks
 from rocm_perf_lab.rocpd.trace import NO_ID, Copies, Dispatches, Edges
 
 
@@ -34,7 +34,7 @@ def tables(queues, streams, of_copies=(), agents=None, copy_agents=None) -> tupl
     ],
 )
 def test_the_node_of_an_id(ids, wanted, nodes):
-    assert node_of(np.array(ids, np.int64), np.array(wanted, np.int64)).tolist() == nodes
+    assert index_of(np.array(ids, np.int64), np.array(wanted, np.int64)).tolist() == nodes
 
 
 def listed(edges: Edges) -> list[tuple]:
@@ -85,17 +85,17 @@ def test_nodes_are_in_order_of_start_then_of_end(start, end, order):
 
 
 @pytest.mark.parametrize(
-    "queues, streams, of_copies, agents, copy_agents, lane, null",
+    "queues, streams, of_copies, agents, copy_agents, track, null",
     [
         ([1, 2, 1], [5, 6, 5], [6, 7], None, None, [0, 1, 0, 1, 2], {}),
-        # A stream on several queues does not count as one; the null stream is the last lane.
+        # A stream on several queues does not count as one; the null stream is the last track.
         ([1, 2, 1], [5, 5, 0], [], None, None, [2, 3, 1], {1: 1}),
         # Each GPU has its own null stream.
         ([1, 2], [0, 0], [0], [1, 4], [4], [0, 1, 1], {1: 0, 4: 1}),
-        # Copies in no stream share a lane.
+        # Copies in no stream share a track.
         ([1, 1], [NO_ID, NO_ID], [NO_ID, NO_ID], None, None, [1, 1, 0, 0], {}),
     ],
 )
-def test_work_runs_in_order_in_its_stream_or_else_in_its_queue(queues, streams, of_copies, agents, copy_agents, lane, null):
-    found, null_lane = lanes(*tables(queues, streams, of_copies, agents, copy_agents))
-    assert (found.tolist(), null_lane) == (lane, null)
+def test_work_runs_in_order_in_its_stream_or_else_in_its_queue(queues, streams, of_copies, agents, copy_agents, track, null):
+    found, null_stream_track = tracks(*tables(queues, streams, of_copies, agents, copy_agents))
+    assert (found.tolist(), null_stream_track) == (track, null)

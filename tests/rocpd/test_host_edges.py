@@ -224,10 +224,10 @@ def work() -> _Work:
 
 def test_work_is_submitted_when_its_call_began_but_not_after_its_own_start(work):
     assert work.submit.tolist() == [10, 0, 41, 8]
-    assert work.lane.tolist() == [0, 1, 0, 0] and work.order.tolist() == [3, 0, 2, 1] and work.first.tolist() == [0, 3, 4]
+    assert work.track.tolist() == [0, 1, 0, 0] and work.order.tolist() == [3, 0, 2, 1] and work.first.tolist() == [0, 3, 4]
 
 
-def test_the_work_of_a_lane_before_and_after_a_time(work):
+def test_the_work_of_a_track_before_and_after_a_time(work):
     times = np.array([8, 9, 10, 11, 41, 42])
     assert work.last_before(0, times).tolist() == [-1, 3, 3, 0, 0, 2]
     assert work.last_before(1, np.array([0, 1])).tolist() == [-1, 1]

@@ -45,7 +45,7 @@ def test_dispatches_equal_those_of_the_view_kernels(name, shared_data):
     copies = connection.execute("SELECT name, size, duration FROM memory_copies ORDER BY id").fetchall()
     durations = (trace.copies.end - trace.copies.start).tolist()
     assert list(zip(trace.copies.name, trace.copies.bytes.tolist(), durations, strict=True)) == copies
-    assert trace.timing == "measured" and trace.device is None and not trace.has_exact_dependencies
+    assert trace.timing == "measured" and trace.software_device is None and not trace.has_exact_dependencies
     assert trace.has_times == ("nocounterclock" not in name)
 
 
@@ -71,7 +71,7 @@ def test_additions_of_the_builtin_tracer_are_read(tmp_path):
         Dispatch("b", 95, 99, depends_on=[(1, "queue"), (0, "host"), (0, "queue")]),
     ]
     trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
-    assert (trace.timing, trace.device, trace.timing_parameters) == ("modelled", "software gfx942", "f00d")
+    assert (trace.timing, trace.software_device, trace.timing_parameters) == ("modelled", "software gfx942", "f00d")
     assert trace.counters["SQ_WAVES"][0] == 6 and np.isnan(trace.counters["SQ_WAVES"][1])
     edges = trace.edges  # nodes: the dispatches a, b, then the copy
     found = {(s, t, edges.KINDS[k]) for s, t, k in zip(edges.source, edges.target, edges.kind, strict=True)}

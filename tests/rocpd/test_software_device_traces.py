@@ -27,7 +27,7 @@ def changed(database, statement):
 
 def test_the_software_device_is_recognised_by_its_model(recorded):
     trace = read_trace(recorded)
-    assert (trace.timing, trace.device, trace.collector) == ("modelled", "software gfx942", "rocprofv3")
+    assert (trace.timing, trace.software_device, trace.collector) == ("modelled", "software gfx942", "rocprofv3")
 
 
 @pytest.mark.parametrize("model", ["'ip discovery'", "NULL", "'a software device'"])
@@ -36,4 +36,4 @@ def test_another_model_is_hardware(recorded, model, tmp_path):
     other.write_bytes(recorded.read_bytes())
     changed(other, f"UPDATE rocpd_info_agent SET model_name = {model}")
     trace = read_trace(other)
-    assert (trace.timing, trace.device) == ("measured", None)
+    assert (trace.timing, trace.software_device) == ("measured", None)

@@ -39,9 +39,9 @@ class AccessWatch {
 };
 
 // Passes every event on to another observer, but first records accesses to global memory in a watch.
-class WatchedMemory : public Observer {
+class WatchedMemory : public InstructionObserver {
  public:
-  explicit WatchedMemory(Observer& inner) : inner_(inner) {}
+  explicit WatchedMemory(InstructionObserver& inner) : inner_(inner) {}
   void begin(AccessWatch* watch) { watch_ = watch; }
 
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override {
@@ -57,7 +57,7 @@ class WatchedMemory : public Observer {
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:
-  Observer& inner_;
+  InstructionObserver& inner_;
   AccessWatch* watch_ = nullptr;
 };
 

@@ -15,7 +15,7 @@
 namespace rpd {
 
 // Watches one XCD, dispatch after dispatch.
-class XcdObserver : public Observer {
+class XcdObserver : public InstructionObserver {
  public:
   virtual void begin(const DispatchedKernel& kernel, uint32_t resident_groups) = 0;
   // The workgroup has been placed in its slot. Sets its waves' `timing` if the observer keeps per-wave state.
@@ -24,7 +24,7 @@ class XcdObserver : public Observer {
   // reported before this call, it was caused by the last instruction in the log.
   virtual void issued(Wave& wave, std::span<const IssuedRun> runs) = 0;
   // All remaining waves of the workgroup have reached the barrier and continue.
-  virtual void meet(Workgroup& group) = 0;
+  virtual void barrier_passed(Workgroup& group) = 0;
   virtual void ended(const Wave& wave) = 0;
 };
 

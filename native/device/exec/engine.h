@@ -81,12 +81,13 @@ struct DispatchResult {
   std::vector<std::string> races;  // one line for each race not reported before; only with a race check
   std::vector<std::pair<uint64_t, uint64_t>> written;  // ranges [begin, end) of global memory, sorted; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
-  uint64_t duration_ns = 0;  // its duration on a device that runs nothing else
+  uint64_t duration_alone_ns = 0;  // its duration on a device that runs nothing else ...
+  uint64_t duration_ns = 0;  // ... and beside the dispatches that run at the same time, which the runtime fills in
   DeviceUse use;  // how much of the device it uses during that time
   std::vector<double> counters;
   // The possible error of each counter, with the same index (NaN if it is exact); empty if no counter is an estimate.
   std::vector<double> counter_errors;
-  double duration_error = 0;  // possible error of the duration, as a fraction; 0 if it is exact
+  double duration_error = 0;  // possible error of both durations, as a fraction; 0 if it is exact
   // Present if a thread trace was requested. Its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
   std::shared_ptr<const CauseTimes> causes = nullptr;  // likewise

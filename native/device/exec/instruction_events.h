@@ -72,9 +72,9 @@ inline VectorAccess access_to(Space space, AccessKind kind, uint32_t bytes, uint
   return {kind, space, bytes, mask, address, pattern_of(address, mask, bytes), address[std::countr_zero(mask)]};
 }
 
-class Observer {
+class InstructionObserver {
  public:
-  virtual ~Observer() = default;
+  virtual ~InstructionObserver() = default;
   virtual void vector_access(Wave& wave, const Op& op, const VectorAccess& access) = 0;
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
   // A cache write-back or invalidation at agent or system scope: half of a release or half of an acquire, respectively.

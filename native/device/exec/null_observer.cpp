@@ -10,7 +10,7 @@ class UnobservedXcd final : public XcdObserver {
   void begin(const DispatchedKernel&, uint32_t) override {}
   void launched(Workgroup&) override {}
   void issued(Wave&, std::span<const IssuedRun>) override {}
-  void meet(Workgroup&) override {}
+  void barrier_passed(Workgroup&) override {}
   void ended(const Wave&) override {}
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}
@@ -28,7 +28,7 @@ class UnobservedSlot final : public SlotObserver {
  public:
   explicit UnobservedSlot(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
   XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
-  void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_ns = dispatch_ns_; }
+  void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_alone_ns = dispatch_ns_; }
   void forget_caches() override {}
 
  private:

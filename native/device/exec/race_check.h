@@ -195,9 +195,9 @@ class RaceCheck {
 };
 
 // Passes each access, fence and wait to a race check and then to another observer.
-class RaceCheckedMemory : public Observer {
+class RaceCheckedMemory : public InstructionObserver {
  public:
-  explicit RaceCheckedMemory(Observer& inner) : inner_(inner) {}
+  explicit RaceCheckedMemory(InstructionObserver& inner) : inner_(inner) {}
   void begin(RaceCheck* check) { check_ = check; }
 
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override {
@@ -219,7 +219,7 @@ class RaceCheckedMemory : public Observer {
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:
-  Observer& inner_;
+  InstructionObserver& inner_;
   RaceCheck* check_ = nullptr;
 };
 

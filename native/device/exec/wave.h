@@ -14,7 +14,7 @@ struct WaveTiming;
 struct GlobalWaveSync;
 struct Workgroup;
 class IssueLog;
-class Observer;
+class InstructionObserver;
 class Program;
 class MemoryGuard;
 
@@ -69,7 +69,7 @@ struct Wave {
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
   const MemoryGuard* guard = nullptr;  // null if all mapped memory may be accessed
-  Observer* observer = nullptr;
+  InstructionObserver* observer = nullptr;
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own state
   // Ranges recently found to be accessible: [slot][writes], where several instructions share a slot. Most accesses of an

@@ -77,7 +77,8 @@ uint64_t existing_lanes(std::span<const uint32_t> ids, const uint32_t (&sizes)[3
 
 }  // namespace
 
-void Workgroup::start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued) {
+void Workgroup::start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_index, InstructionObserver* observer,
+                      IssueLog* issued) {
   this->id = id;
   cu = cu_index;
   epoch = 0;

@@ -27,7 +27,7 @@ struct Workgroup {
   uint64_t turns = 0;               // turns in which each of its waves could execute a slice
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
-  void start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);
+  void start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_index, InstructionObserver* observer, IssueLog* issued);
   // Whether there are waves left and all of them are waiting at the barrier.
   bool has_met() const;
   // Lets the waves at the barrier continue.

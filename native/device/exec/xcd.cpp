@@ -60,7 +60,7 @@ void Xcd::launch_some() {
 }
 
 void Xcd::launch_next(Workgroup& group) {
-  Observer* observer = &observer_;
+  InstructionObserver* observer = &observer_;
   uint64_t id = next_group_;
   if (race_check_) {
     observer = &checked_memory_;
@@ -159,14 +159,14 @@ bool Xcd::run_group(Workgroup& group) {
     --group.left;
   }
   if (group.has_met()) {
-    observer_.meet(group);
+    observer_.barrier_passed(group);
     group.release_barrier();
   }
   return true;
 }
 
 // Raises a fault if waves on the device are waiting at the global barrier for other waves that will never get a slot.
-void Xcd::stop_waiting() {
+void Xcd::fail_if_stuck_at_global_barrier() {
   for (Workgroup* group : active_) {
     for (Wave& wave : group->waves) {
       if (wave.state != WaveState::AtGlobalBarrier) continue;
@@ -186,14 +186,14 @@ bool Xcd::step() {
     free_.push_back(group);
   }
   std::erase_if(active_, [](const Workgroup* group) { return group->left == 0; });
-  if (!active_.empty() && instructions_ == before) stop_waiting();
+  if (!active_.empty() && instructions_ == before) fail_if_stuck_at_global_barrier();
   return !done() && !fault_;
 }
 
 void Xcd::watch(AccessWatch* watch) {
   watched_memory_.begin(watch);
   for (Workgroup* group : active_)
-    for (Wave& wave : group->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &observer_;
+    for (Wave& wave : group->waves) wave.observer = watch ? static_cast<InstructionObserver*>(&watched_memory_) : &observer_;
 }
 
 // The XCD's share is every xcds()-th workgroup of the grid, started in order.

@@ -61,7 +61,7 @@ class Xcd {
   uint32_t issue_slice(Wave& wave);
   uint32_t run_slice(Wave& wave);
   void stop_at(const Op* op, const Wave& wave);
-  void stop_waiting();
+  void fail_if_stuck_at_global_barrier();
   bool run_group(Workgroup& group);
 
   uint32_t index_;

@@ -81,7 +81,7 @@ class Device {
   bool await_engine(AqlQueue& queue);
   void show_progress(const DispatchInFlight& flight);
   bool wait(DispatchInFlight& flight);
-  void note_release(DispatchInFlight& flight, uint64_t ended_before);
+  void note_wait_end(DispatchInFlight& flight, uint64_t ended_before);
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
   DispatchResult finish(const DispatchRequest& request, DispatchInFlight& flight);
   uint64_t duration(const DispatchInFlight& flight, const DispatchResult& result);

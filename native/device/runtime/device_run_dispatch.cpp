@@ -143,7 +143,7 @@ bool Device::wait(DispatchInFlight& flight) {
   dispatches_in_flight().scheduler.park(
       flight.queue.entry(), [this, execution] { return dispatches_in_flight().deadlocked || engine_->can_go_on(*execution); });
   if (!await_engine(flight.queue)) return false;
-  note_release(flight, ended_before);
+  note_wait_end(flight, ended_before);
   engine_->go_on(*flight.execution);
   return true;
 }
@@ -151,7 +151,7 @@ bool Device::wait(DispatchInFlight& flight) {
 // Records when, in virtual time, this dispatch was released from its wait for another one: when the last dispatch ended or, if
 // none has ended in the meantime, when the most recent dispatch that is not itself waiting started. The rest of this dispatch's
 // work comes after that time.
-void Device::note_release(DispatchInFlight& flight, uint64_t ended_before) {
+void Device::note_wait_end(DispatchInFlight& flight, uint64_t ended_before) {
   uint64_t released = 0;
   if (dispatches_in_flight().ended != ended_before) {
     released = dispatches_in_flight().latest_end;
@@ -181,12 +181,12 @@ DispatchResult Device::finish(const DispatchRequest& request, DispatchInFlight& 
 // How long the dispatch takes when others run at the same time. While it waits for another dispatch, it does not compete for
 // resources.
 uint64_t Device::duration(const DispatchInFlight& flight, const DispatchResult& result) {
-  if (!result.error.empty()) return result.duration_ns;
-  if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_ns, result.use);
+  if (!result.error.empty()) return result.duration_alone_ns;
+  if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_alone_ns, result.use);
   const double all = static_cast<double>(engine_->instructions(*flight.execution));
   const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
-  const uint64_t rest = static_cast<uint64_t>(left * static_cast<double>(result.duration_ns));
-  return std::max(result.duration_ns,
+  const uint64_t rest = static_cast<uint64_t>(left * static_cast<double>(result.duration_alone_ns));
+  return std::max(result.duration_alone_ns,
                   flight.least_duration + concurrent_.add(flight.start + flight.least_duration, rest, result.use));
 }
 

@@ -78,7 +78,7 @@ class Experiments {
  public:
   Experiments(const DurationParts& parts, double times_device_is_filled) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
-      const CuRecording& recording = cu.sample.first.recording;
+      const CuRecording& recording = cu.recorded.first.recording;
       groups_.push_back(groups_to_replay(recording, cu.surroundings.resident_groups));
       idle_.push_back(idle_groups(recording, groups_.back()));
       for_each_entry(recording, groups_.back(), nullptr,
@@ -91,15 +91,15 @@ class Experiments {
 
   uint64_t entries() const { return entries_; }
 
-  uint64_t ns(const RemovedCauses& ideal) const {
-    if (ideal.causes == 0 && !ideal.accesses_free) return parts_.duration_ns;
-    const double cus = ideal.removes(Cause::Imbalance) ? parts_.mean_cu : parts_.busiest_cu;
-    double cycles = cycles_ > 0 ? cus * replayed(ideal) / cycles_ : cus;
-    if (ideal.removes(Cause::SmallGrid)) cycles *= share_of_slots_;
-    const uint64_t busy = std::max(static_cast<uint64_t>(cycles), least(ideal));
-    const bool no_release = ideal.removes(Cause::MemoryBandwidth) || ideal.removes(Cause::BeyondL2);
+  uint64_t ns(const RemovedCauses& removed) const {
+    if (removed.causes == 0 && !removed.accesses_free) return parts_.duration_ns;
+    const double cus = removed.removes(Cause::Imbalance) ? parts_.mean_cu : parts_.busiest_cu;
+    double cycles = cycles_ > 0 ? cus * replayed(removed) / cycles_ : cus;
+    if (removed.removes(Cause::SmallGrid)) cycles *= share_of_slots_;
+    const uint64_t busy = std::max(static_cast<uint64_t>(cycles), least(removed));
+    const bool no_release = removed.removes(Cause::MemoryBandwidth) || removed.removes(Cause::BeyondL2);
     const uint64_t release = no_release ? 0 : parts_.release_cycles;
-    const uint64_t launch = ideal.removes(Cause::LaunchOverhead) ? 0 : parameter::launch_overhead_ns;
+    const uint64_t launch = removed.removes(Cause::LaunchOverhead) ? 0 : parameter::launch_overhead_ns;
     return std::min(parts_.duration_ns, launch + (busy + release) * 1000 / parameter::clock_mhz);
   }
 
@@ -107,53 +107,53 @@ class Experiments {
   const std::unordered_map<const Op*, uint64_t>& executed() const { return executed_; }
 
  private:
-  // The total cycles of all replayed CUs when the causes in `ideal` are removed.
-  double replayed(const RemovedCauses& ideal) const {
+  // The total cycles of all replayed CUs when the causes in `removed` are removed.
+  double replayed(const RemovedCauses& removed) const {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
-      const Sample& sample = parts_.replayed[i].sample;
-      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, sample.first.recording, ideal);
+      const RecordedCu& recorded = parts_.replayed[i].recorded;
+      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, recorded.first.recording, removed);
       around.most_groups = groups_[i];
-      if (ideal.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
+      if (removed.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
-      sum +=
-          static_cast<double>(simulate_cu(sample.first.recording, around, sample.costs, instructions, nullptr, ideal).cycles);
+      sum += static_cast<double>(
+          simulate_cu(recorded.first.recording, around, recorded.costs, instructions, nullptr, removed).cycles);
     }
     return sum;
   }
 
-  static CuSurroundings without_causes(CuSurroundings around, const CuRecording& recording, const RemovedCauses& ideal) {
-    if (ideal.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
-    if (ideal.removes(Cause::MemoryBandwidth) || ideal.removes(Cause::BeyondL2))
+  static CuSurroundings without_causes(CuSurroundings around, const CuRecording& recording, const RemovedCauses& removed) {
+    if (removed.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
+    if (removed.removes(Cause::MemoryBandwidth) || removed.removes(Cause::BeyondL2))
       around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
-    if (ideal.removes(Cause::BeyondL2)) around.memory_latency_cycles = parameter::l2_latency_cycles;
-    if (ideal.removes(Cause::AtomicContention)) around.atomic_cycles = 0;
-    if (ideal.removes(Cause::HostMemory)) around.remote.bytes_per_cycle = kUnlimited;
-    if (ideal.removes(Cause::FewWaves))
+    if (removed.removes(Cause::BeyondL2)) around.memory_latency_cycles = parameter::l2_latency_cycles;
+    if (removed.removes(Cause::AtomicContention)) around.atomic_cycles = 0;
+    if (removed.removes(Cause::HostMemory)) around.remote.bytes_per_cycle = kUnlimited;
+    if (removed.removes(Cause::FewWaves))
       around.resident_groups = std::max(around.resident_groups, most_resident_groups(recording));
     return around;
   }
 
-  Demands demands(const RemovedCauses& ideal) const {
+  Demands demands(const RemovedCauses& removed) const {
     Demands sum;
     for (size_t i = 0; i < groups_.size(); ++i) {
-      const Sample& sample = parts_.replayed[i].sample;
-      const std::vector<bool>* left_out = ideal.removes(Cause::IdleWaves) ? &idle_[i] : nullptr;
-      const auto add_entry = [&](const RecordingEntry& entry) { add(sum, entry, sample.costs, ideal); };
-      for_each_entry(sample.first.recording, groups_[i], left_out, add_entry);
+      const RecordedCu& recorded = parts_.replayed[i].recorded;
+      const std::vector<bool>* left_out = removed.removes(Cause::IdleWaves) ? &idle_[i] : nullptr;
+      const auto add_entry = [&](const RecordingEntry& entry) { add(sum, entry, recorded.costs, removed); };
+      for_each_entry(recorded.first.recording, groups_[i], left_out, add_entry);
     }
     return sum;
   }
 
-  static void add(Demands& to, const RecordingEntry& entry, const IssueCosts& costs, const RemovedCauses& ideal) {
+  static void add(Demands& to, const RecordingEntry& entry, const IssueCosts& costs, const RemovedCauses& removed) {
     const Op& op = *entry.op;
     const Unit unit = op.semantics->unit;
-    const auto counts = [&](Cause cause) { return !ideal.removes(cause, op); };
-    const double active = ideal.removes(Cause::Divergence, op) ? static_cast<double>(entry.cost.lanes) / kLanes : 1;
+    const auto counts = [&](Cause cause) { return !removed.removes(cause, op); };
+    const double active = removed.removes(Cause::Divergence, op) ? static_cast<double>(entry.cost.lanes) / kLanes : 1;
     if (unit == Unit::Valu && counts(Cause::VectorIssue)) to.of[Demands::kVector] += active * costs.of(op).busy_cycles;
     if (unit == Unit::Matrix && counts(Cause::MatrixIssue)) to.of[Demands::kMatrix] += costs.of(op).busy_cycles;
-    if (ideal.takes_no_time(op)) return;
-    const AccessCost cost = rpd::without_causes(entry, ideal);
+    if (removed.takes_no_time(op)) return;
+    const AccessCost cost = rpd::without_causes(entry, removed);
     if (unit == Unit::VectorAtomic && counts(Cause::AtomicContention)) to.of[Demands::kAtomics] += cost.l2_writes;
     to.of[Demands::kHost] += cost.remote_reads;
     to.of[Demands::kMemory] += cost.memory_reads;
@@ -164,24 +164,24 @@ class Experiments {
 
   // The demands that remain when the causes are removed. They are added up again only if necessary: most causes either change
   // no demand or remove the lower bound that depends on the demand they change.
-  Demands left(const RemovedCauses& ideal) const {
+  Demands left(const RemovedCauses& removed) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
                                   RemovedCauses::bit(Cause::IdleWaves);
-    const bool changes = ideal.only || (ideal.causes & relevant);
-    return changes ? demands(ideal) : demands_;
+    const bool changes = removed.only || (removed.causes & relevant);
+    return changes ? demands(removed) : demands_;
   }
 
-  uint64_t least(const RemovedCauses& ideal) const {
+  uint64_t least(const RemovedCauses& removed) const {
     const DurationParts::Floors& floors = parts_.floors;
-    const Demands left = this->left(ideal);
-    const double spread = ideal.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
+    const Demands left = this->left(removed);
+    const double spread = removed.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
     const auto unless = [&](std::initializer_list<Cause> causes, uint64_t cycles, Demands::Kind kind, double share = 1) {
-      const bool removed = std::ranges::any_of(causes, [&](Cause cause) { return ideal.removes(cause); });
-      return removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * left.share(demands_, kind));
+      const bool is_removed = std::ranges::any_of(causes, [&](Cause cause) { return removed.removes(cause); });
+      return is_removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * left.share(demands_, kind));
     };
     const auto of_unit = [&](CuUnits::Kind kind) {
-      return ideal.removes(Cause::Imbalance) ? static_cast<uint64_t>(floors.mean_units[kind]) : floors.units[kind];
+      return removed.removes(Cause::Imbalance) ? static_cast<uint64_t>(floors.mean_units[kind]) : floors.units[kind];
     };
     return std::max({
         unless({Cause::AtomicContention}, floors.atomics, Demands::kAtomics),
@@ -315,10 +315,10 @@ std::vector<Cause> chosen(const CauseTimes& result, size_t most) {
 std::vector<uint64_t> times_of_subsets(const Experiments& experiments, const std::vector<Cause>& causes) {
   std::vector<uint64_t> times(size_t{1} << causes.size());
   for (size_t set = 0; set < times.size(); ++set) {
-    RemovedCauses ideal;
+    RemovedCauses removed;
     for (size_t i = 0; i < causes.size(); ++i)
-      if (set >> i & 1) ideal.causes |= RemovedCauses::bit(causes[i]);
-    times[set] = experiments.ns(ideal);
+      if (set >> i & 1) removed.causes |= RemovedCauses::bit(causes[i]);
+    times[set] = experiments.ns(removed);
     for (size_t i = 0; i < causes.size(); ++i)
       if (set >> i & 1) times[set] = std::min(times[set], times[set & ~(size_t{1} << i)]);
   }

@@ -49,18 +49,18 @@ struct Dispatch {
 };
 
 // What has to be known for a value to be exact.
-enum class Certainty : uint8_t {
-  Exact,     // nothing: the value is always exact
-  Observed,  // the activity of all XCDs
-  L2,        // also the initial contents of the L2s; counts requests or lines
-  Time,      // also the initial contents of the L2s; counts cycles
+enum class DependsOn : uint8_t {
+  Nothing,         // the value is always exact
+  AllXcds,         // the activity of all XCDs
+  L2Requests,      // also the initial contents of the L2s; counts requests or lines
+  L2Cycles,        // also the initial contents of the L2s; counts cycles
 };
 
 struct Definition {
   Counter counter;
   double (*weight)(const Op&);        // what one execution adds; null if the counter is ...
   double (*value)(const Dispatch&);   // ... a value of the dispatch
-  Certainty certainty = Certainty::Exact;
+  DependsOn depends_on = DependsOn::Nothing;
 };
 
 uint64_t shader_engines() { return static_cast<uint64_t>(parameter::shader_engines_per_xcd * parameter::xcds); }
@@ -76,13 +76,13 @@ uint64_t reads_of_64_bytes(const MemoryCounts& memory) { return 2 * memory.memor
   Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
-#define CERTAIN(CERTAINTY, NAME, EXPRESSION)                                                                       \
-  Definition {                                                                                                     \
-    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, CERTAINTY \
+#define VALUE_THAT_DEPENDS_ON(DEPENDS_ON, NAME, EXPRESSION)                                                         \
+  Definition {                                                                                                      \
+    Counter::NAME, nullptr, [](const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); }, DEPENDS_ON \
   }
-#define OBSERVED(NAME, EXPRESSION) CERTAIN(Certainty::Observed, NAME, EXPRESSION)
-#define OF_L2(NAME, EXPRESSION) CERTAIN(Certainty::L2, NAME, EXPRESSION)
-#define OF_TIME(NAME, EXPRESSION) CERTAIN(Certainty::Time, NAME, EXPRESSION)
+#define OBSERVED(NAME, EXPRESSION) VALUE_THAT_DEPENDS_ON(DependsOn::AllXcds, NAME, EXPRESSION)
+#define OF_L2(NAME, EXPRESSION) VALUE_THAT_DEPENDS_ON(DependsOn::L2Requests, NAME, EXPRESSION)
+#define OF_TIME(NAME, EXPRESSION) VALUE_THAT_DEPENDS_ON(DependsOn::L2Cycles, NAME, EXPRESSION)
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
 #define ARITHMETICS(PRECISION)                                                                                  \
   INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),             \
@@ -292,10 +292,10 @@ const std::vector<size_t>& places() {
 
 bool is(size_t counter, Counter which) { return places()[counter] == static_cast<size_t>(which); }
 
-Certainty certainty_of(size_t counter) {
-  static const auto& table = *new std::vector<Certainty>([] {
-    std::vector<Certainty> of(kCounterCount);
-    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.certainty;
+DependsOn dependency_of(size_t counter) {
+  static const auto& table = *new std::vector<DependsOn>([] {
+    std::vector<DependsOn> of(kCounterCount);
+    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.depends_on;
     return of;
   }());
   return table[places()[counter]];
@@ -321,9 +321,9 @@ std::optional<size_t> counter_of_event(std::string_view block, uint32_t event) {
   return std::nullopt;
 }
 
-bool is_estimated(size_t counter) { return certainty_of(counter) != Certainty::Exact; }
+bool is_estimated(size_t counter) { return dependency_of(counter) != DependsOn::Nothing; }
 bool depends_on_l2(size_t counter) {
-  return certainty_of(counter) == Certainty::L2 || certainty_of(counter) == Certainty::Time;
+  return dependency_of(counter) == DependsOn::L2Requests || dependency_of(counter) == DependsOn::L2Cycles;
 }
 double wave_cycles(const std::vector<double>& counters) {
   for (size_t i = 0; i < counters.size(); ++i)
@@ -333,7 +333,7 @@ double wave_cycles(const std::vector<double>& counters) {
 bool is_part_of_wave_cycles(size_t counter) {
   return is(counter, Counter::SQ_WAIT_ANY) || is(counter, Counter::SQ_WAIT_INST_ANY);
 }
-bool is_request(size_t counter) { return certainty_of(counter) == Certainty::L2; }
+bool is_request(size_t counter) { return dependency_of(counter) == DependsOn::L2Requests; }
 
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
                                    const WaveCounts& waves, const WorkDone& work) {

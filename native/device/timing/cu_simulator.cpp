@@ -81,13 +81,13 @@ struct Simd {
 class Replay {
  public:
   Replay(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-         InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& ideal)
+         InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed)
       : recording_(recording),
         around_(surroundings),
         costs_(costs),
         instructions_(instructions),
         observer_(observer),
-        ideal_(ideal),
+        ideal_(removed),
         fetches_done_(recording.entries()) {}
 
   CuOutcome run() {
@@ -451,16 +451,16 @@ class Replay {
 
 }  // namespace
 
-AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& ideal) {
+AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& removed) {
   AccessCost cost = entry.cost;
-  if (ideal.causes == 0) [[likely]]
+  if (removed.causes == 0) [[likely]]
     return cost;
   const Semantics& semantics = *entry.op->semantics;
   const bool is_vector_memory = issue_cause(semantics.unit) == Cause::AddressIssue;
   const uint32_t bytes = std::max<uint32_t>(1, semantics.bytes) * kLanes;
   const auto at_most = [](uint8_t& count, uint32_t most) { count = static_cast<uint8_t>(std::min<uint32_t>(count, most)); };
-  if (!ideal.concerns(*entry.op)) return cost;
-  const auto removes = [&](Cause cause) { return (ideal.causes & RemovedCauses::bit(cause)) != 0; };
+  if (!removed.concerns(*entry.op)) return cost;
+  const auto removes = [&](Cause cause) { return (removed.causes & RemovedCauses::bit(cause)) != 0; };
   if (removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};
   if (removes(Cause::HostMemory)) cost.remote_reads = 0;
   if (removes(Cause::BeyondL2)) cost.memory_reads = 0;
@@ -477,8 +477,8 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& idea
 }
 
 CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& ideal) {
-  return Replay(recording, surroundings, costs, instructions, observer, ideal).run();
+                      InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed) {
+  return Replay(recording, surroundings, costs, instructions, observer, removed).run();
 }
 
 }  // namespace rpd

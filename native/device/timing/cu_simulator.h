@@ -63,12 +63,12 @@ struct CuOutcome {
   }
 };
 
-// The cost of an access if the causes in `ideal` are removed.
-AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& ideal);
+// The cost of an access if the causes in `removed` are removed.
+AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& removed);
 
-// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `ideal` says which causes to
-// remove.
+// `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `removed` says which causes
+// to remove.
 CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& ideal = {});
+                      InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& removed = {});
 
 }  // namespace rpd

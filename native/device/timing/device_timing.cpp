@@ -51,7 +51,7 @@ class SlotTiming final : public SlotObserver {
     std::shared_ptr<Timeline> timeline = kernel.request.traced_cu ? std::make_shared<Timeline>() : nullptr;
     DurationParts parts;
     const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
-    result.duration_ns = outcome.work.duration_ns;
+    result.duration_alone_ns = outcome.work.duration_ns;
     result.use = outcome.work.use;
     result.use.shares[DeviceUse::kSlots] = std::min(1.0, times_device_is_filled(kernel));
     result.counters = outcome.counters;
@@ -119,7 +119,7 @@ class SlotTiming final : public SlotObserver {
     std::optional<TracedCu> traced;
     if (timeline) traced.emplace(xcds_[0]->thread_trace(), *timeline);
     const WorkDone work =
-        time_dispatch(done, recorded(kernel, observed), answers, instructions, traced ? &*traced : nullptr, parts);
+        time_dispatch(done, recorded_cus(kernel, observed), answers, instructions, traced ? &*traced : nullptr, parts);
     return {work, counters(kernel, done, work)};
   }
 
@@ -138,7 +138,7 @@ class SlotTiming final : public SlotObserver {
       for (const Outcome& outcome : outcomes) values.push_back(value(outcome));
       return kLeastError * whole + jackknife_error(values, xcds_.size());
     };
-    const auto duration = static_cast<double>(result.duration_ns);
+    const auto duration = static_cast<double>(result.duration_alone_ns);
     const auto ns = [](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); };
     result.duration_error = error(duration, ns) / duration;
     for (size_t i = 0; i < result.counters.size(); ++i) {
@@ -148,33 +148,33 @@ class SlotTiming final : public SlotObserver {
     }
   }
 
-  // The whole dispatch was observed, but what the L2s held beforehand is uncertain. `doubtful` accesses may have hit instead of
-  // missing, or vice versa; the time is given the same relative error.
+  // The whole dispatch was observed, but what the L2s held beforehand is uncertain. `uncertain` accesses may have hit instead
+  // of missing, or vice versa; the time is given the same relative error.
   void state_doubts(DispatchResult& result) const {
-    uint64_t doubtful = 0, requests = 0;
+    uint64_t uncertain = 0, requests = 0;
     for (const auto& xcd : xcds_) {
-      doubtful += xcd->memory_system().doubtful();
+      uncertain += xcd->memory_system().uncertain_look_ups();
       requests += xcd->memory().l2_hits + xcd->memory().l2_misses;
     }
-    if (doubtful == 0) return;
-    const double share = static_cast<double>(doubtful) / static_cast<double>(std::max(doubtful, requests));
+    if (uncertain == 0) return;
+    const double share = static_cast<double>(uncertain) / static_cast<double>(std::max(uncertain, requests));
     result.duration_error = share;
     for (size_t i = 0; i < result.counters.size(); ++i) {
-      const double error = is_request(i) ? static_cast<double>(doubtful) : share * result.counters[i];
+      const double error = is_request(i) ? static_cast<double>(uncertain) : share * result.counters[i];
       result.counter_errors.push_back(depends_on_l2(i) ? error : std::numeric_limits<double>::quiet_NaN());
     }
   }
 
-  // The sample of the chosen XCD, followed by the samples of the other observed XCDs that have workgroups.
-  std::vector<Sample> recorded(const DispatchedKernel& kernel, const Xcds& observed) const {
+  // The recorded CU of the chosen XCD, followed by those of the other observed XCDs that have workgroups.
+  std::vector<RecordedCu> recorded_cus(const DispatchedKernel& kernel, const Xcds& observed) const {
     const XcdTiming* chosen = xcds_[timed_xcd(kernel, options_.timed_cu)].get();
     const auto busy = static_cast<uint32_t>(std::min<uint64_t>(kernel.group_count(), target::xcds()));
-    std::vector<Sample> samples;
+    std::vector<RecordedCu> cus;
     for (XcdTiming* xcd : observed)
-      if (xcd == chosen) samples.push_back(xcd->sample());
+      if (xcd == chosen) cus.push_back(xcd->recorded_cu());
     for (XcdTiming* xcd : observed)
-      if (xcd != chosen && xcd->index() < busy) samples.push_back(xcd->sample());
-    return samples;
+      if (xcd != chosen && xcd->index() < busy) cus.push_back(xcd->recorded_cu());
+    return cus;
   }
 
   // The number of workgroups, divided by the number resident on the device at once.

@@ -58,7 +58,7 @@ class UsefulWork {
 
 uint64_t early_write_bytes(const MemoryCounts& device) { return device.memory_write_bytes() - device.release_bytes; }
 
-double over(uint64_t mine, uint64_t other) {
+double ratio(uint64_t mine, uint64_t other) {
   return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
 }
 
@@ -70,14 +70,15 @@ struct FabricRates {
 
 // Alternating reads and writes are slower than reads alone or writes alone.
 FabricRates fabric_rates(uint64_t reads, uint64_t writes) {
-  const auto apart =
+  const auto separately =
       static_cast<double>(reads) / parameter::mall_read_gbps + static_cast<double>(writes) / parameter::mall_write_gbps;
-  if (apart == 0) return {};
+  if (separately == 0) return {};
   const uint64_t paired = std::min(reads, writes);
   const double together = 2.0 * static_cast<double>(paired) / parameter::mall_mixed_gbps +
                           static_cast<double>(reads - paired) / parameter::mall_read_gbps +
                           static_cast<double>(writes - paired) / parameter::mall_write_gbps;
-  return {.reads = parameter::mall_read_gbps * apart / together, .writes = parameter::mall_write_gbps * apart / together};
+  return {.reads = parameter::mall_read_gbps * separately / together,
+          .writes = parameter::mall_write_gbps * separately / together};
 }
 
 MemoryCounts counts_of(const std::vector<XcdWork>& xcds) {
@@ -107,7 +108,7 @@ uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   return most;
 }
 
-CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const Sample& sample, const MallHits& hits,
+CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const RecordedCu& recorded, const MallHits& hits,
                                uint64_t contended) {
   uint64_t active = 0;
   for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
@@ -117,39 +118,39 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const Sample& s
   const uint64_t neighbours = active_cus(*xcds[0].cus);
   const MemoryCounts device = counts_of(xcds);
   const FabricRates fabric = fabric_rates(device.memory_read_bytes(), early_write_bytes(device));
-  return {.resident_groups = sample.resident_groups,
+  return {.resident_groups = recorded.resident_groups,
           .l2_read_bytes_per_cycle = fair_share(parameter::l2_read_bytes_per_cycle, neighbours),
           .l2_write_bytes_per_cycle = fair_share(parameter::l2_write_bytes_per_cycle, neighbours),
           .memory_read_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.reads, hits.reads), active),
           .memory_write_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.writes, hits.writes), active),
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
           .early_write_share = device.early_write_share(),
-          .atomic_cycles = over(contended, sample.done.atomics),
+          .atomic_cycles = ratio(contended, recorded.done.atomics),
           .remote = {.bytes_per_cycle = fair_share(remote_bytes_per_cycle(device), active),
                      .latency_cycles = mean_remote_latency_cycles(device)},
           .sharers_of_dispatcher = static_cast<uint32_t>(
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
-double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
+double excess(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
 
 // How many times the whole work of `other` is contained in `mine`: at least 1, at most `longer`. Traffic between L1 and L2 is
 // left out, since it depends on cache hits.
-double times_done(const CuWork& mine, const CuWork& other, double longer) {
-  double times = std::min(longer, over(mine.instructions, other.instructions));
+double whole_repeats(const CuWork& mine, const CuWork& other, double longer) {
+  double times = std::min(longer, ratio(mine.instructions, other.instructions));
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   for (size_t i = 0; i < its_units.size(); ++i) {
-    if (its_units[i] && i != CuUnits::kTraffic) times = std::min(times, over(my_units[i], its_units[i]));
+    if (its_units[i] && i != CuUnits::kTraffic) times = std::min(times, ratio(my_units[i], its_units[i]));
   }
   return std::max(1.0, times);
 }
 
 // The unit cycles that `mine` needs beyond the unit cycles of `other` multiplied by `times`. They are added up because the
 // units may be busy one after another while there is nothing else to do.
-double more_of_units(const CuWork& mine, const CuWork& other, double times) {
+double extra_unit_cycles(const CuWork& mine, const CuWork& other, double times) {
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   std::array<double, CuUnits::kKinds> more;
-  for (size_t i = 0; i < more.size(); ++i) more[i] = beyond(my_units[i], times * static_cast<double>(its_units[i]));
+  for (size_t i = 0; i < more.size(); ++i) more[i] = excess(my_units[i], times * static_cast<double>(its_units[i]));
   // The exception is traffic between L1 and L2, which overlaps with the look-ups that cause it.
   const double vector_memory = std::max(more[CuUnits::kAddress], more[CuUnits::kTraffic]);
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
@@ -171,38 +172,39 @@ struct Replayed {
 // wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
 // longest wave. Otherwise, waves run one after another, as many at a time as in the replay; the longest one may come last and
 // then runs alone. `longer` is an upper bound on the multiple.
-double cycles_by(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
-  const double times = times_done(mine, other, longer);
-  const double of_longest = beyond(mine.longest_wave, times * static_cast<double>(other.longest_wave));
-  const double of_waves = beyond(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
+double estimated_cycles(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
+  const double times = whole_repeats(mine, other, longer);
+  const double of_longest = excess(mine.longest_wave, times * static_cast<double>(other.longest_wave));
+  const double of_waves = excess(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
   // A workgroup occupies its slot until its longest wave ends, however few of its waves are left.
   const double alike = (1 + kAlike) * times;
   const double of_groups =
-      beyond(mine.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
+      excess(mine.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
   const double of_all = std::max(of_waves, of_groups);
   const double waiting = side_by_side ? std::max(of_longest, of_all) : of_all + replayed.alone_at_the_end * of_longest;
-  return replayed.cycles * times + waiting + more_of_units(mine, other, times);
+  return replayed.cycles * times + waiting + extra_unit_cycles(mine, other, times);
 }
 
 // A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
 Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuRecording& recording, uint32_t resident_groups,
                        const CuOutcome& outcome) {
-  const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
+  const double longer = std::max(ratio(all.instructions, outcome.instructions), ratio(all.wave_cycles, recorded.wave_cycles));
   Replayed replayed{.work = &all,
                     .cycles = static_cast<double>(outcome.cycles),
-                    .concurrency = std::max(1.0, over(outcome.wave_cycles, outcome.cycles)),
-                    .group_concurrency = std::max(1.0, over(outcome.group_cycles, outcome.cycles)),
+                    .concurrency = std::max(1.0, ratio(outcome.wave_cycles, outcome.cycles)),
+                    .group_concurrency = std::max(1.0, ratio(outcome.group_cycles, outcome.cycles)),
                     .alone_at_the_end = 1 - 1.0 / std::max(1u, resident_groups),
                     .side_by_side = recording.groups().size() <= resident_groups};
-  replayed.cycles = cycles_by(replayed, all, recorded, longer, false);
+  replayed.cycles = estimated_cycles(replayed, all, recorded, longer, false);
   return replayed;
 }
 
 double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
   const CuWork& sampled = *replayed.work;
   const bool side_by_side = replayed.side_by_side;
-  const double longer = side_by_side ? over(cu.longest_wave, sampled.longest_wave) : over(cu.wave_cycles, sampled.wave_cycles);
-  return cycles_by(replayed, cu, sampled, longer, side_by_side);
+  const double longer =
+      side_by_side ? ratio(cu.longest_wave, sampled.longest_wave) : ratio(cu.wave_cycles, sampled.wave_cycles);
+  return estimated_cycles(replayed, cu, sampled, longer, side_by_side);
 }
 
 // The difference between two numbers as a fraction of the larger one.
@@ -214,11 +216,11 @@ double difference(uint64_t mine, uint64_t other) {
 // The largest such difference between two CUs' average work per wave. The waves' times are excluded because they also depend on
 // the caches.
 double difference_per_wave(const CuWork& mine, const CuWork& other) {
-  const auto apart = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
-  double most = apart(mine.instructions, other.instructions);
+  const auto distance = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
+  double most = distance(mine.instructions, other.instructions);
   const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
   for (size_t i = 0; i < my_units.size(); ++i) {
-    if (i != CuUnits::kTraffic) most = std::max(most, apart(my_units[i], its_units[i]));
+    if (i != CuUnits::kTraffic) most = std::max(most, distance(my_units[i], its_units[i]));
   }
   return most;
 }
@@ -239,7 +241,7 @@ double difference(const CuWork& mine, const CuWork& other) {
 double share_of(const CuWork& cu, const Replayed& replayed) {
   const CuWork& other = *replayed.work;
   const double share =
-      replayed.side_by_side ? over(cu.longest_wave, other.longest_wave) : over(cu.wave_cycles, other.wave_cycles);
+      replayed.side_by_side ? ratio(cu.longest_wave, other.longest_wave) : ratio(cu.wave_cycles, other.wave_cycles);
   return std::min(1.0, share);
 }
 
@@ -256,8 +258,8 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (cu.waves == 0) continue;
-      const auto apart = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
-      const auto nearest = std::ranges::min_element(replayed, {}, apart);
+      const auto distance = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
+      const auto nearest = std::ranges::min_element(replayed, {}, distance);
       const double its = cycles_of_cu(cu, *nearest);
       cycles.most = std::max(cycles.most, its);
       if (useful.is_on(cu)) sum += its * share_of(cu, *nearest);
@@ -267,25 +269,25 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// Replays a sampled CU in its surroundings, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
+// Replays a recorded CU in its surroundings, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
 // workgroups do something different from the first ones, the first ones say nothing about the rest, which is then replayed
 // separately.
-Replayed replayed_cu(const Sample& sample, const CuSurroundings& surroundings, InstructionCache& instructions,
+Replayed replayed_cu(const RecordedCu& recorded, const CuSurroundings& surroundings, InstructionCache& instructions,
                      CuOutcome& outcome) {
-  const SampledPart &first = sample.first, &rest = sample.rest;
-  const CuOutcome of_first = simulate_cu(first.recording, surroundings, sample.costs, instructions);
+  const RecordedPart &first = recorded.first, &rest = recorded.rest;
+  const CuOutcome of_first = simulate_cu(first.recording, surroundings, recorded.costs, instructions);
   outcome.add(of_first);
-  const uint32_t resident = sample.resident_groups;
+  const uint32_t resident = recorded.resident_groups;
   if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kAlike)
-    return replayed_work(sample.done, first.recorded, first.recording, resident, of_first);
-  const CuOutcome of_rest = simulate_cu(rest.recording, surroundings, sample.costs, instructions);
+    return replayed_work(recorded.done, first.recorded, first.recording, resident, of_first);
+  const CuOutcome of_rest = simulate_cu(rest.recording, surroundings, recorded.costs, instructions);
   outcome.add(of_rest);
   const double cycles = replayed_work(first.done, first.recorded, first.recording, resident, of_first).cycles +
                         replayed_work(rest.done, rest.recorded, rest.recording, resident, of_rest).cycles;
   CuOutcome of_both = of_first;
   of_both.add(of_rest);
   of_both.cycles = of_first.cycles + of_rest.cycles;
-  Replayed both = replayed_work(sample.done, sample.done, first.recording, resident, of_both);
+  Replayed both = replayed_work(recorded.done, recorded.done, first.recording, resident, of_both);
   both.cycles = cycles;
   return both;
 }
@@ -447,11 +449,12 @@ static_assert(Mall::kWays == parameter::mall_ways);
 WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const TracedCu* traced, DurationParts* parts) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<RecordedCu>& recorded_cus,
+                       const MallAnswers& answers, InstructionCache& instructions, const TracedCu* traced,
+                       DurationParts* parts) {
   const MallHits hits = mall_hits(answers, xcds);
   const uint64_t contended = contended_cycles(xcds);
-  const Sample& first = samples.front();
+  const RecordedCu& first = recorded_cus.front();
   if (traced) {
     InstructionCache instructions_of_cu = instructions;
     const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
@@ -460,14 +463,14 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sampl
   std::vector<Replayed> cus;
   CuOutcome outcome;
   const InstructionCache instructions_before = instructions;
-  for (const Sample& sample : samples) {
-    const auto similar = [&](const Replayed& cu) { return difference(sample.done, *cu.work) <= kSimilar; };
+  for (const RecordedCu& recorded : recorded_cus) {
+    const auto similar = [&](const Replayed& cu) { return difference(recorded.done, *cu.work) <= kSimilar; };
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
     InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;
-    const CuSurroundings surroundings = surroundings_of(xcds, sample, hits, contended);
-    cus.push_back(replayed_cu(sample, surroundings, cache, outcome));
-    if (parts) parts->replayed.push_back({sample, surroundings});
+    const CuSurroundings surroundings = surroundings_of(xcds, recorded, hits, contended);
+    cus.push_back(replayed_cu(recorded, surroundings, cache, outcome));
+    if (parts) parts->replayed.push_back({recorded, surroundings});
   }
   WorkDone work;
   uint64_t executed = 0;

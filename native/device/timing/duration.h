@@ -31,7 +31,7 @@ struct TracedCu {
 // The components of a dispatch's time, for use in experiments; in cycles, except for duration_ns.
 struct DurationParts {
   struct ReplayedCu {
-    Sample sample;
+    RecordedCu recorded;
     CuSurroundings surroundings;
   };
   // Lower bounds on the dispatch's time.
@@ -53,11 +53,12 @@ struct DurationParts {
   uint64_t duration_ns = 0;
 };
 
-// The first of the `samples` is replayed, and so is every other one whose work differs from that of each sample replayed before
-// it. `answers` is the result of ask_mall(), and `instructions` is the instruction cache of the first sample's CU. `traced`
+// The first of the `recorded_cus` is replayed, and so is every other one whose work differs from that of each one replayed
+// before it. `answers` is the result of ask_mall(), and `instructions` is the first one's instruction cache. `traced`
 // does not influence the result; its replay runs at the peak clock, whatever the power limit. `parts` also assumes the peak
 // clock. Both `traced` and `parts` may be null.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Sample>& samples, const MallAnswers& answers,
-                       InstructionCache& instructions, const TracedCu* traced = nullptr, DurationParts* parts = nullptr);
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<RecordedCu>& recorded_cus,
+                       const MallAnswers& answers, InstructionCache& instructions, const TracedCu* traced = nullptr,
+                       DurationParts* parts = nullptr);
 
 }  // namespace rpd

@@ -101,7 +101,7 @@ MemorySystem::MemorySystem()
 void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
   before_tracking_ = {};
-  doubtful_ = 0;
+  uncertain_look_ups_ = 0;
   touched_lines_.clear();
   map_ = map;
   own_ = map ? map->device() : Owner{0};
@@ -198,7 +198,7 @@ void MemorySystem::write_to_memory(uint64_t line, const ByteMask& dirty) {
 }
 
 inline size_t MemorySystem::l2_find(uint64_t line) {
-  if (!may_be_there_.lines().empty()) doubtful_ += may_be_there_.forget(line);
+  if (!may_be_there_.lines().empty()) uncertain_look_ups_ += may_be_there_.forget(line);
   return l2_.find(line);
 }
 

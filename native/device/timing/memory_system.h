@@ -57,13 +57,14 @@ class MemorySystem {
   void note_lines(const VectorAccess& access);
   void note_scalar_lines(uint64_t address, uint32_t bytes) { note_bytes(AccessKind::Load, address, bytes); }
   // Stops modelling the caches until the next dispatch begins: only what can be counted without them is counted.
-  void stop();
+  void stop_modelling_caches();
   void count_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void count_scalar_access(uint64_t address, uint32_t bytes);
-  // Ends a dispatch for which stop() was called; the L2 then holds roughly the most recently noted lines.
-  void end_noting();
-  // The number of L2 look-ups whose outcome is uncertain because of an earlier dispatch that ended with end_noting().
-  uint64_t doubtful() const { return doubtful_; }
+  // Ends a dispatch for which stop_modelling_caches() was called; the L2 then holds roughly the most recently noted lines.
+  void end_without_cache_models();
+  // The number of L2 look-ups whose outcome is uncertain because of an earlier dispatch that ended with
+  // end_without_cache_models().
+  uint64_t uncertain_look_ups() const { return uncertain_look_ups_; }
   // Between dispatches: empties all caches.
   void forget();
   // Between dispatches: another XCD, or a copy, has written these lines.
@@ -127,7 +128,7 @@ class MemorySystem {
   MemoryCounts counts_;
   MemoryCounts before_tracking_;
   DistinctLines may_be_there_;  // lines that may or may not be in the L2
-  uint64_t doubtful_ = 0;
+  uint64_t uncertain_look_ups_ = 0;
   TouchedLines touched_lines_;
   DistinctLines lines_read_;
   DistinctLines lines_written_;

@@ -10,11 +10,11 @@
 
 namespace rpd {
 
-struct SampledPart;
+struct RecordedPart;
 
 // The timing of the workgroup that a wave belongs to.
 struct GroupTiming {
-  SampledPart* part = nullptr;    // null for workgroups of CUs other than the timed one
+  RecordedPart* part = nullptr;    // null for workgroups of CUs other than the timed one
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among the waves that have ended
   uint64_t longest_recorded = 0;  // the same, for the recorded parts of these waves

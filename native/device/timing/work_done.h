@@ -67,16 +67,16 @@ struct MallAnswers {
 };
 
 // Consecutive workgroups of a CU, some of which are recorded.
-struct SampledPart {
+struct RecordedPart {
   CuRecording recording;
   CuWork recorded;  // the recorded part of the work ...
   CuWork done;  // ... and all of it
 };
 
 // A recorded CU: its first workgroups, and the rest.
-struct Sample {
-  const SampledPart& first;
-  const SampledPart& rest;
+struct RecordedCu {
+  const RecordedPart& first;
+  const RecordedPart& rest;
   const IssueCosts& costs;  // of the instructions in the recordings
   const CuWork& done;  // all work of the CU
   uint32_t resident_groups;  // workgroups that fit on the CU at a time

@@ -27,7 +27,7 @@ uint32_t timed_xcd(const DispatchedKernel& kernel, uint64_t choice) {
   return static_cast<uint32_t>(choice % std::min<uint64_t>(kernel.group_count(), target::xcds()));
 }
 
-void LaterGroups::begin(uint64_t groups, uint64_t recorded, uint64_t seed) {
+void LaterGroupChoice::begin(uint64_t groups, uint64_t recorded, uint64_t seed) {
   *this = {};
   begun_ = true;
   groups_ = groups;
@@ -36,7 +36,7 @@ void LaterGroups::begin(uint64_t groups, uint64_t recorded, uint64_t seed) {
   if (recorded_) draw();
 }
 
-void LaterGroups::draw() {
+void LaterGroupChoice::draw() {
   const uint64_t begin = part_ * groups_ / recorded_, end = (part_ + 1) * groups_ / recorded_;
   std::seed_seq seeds{seed_, part_, groups_};
   uint32_t value;
@@ -44,7 +44,7 @@ void LaterGroups::draw() {
   drawn_ = begin + value % (end - begin);
 }
 
-bool LaterGroups::next() {
+bool LaterGroupChoice::next() {
   if (part_ >= recorded_ || number_++ != drawn_) return false;
   if (++part_ < recorded_) draw();
   return true;
@@ -62,21 +62,21 @@ void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) 
   traced_cu_ = kernel.request.traced_cu;
   resident_groups_ = resident_groups;
   program_ = kernel.program;
-  passed_ = nullptr;
+  reached_ = nullptr;
   executed_.clear();
   follow_program();
   const bool replayed = index_ == timed_xcd(kernel, options_.timed_cu) || (index_ == 0 && traced_cu_);
-  first_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMostEntries : kFewerEntries);
-  rest_.recording.begin(1, CuRecording::kAllGroups, kFewerEntries);
-  first_.recorded = first_.done = rest_.recorded = rest_.done = {};
+  first_groups_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMostEntries : kFewerEntries);
+  later_groups_.recording.begin(1, CuRecording::kAllGroups, kFewerEntries);
+  first_groups_.recorded = first_groups_.done = later_groups_.recorded = later_groups_.done = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
-  later_groups_ = {};
+  later_choice_ = {};
   // Three times the number of resident workgroups, to show how the CU fills up, runs full and drains.
   thread_trace_.begin(2, std::max(8u, 3 * resident_groups));
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
-  if (samples_at_once_ && can_be_sampled(kernel)) reach_limit();
+  if (samples_at_once_ && can_be_sampled(kernel)) become_large();
 }
 
 void XcdTiming::launched(Workgroup& group) {
@@ -104,14 +104,14 @@ void XcdTiming::launched(Workgroup& group) {
 // Returns the recordings for the waves of a workgroup that is starting; null if they are not recorded.
 const CuRecording::Group* XcdTiming::record(uint32_t cu, GroupTiming& group, size_t waves) {
   if (!is_timed(cu)) return index_ == 0 && traced_cu_ == cu ? thread_trace_.record(waves) : nullptr;
-  group.part = &first_;
-  if (const CuRecording::Group* recordings = first_.recording.record(waves)) return recordings;
-  group.part = &rest_;
-  if (!later_groups_.begun()) {
-    const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_.recording.groups().size());
-    later_groups_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), options_.timed_cu);
+  group.part = &first_groups_;
+  if (const CuRecording::Group* recordings = first_groups_.recording.record(waves)) return recordings;
+  group.part = &later_groups_;
+  if (!later_choice_.begun()) {
+    const uint64_t before = std::min<uint64_t>(groups_of_cu_, first_groups_.recording.groups().size());
+    later_choice_.begin(groups_of_cu_ - before, std::max(4u, resident_groups_), options_.timed_cu);
   }
-  return later_groups_.next() ? rest_.recording.record(waves) : nullptr;
+  return later_choice_.next() ? later_groups_.recording.record(waves) : nullptr;
 }
 
 // Called repeatedly because code that is reached only by computed jumps is decoded while waves run.
@@ -122,7 +122,7 @@ void XcdTiming::follow_program() {
 }
 
 // Advances the wave's clock, and its recording, past these instructions.
-inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec) {
+inline void XcdTiming::advance(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec) {
   if (end > known_end_) [[unlikely]]
     follow_program();
   wave.clock += costs_.wave_cycles(first, end);
@@ -132,27 +132,27 @@ inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end, uint
   for (uint32_t i = first; i < end; ++i) wave.recording->add(costs_.op(i), lanes);
 }
 
-void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
-  const size_t begun = passed_ ? passed_ - runs.data() + 1 : 0;
-  if (passed_) pass(wave, passed_end_, passed_->end, passed_->exec);
-  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end, run.exec);
+void XcdTiming::advance_over_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
+  const size_t begun = reached_ ? reached_ - runs.data() + 1 : 0;
+  if (reached_) advance(wave, reached_end_, reached_->end, reached_->exec);
+  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) advance(wave, run.first, run.end, run.exec);
 }
 
 // Usually there is only one run, and often the clock has already reached it.
-inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
+inline void XcdTiming::advance(WaveTiming& wave, std::span<const IssuedRun> runs) {
   const IssuedRun& last = runs.back();
-  if (&last != passed_) {
-    if (passed_ || runs.size() > 1) pass_all_but_last(wave, runs);
-    passed_ = &last;
-    passed_end_ = last.first;
+  if (&last != reached_) {
+    if (reached_ || runs.size() > 1) advance_over_all_but_last(wave, runs);
+    reached_ = &last;
+    reached_end_ = last.first;
   }
-  pass(wave, passed_end_, last.end, last.exec);
-  passed_end_ = last.end;
+  advance(wave, reached_end_, last.end, last.exec);
+  reached_end_ = last.end;
 }
 
 // Called when the dispatch proves to be large. On an XCD that is not in the sample, the recordings made so far are no longer
 // needed.
-void XcdTiming::reach_limit() {
+void XcdTiming::become_large() {
   tracks_touched_lines_ = true;
   memory_.start_tracking_touched_lines();
   if (is_in_sample_) return;
@@ -161,14 +161,14 @@ void XcdTiming::reach_limit() {
     slot.group.part = nullptr;
     for (WaveTiming& wave : slot.waves) wave.recording = nullptr;
   }
-  memory_.stop();
+  memory_.stop_modelling_caches();
 }
 
 // Counts everything whose result is not needed while the wave runs.
 void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
   WaveTiming& timing = *wave.timing;
-  pass(timing, runs);
-  passed_ = nullptr;
+  advance(timing, runs);
+  reached_ = nullptr;
   uint64_t count = 0;
   for (const auto& [first, end, exec] : runs) {
     ++executed_[first];
@@ -181,7 +181,7 @@ void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
     waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
   }
   if (tracks_touched_lines_ || instructions_left_ == TimingOptions::kAlways) return;
-  if (count > instructions_left_) return reach_limit();
+  if (count > instructions_left_) return become_large();
   instructions_left_ -= count;
 }
 
@@ -195,7 +195,7 @@ void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
 
 // Advances the clock to the most recently issued instruction, before the event that this instruction causes.
 inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
-  pass(*wave.timing, wave.issued->runs());
+  advance(*wave.timing, wave.issued->runs());
   return *wave.timing;
 }
 
@@ -218,7 +218,7 @@ void XcdTiming::wait(Wave& wave, const WaitCounts& left) {
 
 uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }
 
-void XcdTiming::meet(Workgroup& group) {
+void XcdTiming::barrier_passed(Workgroup& group) {
   uint64_t latest = 0;
   for (const Wave& wave : group.waves) latest = std::max(latest, wave.timing->clock);
   for (Wave& wave : group.waves) {

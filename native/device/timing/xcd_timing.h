@@ -25,7 +25,7 @@ uint32_t timed_xcd(const DispatchedKernel& kernel, uint64_t choice);
 
 // Chooses which of a CU's later workgroups to record: one from each of several equal parts, drawn at random so that a kernel
 // can hardly treat the recorded workgroups differently from the rest.
-class LaterGroups {
+class LaterGroupChoice {
  public:
   // `groups`: about how many later workgroups there will be. `recorded`: how many of them to record.
   void begin(uint64_t groups, uint64_t recorded, uint64_t seed);
@@ -54,13 +54,13 @@ class XcdTiming final : public XcdObserver {
   void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
   void wait(Wave& wave, const WaitCounts& left) override;
   uint64_t clock(Wave& wave) override;
-  void meet(Workgroup& group) override;
+  void barrier_passed(Workgroup& group) override;
   void ended(const Wave& wave) override;
 
   // Called when the dispatch has ended. If it ends with a release, dirty lines are written to memory.
   void end(bool releases) {
     if (observes_) memory_.end(releases);
-    else memory_.end_noting();
+    else memory_.end_without_cache_models();
   }
   // Whether the dispatch was observed to the end. If not, all cycle counts and the counts that need the caches are incomplete.
   bool observed() const { return observes_; }
@@ -88,13 +88,13 @@ class XcdTiming final : public XcdObserver {
             &memory_.before_tracking(),
             tracks_touched_lines_ ? &memory_.touched_lines() : nullptr};
   }
-  // The sample of the XCD's recorded CU; it is empty if the XCD has no workgroups.
-  Sample sample() {
+  // The XCD's recorded CU; its recording is empty if the XCD has no workgroups.
+  RecordedCu recorded_cu() {
     follow_program();  // another XCD may have caused more code to be decoded
-    return {first_, rest_, costs_, work_[timed_cu_], resident_groups_};
+    return {first_groups_, later_groups_, costs_, work_[timed_cu_], resident_groups_};
   }
   // The recording of the CU whose thread trace is wanted, if that CU is on this XCD.
-  const CuRecording& thread_trace() const { return is_timed(*traced_cu_) ? first_.recording : thread_trace_; }
+  const CuRecording& thread_trace() const { return is_timed(*traced_cu_) ? first_groups_.recording : thread_trace_; }
 
  private:
   // The waves of a workgroup on the XCD. The storage is reused for the next workgroup in the same slot.
@@ -105,12 +105,12 @@ class XcdTiming final : public XcdObserver {
   };
 
   bool is_timed(uint32_t cu) const { return cu == timed_cu_; }
-  void reach_limit();
+  void become_large();
   const CuRecording::Group* record(uint32_t cu, GroupTiming& group, size_t waves);
   void follow_program();
-  void pass(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec);
-  void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
-  void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
+  void advance(WaveTiming& wave, uint32_t first, uint32_t end, uint64_t exec);
+  void advance_over_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
+  void advance(WaveTiming& wave, std::span<const IssuedRun> runs);
   WaveTiming& catch_up(Wave& wave);
   static void retire(CuWork& cu, const WaveTiming& wave, uint64_t executed);
   static uint64_t retire_recorded(CuWork& recorded, const WaveTiming& wave, uint64_t executed);
@@ -129,16 +129,16 @@ class XcdTiming final : public XcdObserver {
   uint64_t instructions_left_ = 0;    // how many more until the dispatch counts as large
   IssueCosts costs_;
   uint32_t known_end_ = 0;            // one past the last Op index that costs_ has
-  const IssuedRun* passed_ = nullptr; // the run in the log that the clock has reached, ...
-  uint32_t passed_end_ = 0;           // ... up to this Op index
+  const IssuedRun* reached_ = nullptr; // the run in the log that the clock has reached, ...
+  uint32_t reached_end_ = 0;           // ... up to this Op index
   std::vector<uint64_t> executed_;    // [Op index]: executions in excess of those of the preceding Op
   std::vector<CuWork> work_;          // [cu]
   WaveCounts waves_;
   MemorySystem memory_;
   std::deque<GroupSlotTiming> slots_;      // [workgroup's slot among this XCD's]
-  SampledPart first_, rest_;          // of the timed CU
+  RecordedPart first_groups_, later_groups_;          // of the timed CU
   uint64_t groups_of_cu_ = 0;         // approximate
-  LaterGroups later_groups_;
+  LaterGroupChoice later_choice_;
   CuRecording thread_trace_;          // of the CU whose thread trace is wanted, unless that is the timed CU
 };
 

@@ -11,7 +11,7 @@
 
 #include "capture/code_metadata.h"
 #include "capture/writer.h"
-#include "common/device.h"
+#include "common/software_device_api.h"
 #include "isolate/argument_memory.h"
 #include "isolate/failures.h"
 #include "isolate/file_size_signal.h"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "common/device.h"
+#include "common/software_device_api.h"
 #include "isolate/untouched_memory.h"
 
 namespace rpd::isolate {

@@ -39,15 +39,15 @@ Collector& the_collector() {
 
 void InFlightList::push(const InFlight& operation) {
   std::lock_guard lock(mutex_);
-  (operation.forward.handle != 0 ? forwarded_ : silent_).push_back(operation);
+  (operation.program_signal.handle != 0 ? awaited_ : unawaited_).push_back(operation);
 }
 
 void InFlightList::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
   // Silent operations come first: a thread that sees a forwarded signal complete may rely on everything before it.
-  move_completed(silent_, into, kWindow);
-  move_completed(forwarded_, into, forwarded_.size());
+  move_completed(unawaited_, into, kWindow);
+  move_completed(awaited_, into, awaited_.size());
   uint64_t last = last_completed_.load(std::memory_order_relaxed);
   for (size_t i = before; i < into.size(); ++i) last = std::max(last, into[i].packet);
   last_completed_.store(last, std::memory_order_relaxed);
@@ -55,13 +55,12 @@ void InFlightList::take_completed(std::vector<InFlight>& into) {
 
 bool InFlightList::waits_for(hsa_signal_t signal) {
   std::lock_guard lock(mutex_);
-  return std::any_of(forwarded_.begin(), forwarded_.end(),
-                     [&](const InFlight& one) { return one.signal.handle == signal.handle; });
+  return std::any_of(awaited_.begin(), awaited_.end(), [&](const InFlight& one) { return one.signal.handle == signal.handle; });
 }
 
 bool InFlightList::empty() {
   std::lock_guard lock(mutex_);
-  return silent_.empty() && forwarded_.empty();
+  return unawaited_.empty() && awaited_.empty();
 }
 
 InFlightList& Collector::add_list() {
@@ -69,11 +68,11 @@ InFlightList& Collector::add_list() {
   return *lists_.emplace_back(std::make_unique<InFlightList>());
 }
 
-hsa_signal_t Collector::stand_in_for(hsa_signal_t forward) { return pool_for(forward).take(); }
+hsa_signal_t Collector::stand_in_for(hsa_signal_t program_signal) { return pool_for(program_signal).take(); }
 
 void Collector::submitted(InFlightList& list, const InFlight& operation) {
   list.push(operation);
-  if (operation.forward.handle != 0)
+  if (operation.program_signal.handle != 0)
     hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion,
                                             reinterpret_cast<void*>(operation.signal.handle));
   else if (asleep_.exchange(false)) wake_.release();
@@ -84,7 +83,7 @@ bool Collector::on_completion(hsa_signal_value_t, void* data) {
   const hsa_signal_t signal{reinterpret_cast<uint64_t>(data)};
   the_collector().collect();
   if (the_collector().waits_for(signal)) return true;  // the value changed, but the operation has not ended: check again
-  the_collector().interrupting_.give_back(signal);
+  the_collector().awaited_signals_.give_back(signal);
   return false;
 }
 
@@ -105,8 +104,8 @@ void Collector::stop() {
 }
 
 void Collector::give_up_signals() {
-  quiet_.destroy_all();
-  interrupting_.destroy_all();
+  unawaited_signals_.destroy_all();
+  awaited_signals_.destroy_all();
 }
 
 void Collector::run() {
@@ -179,29 +178,29 @@ void Collector::finish(const InFlight& operation) {
   record_of_end.end_ns = end;
   record(operation.work == Work::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
 
-  if (operation.forward.handle != 0) forward(operation, start, end);
-  else quiet_.give_back(operation.signal);
+  if (operation.program_signal.handle != 0) forward(operation, start, end);
+  else unawaited_signals_.give_back(operation.signal);
 }
 
 // The application's signal gets the raw device times before its value changes, as it would from the device, because
 // hipEventElapsedTime reads them.
 void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
   const amd_signal_t* const ours = memory_of(operation.signal);
-  amd_signal_t* const theirs = memory_of(operation.forward);
+  amd_signal_t* const theirs = memory_of(operation.program_signal);
   theirs->start_ts = ours->start_ts;
   theirs->end_ts = ours->end_ts;
   if (operation.work == Work::copy) {
     std::lock_guard lock(copies_mutex_);
-    forwarded_copies_[operation.forward.handle] = {start, end};
+    forwarded_copies_[operation.program_signal.handle] = {start, end};
   }
   // An operation that failed leaves a negative value for the host to see.
   const hsa_signal_value_t value = __atomic_load_n(&ours->value, __ATOMIC_ACQUIRE);
-  hsa.core.hsa_signal_subtract_screlease_fn(operation.forward, 1 - value);
+  hsa.core.hsa_signal_subtract_screlease_fn(operation.program_signal, 1 - value);
 }
 
-bool Collector::copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times) {
+bool Collector::copy_times(hsa_signal_t program_signal, hsa_amd_profiling_async_copy_time_t& times) {
   std::lock_guard lock(copies_mutex_);
-  const auto known = forwarded_copies_.find(forward.handle);
+  const auto known = forwarded_copies_.find(program_signal.handle);
   if (known == forwarded_copies_.end()) return false;
   times = known->second;
   return true;

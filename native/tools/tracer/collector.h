@@ -17,9 +17,9 @@ namespace rpd::tracer {
 
 enum class Work : uint8_t { dispatch, copy };
 
-// One operation in flight. `forward` is the application's signal that the tracer's signal replaces (handle 0: none).
+// One operation in flight. `program_signal` is the application's signal that the tracer's signal replaces (handle 0: none).
 struct InFlight {
-  hsa_signal_t signal, forward;
+  hsa_signal_t signal, program_signal;
   hsa_agent_t agent;
   uint64_t id;
   uint64_t packet;  // its number in its queue; 0 for a copy
@@ -40,8 +40,8 @@ class InFlightList {
 
  private:
   std::mutex mutex_;
-  std::vector<InFlight> silent_;     // in submission order; no thread waits for their signals
-  std::vector<InFlight> forwarded_;  // the program may wait for any of their signals
+  std::vector<InFlight> unawaited_;     // in submission order; no thread waits for their signals
+  std::vector<InFlight> awaited_;  // the program may wait for any of their signals
   std::atomic<uint64_t> last_completed_{0};
 };
 
@@ -52,11 +52,11 @@ class Collector {
 
   InFlightList& add_list();
 
-  // A signal to stand in for `forward` (which may be 0), or handle 0 if none is available, in which case the caller submits the
-  // operation untraced.
-  hsa_signal_t stand_in_for(hsa_signal_t forward);
+  // A signal to stand in for `program_signal` (which may be 0), or handle 0 if none is available, in which case the caller
+  // submits the operation untraced.
+  hsa_signal_t stand_in_for(hsa_signal_t program_signal);
   void submitted(InFlightList& list, const InFlight& operation);
-  void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
+  void refused(const InFlight& operation) { pool_for(operation.program_signal).give_back(operation.signal); }
 
   // Records everything that has completed so far. Called by any application thread that is about to see something complete,
   // before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and from time
@@ -70,7 +70,7 @@ class Collector {
   void give_up_signals();
 
   // The times of a copy whose application signal the tracer completed: ROCr knows only the times of the tracer's signal.
-  bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
+  bool copy_times(hsa_signal_t program_signal, hsa_amd_profiling_async_copy_time_t& times);
 
  private:
   static bool on_completion(hsa_signal_value_t value, void* self);
@@ -79,9 +79,11 @@ class Collector {
   bool waits_for(hsa_signal_t signal);
   void finish(const InFlight& operation);
   void forward(const InFlight& operation, uint64_t start, uint64_t end);
-  SignalPool& pool_for(hsa_signal_t forward) { return forward.handle != 0 ? interrupting_ : quiet_; }
+  SignalPool& pool_for(hsa_signal_t program_signal) {
+    return program_signal.handle != 0 ? awaited_signals_ : unawaited_signals_;
+  }
 
-  SignalPool quiet_{HSA_AMD_SIGNAL_AMD_GPU_ONLY}, interrupting_{0};
+  SignalPool unawaited_signals_{HSA_AMD_SIGNAL_AMD_GPU_ONLY}, awaited_signals_{0};
   std::mutex lists_mutex_;
   std::vector<std::unique_ptr<InFlightList>> lists_;
   std::mutex collect_mutex_;

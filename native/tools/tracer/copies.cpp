@@ -47,7 +47,7 @@ hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_sign
   copy.source_node = transfer.source_node;
   copy.signal_count = waits;
   record(spool::Kind::copy, copy, {}, std::as_bytes(std::span(signals, waits)));
-  signal_will_complete(completion);
+  note_completing_submission(completion);
 
   const hsa_status_t status = submit(operation.signal);
   if (status == HSA_STATUS_SUCCESS) the_collector().submitted(copies_in_flight(), operation);

@@ -121,7 +121,7 @@ hsa_status_t destroy(hsa_signal_t signal) {
 
 }  // namespace
 
-void signal_will_complete(hsa_signal_t signal) {
+void note_completing_submission(hsa_signal_t signal) {
   if (signal.handle != 0) last_submission[slot_of(signal)].store(++submissions, std::memory_order_release);
 }
 

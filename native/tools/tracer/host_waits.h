@@ -6,6 +6,6 @@
 namespace rpd::tracer {
 
 // Must be called after a submission that will complete `signal` has been recorded; does nothing for handle 0.
-void signal_will_complete(hsa_signal_t signal);
+void note_completing_submission(hsa_signal_t signal);
 
 }  // namespace rpd::tracer

@@ -102,7 +102,7 @@ void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
   dispatch.queue_id = queue.id;
   dispatch.barrier_bit = barrier_bit;
   record(Kind::dispatch, dispatch);
-  signal_will_complete(packet.completion_signal);
+  note_completing_submission(packet.completion_signal);
   if (operation.signal.handle == 0) return;  // no signal available: the dispatch runs, but its times stay unknown
   packet.completion_signal = operation.signal;
   the_collector().submitted(*queue.in_flight, operation);
@@ -123,7 +123,7 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
     barrier.signals[0] = packet.barrier_value.signal.handle;
   }
   record(Kind::barrier, barrier);
-  signal_will_complete(packet.barrier.completion_signal);
+  note_completing_submission(packet.barrier.completion_signal);
 }
 
 // Without a tracer, a program waits for a free slot in the ring of its hardware queue. Here it waits earlier, in the

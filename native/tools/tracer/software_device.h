@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "common/device.h"
 #include "common/hsa.h"
+#include "common/software_device_api.h"
 
 namespace rpd::tracer {
 

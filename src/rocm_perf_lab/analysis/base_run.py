@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.analysis.critical_path import CriticalPath, critical_path
 from rocm_perf_lab.analysis.dag import Dag, build_dag
 from rocm_perf_lab.analysis.dispatch_choice import Selection, select
-from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
+from rocm_perf_lab.analysis.symbols import Symbol, matching, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -27,7 +27,7 @@ class BaseRun:
     @cached_property
     def symbols(self) -> list[Symbol]:
         """The symbols to report on. Raises EmptyPartError if there are symbols but the pattern matches none of them."""
-        return fitting(symbols_of(self.trace), self.kernel)
+        return matching(symbols_of(self.trace), self.kernel)
 
     @cached_property
     def selection(self) -> Selection:

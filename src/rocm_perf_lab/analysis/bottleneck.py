@@ -41,20 +41,20 @@ NEAR = 0.1  # if no class holds, the nearest one is named with low certainty; be
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
-QUEUE = "issue_wait_fraction"
-CHAIN = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
+READY_BUT_NOT_ISSUING = "issue_wait_fraction"
+CHAIN_OF_LOADS = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
 STAND_INS = ("memory_side", "grid_waves_per_simd")  # used if better numbers are missing
 
 # The signals on which each class is based.
 SIGNALS_OF = {
-    "memory-bandwidth-bound": (*LEVELS, "busiest_level_fraction", QUEUE),
-    "compute-throughput-limited": (*PIPES, "busiest_pipe_fraction", QUEUE),
+    "memory-bandwidth-bound": (*LEVELS, "busiest_level_fraction", READY_BUT_NOT_ISSUING),
+    "compute-throughput-limited": (*PIPES, "busiest_pipe_fraction", READY_BUT_NOT_ISSUING),
     "divergence-limited": ("divergent_lane_fraction", "valu_matters"),
     "under-occupied": ("mean_waves_per_simd", "grid_waves_per_simd", "resident_waves_per_simd", "rounds_of_waves"),
-    "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
+    "latency-bound": ("wait_fraction", "memory_side", *CHAIN_OF_LOADS),
 }
 
-Ways = Mapping[str, Score]  # the signal that points to a class -> its strength
+ScoreBySignal = Mapping[str, Score]  # the signal that points to a class -> its strength
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ClassScore:
 
     name: str
     score: Score
-    ways: Ways
+    ways: ScoreBySignal
 
     @property
     def seen(self) -> tuple[Signal, ...]:
@@ -176,20 +176,24 @@ def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tu
 
 
 def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
-    memory = {name: s[name] for name in LEVELS} | {"busiest_level_fraction": s["busiest_level_fraction"] & s[QUEUE]}
-    compute = {name: s[name] for name in PIPES} | {"busiest_pipe_fraction": s["busiest_pipe_fraction"] & s[QUEUE]}
+    memory = {name: s[name] for name in LEVELS} | {
+        "busiest_level_fraction": s["busiest_level_fraction"] & s[READY_BUT_NOT_ISSUING]
+    }
+    compute = {name: s[name] for name in PIPES} | {
+        "busiest_pipe_fraction": s["busiest_pipe_fraction"] & s[READY_BUT_NOT_ISSUING]
+    }
     levels, pipes = reduce(or_, memory.values()), reduce(or_, compute.values())
     waits = s["wait_fraction"]
     masked = s["divergent_lane_fraction"] & s["valu_matters"]
     divergence = masked.unless(levels)
     saturated = levels | pipes
-    chain = reduce(lambda a, b: a & s[b], CHAIN, waits)
+    chain = reduce(lambda a, b: a & s[b], CHAIN_OF_LOADS, waits)
     busy = saturated | divergence
     empty = s["mean_waves_per_simd"].otherwise(s["grid_waves_per_simd"]).unless(chain).unless(busy)
     kept_out = (s["resident_waves_per_simd"] & s["rounds_of_waves"]).provided(waits).unless(busy)
     latency = waits.otherwise(s["memory_side"]).unless(busy | empty | kept_out)
     counted = s["mean_waves_per_simd"].estimate is not None
-    ways: dict[str, Ways] = {
+    ways: dict[str, ScoreBySignal] = {
         "memory-bandwidth-bound": memory,
         "compute-throughput-limited": {name: score.unless(masked) for name, score in compute.items()},
         "divergence-limited": {"divergent_lane_fraction": divergence},
@@ -199,7 +203,7 @@ def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
         },
         "latency-bound": {
             "wait_fraction" if waits.estimate is not None else "memory_side": latency,
-            CHAIN[0]: latency & chain,
+            CHAIN_OF_LOADS[0]: latency & chain,
         },
     }
     return [ClassScore(name, reduce(or_, ways[name].values()), ways[name]) for name in CLASSES]

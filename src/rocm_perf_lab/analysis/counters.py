@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class SymbolCounters:
     """values: for each counter, the sum over all of the symbol's dispatches in the base run. notes: assumptions behind them.
 
-    once: the raw counts of those counters in whose values packed instructions count twice; see packed_math.
+    raw: the raw counts of those counters in whose values packed instructions count twice; see packed_math.
     """
 
     values: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    once: dict[str, float] = field(default_factory=dict)
+    raw: dict[str, float] = field(default_factory=dict)
 
 
 def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
@@ -72,9 +72,9 @@ def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
         return invalid
     common = set.intersection(*(set(part.values) for part in parts))
     values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
-    changed = {name for part in parts for name in part.once if name in common}
-    once = {name: sum(part.once.get(name, part.values[name]) for part in parts) for name in sorted(changed)}
-    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)), once)
+    changed = {name for part in parts for name in part.raw if name in common}
+    raw = {name: sum(part.raw.get(name, part.values[name]) for part in parts) for name in sorted(changed)}
+    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)), raw)
 
 
 def why_none(counters: SymbolCounters) -> str | None:

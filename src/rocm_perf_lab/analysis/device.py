@@ -14,7 +14,7 @@ from rocm_perf_lab.rocpd.trace import Agent, Trace
 
 
 @dataclass(frozen=True)
-class DeviceModel:
+class GpuFigures:
     """cu: compute units. xcd: dies, each with its own L2. clock: the peak shader clock. Bandwidths: the peaks of HBM or GDDR
     (memory) and of the cache in front of it (MALL).
     """
@@ -35,10 +35,10 @@ class DeviceModel:
         return self.family.name if self.family else "unknown"
 
 
-def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> DeviceModel:
+def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> GpuFigures:
     """The device behind an agent of a trace. The clock and the bandwidth, if given, override the known figures."""
     product = product_of(agent.pci_id)
-    return DeviceModel(
+    return GpuFigures(
         target=agent.target,
         family=family_of(agent.target),
         product=product,
@@ -54,7 +54,7 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
 
 def devices_of(
     trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None
-) -> dict[int, DeviceModel]:
+) -> dict[int, GpuFigures]:
     """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent not in the trace."""
     used = factorize(trace.dispatches.agent_id)[0].tolist()
     missing = [id for id in used if id not in trace.agents]

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
-from rocm_perf_lab.analysis.device import DeviceModel
+from rocm_perf_lab.analysis.device import GpuFigures
 from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.model_error import error_for_differences
@@ -47,10 +47,10 @@ class KernelFindings:
     sampling: Sampling | None  # None if no figure is an estimate
 
 
-def study(
+def kernel_findings(
     trace: Trace,
     symbol: Symbol,
-    device: DeviceModel,
+    device: GpuFigures,
     counters: SymbolCounters,
     on_path: SymbolOnPath | None,
     ceilings: Ceilings | None = None,
@@ -73,12 +73,12 @@ def study(
     bottleneck, room = classify(evidence), headroom(roof, evidence, fraction)
     stack = traced.stack if traced is not None else None
     if stack is None:
-        bottleneck = _as_run(bottleneck, trace, occupancy)
+        bottleneck = _with_small_problem_caveat(bottleneck, trace, occupancy)
     else:
         error = error_for_differences(trace.timing_parameters)
         known = None if isinstance(error, str) else error
-        bottleneck = time_stack_verdict.verdict(stack, bottleneck, known, trace.device is not None)
-        if trace.device is not None and bottleneck.name == SMALL_GRID:
+        bottleneck = time_stack_verdict.verdict(stack, bottleneck, known, trace.software_device is not None)
+        if trace.software_device is not None and bottleneck.name == SMALL_GRID:
             bottleneck = replace(bottleneck, advice=(_larger(occupancy), *bottleneck.advice))
         room = time_stack_verdict.headroom(stack, symbol.total_ns, fraction)
     return KernelFindings(
@@ -91,7 +91,7 @@ def study(
         headroom=room,
         on_path=on_path,
         no_counters=why_none(counters),
-        counters=counters.values | counters.once,
+        counters=counters.values | counters.raw,
         notes=(counters.notes if roof is None else roof.notes)
         + _of_thread_trace(evidence, traced)
         + ((sampling.note,) if sampling else ()),
@@ -106,10 +106,10 @@ def _of_thread_trace(evidence: Evidence, traced: ThreadTraceFindings | None) -> 
     return (f"without counters, {names} are those of the {traced.waves.value:,.0f} waves in the thread trace",)
 
 
-def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
+def _with_small_problem_caveat(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
     """The verdict, with a caveat on the software device: a grid may be small only because the problem was made small."""
     small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
-    if trace.device is None or small is None:
+    if trace.software_device is None or small is None:
         return found
     doubt = "unless the problem was made small for the software device"
     factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)

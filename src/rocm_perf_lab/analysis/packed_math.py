@@ -55,8 +55,8 @@ def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
     return any(counters.values.get(_counter(kind), 0) > 0 for kind in _KINDS)
 
 
-def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
-    """The counters, with each packed instruction counted as two. `once` keeps the raw counts of the counters that change.
+def packed_counted_twice(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
+    """The counters, with each packed instruction counted as two. `raw` keeps the raw counts of the counters that change.
 
     A nonzero counter whose packed share is unknown stays unchanged, and a note says so.
     """
@@ -72,8 +72,8 @@ def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounter
         notes.append(
             f"packed instructions (v_pk_*) are counted as two operations: {parts} are packed, as {packing.source} says"
         )
-    once = {name: counters.values[name] for name in changed}
-    return replace(counters, values=counters.values | changed, once=once, notes=(*counters.notes, *notes))
+    raw = {name: counters.values[name] for name in changed}
+    return replace(counters, values=counters.values | changed, raw=raw, notes=(*counters.notes, *notes))
 
 
 def _counter(kind: tuple[str, str]) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from rocm_perf_lab.analysis.ceilings import LEVELS, Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import DeviceModel
+from rocm_perf_lab.analysis.device import GpuFigures
 from rocm_perf_lab.arch.family import Family, Pipe
 from rocm_perf_lab.arch.metric import Value
 
@@ -34,24 +34,24 @@ NO_TIME = "the dispatches have no duration: start and end are equal"
 class Roof:
     """One rate compared with its roofs.
 
-    peak: from the data sheet. ceiling: measured. time_ns: the time of the work at the peak. reachable_ns: the time at the
-    ceiling if that is known, else at the peak.
+    peak: from the data sheet. measured: the ceiling that a microbenchmark reached. time_ns: the time that the work takes at the
+    peak. least_measured_ns: the time at the measured ceiling if that is known, else at the peak.
     """
 
     work: Value  # FLOP, operations or bytes
     rate: Value  # GFLOP/s or GB/s
     peak: Value
     fraction: Value
-    ceiling: Value
-    fraction_of_ceiling: Value
+    measured: Value
+    fraction_of_measured: Value
 
     @cached_property
     def time_ns(self) -> Value:
         return _apply(lambda work, rate: work / rate, "ns", self.work, self.peak)
 
     @cached_property
-    def reachable_ns(self) -> Value:
-        best = self.ceiling if self.ceiling.value else self.peak
+    def least_measured_ns(self) -> Value:
+        best = self.measured if self.measured.value else self.peak
         return _apply(lambda work, rate: work / rate, "ns", self.work, best)
 
 
@@ -93,25 +93,25 @@ class Roofline:
         return self.level(MEMORY_LEVEL).time_ns
 
     @cached_property
-    def ceiling_ns(self) -> Value:
+    def least_ns(self) -> Value:
         """The minimum time that the operations and bytes take at the data sheet's peaks."""
         return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
 
     @cached_property
-    def reachable_ns(self) -> Value:
-        """Like ceiling_ns, but with the measured ceilings; missing if none were given."""
+    def least_measured_ns(self) -> Value:
+        """Like least_ns, but with the measured ceilings; missing if none were given."""
         if self.ceilings is None:
             return Value.missing("ns", NO_CEILINGS)
-        compute = _sum("ns", [part.reachable_ns for part in self.arithmetic], "no arithmetic is known")
-        return _apply(lambda *times: max(times), "ns", compute, self.level(MEMORY_LEVEL).reachable_ns)
+        compute = _sum("ns", [part.least_measured_ns for part in self.arithmetic], "no arithmetic is known")
+        return _apply(lambda *times: max(times), "ns", compute, self.level(MEMORY_LEVEL).least_measured_ns)
 
     @property
     def attainable_gflops(self) -> Value:
-        return _apply(_ratio, "GFLOP/s", self.flops, self.ceiling_ns)
+        return _apply(_ratio, "GFLOP/s", self.flops, self.least_ns)
 
     @property
-    def reachable_gflops(self) -> Value:
-        return _apply(_ratio, "GFLOP/s", self.flops, self.reachable_ns)
+    def measured_attainable_gflops(self) -> Value:
+        return _apply(_ratio, "GFLOP/s", self.flops, self.least_measured_ns)
 
     @property
     def ridge(self) -> Value:
@@ -125,11 +125,11 @@ class Roofline:
     @property
     def fraction(self) -> Value:
         """The fraction of the binding data-sheet ceiling that the kernel reaches."""
-        return self._of_time(self.ceiling_ns)
+        return self._of_time(self.least_ns)
 
     @property
-    def fraction_of_reachable(self) -> Value:
-        return self._of_time(self.reachable_ns)
+    def fraction_of_measured_ceiling(self) -> Value:
+        return self._of_time(self.least_measured_ns)
 
     def _of_time(self, ceiling: Value) -> Value:
         if not self.time_ns:
@@ -140,7 +140,7 @@ class Roofline:
     def position(self) -> str | None:
         """'memory-bound' or 'compute-bound', by the side of the ridge; None if either time is unknown or both are 0."""
         compute, memory = self.compute_ns.value, self.memory_ns.value
-        if compute is None or memory is None or not self.ceiling_ns.value:
+        if compute is None or memory is None or not self.least_ns.value:
             return None
         return "compute-bound" if compute > memory else "memory-bound"
 
@@ -151,7 +151,7 @@ class Roofline:
         return next(level for level in self.levels if level.name == name)
 
 
-def roofline(counters: SymbolCounters, time_ns: int, device: DeviceModel, ceilings: Ceilings | None = None) -> Roofline | None:
+def roofline(counters: SymbolCounters, time_ns: int, device: GpuFigures, ceilings: Ceilings | None = None) -> Roofline | None:
     """The roofline of dispatches that took `time_ns` in total; None if the device's family is unknown."""
     family = device.family
     if family is None:
@@ -161,13 +161,14 @@ def roofline(counters: SymbolCounters, time_ns: int, device: DeviceModel, ceilin
     flops = _sum("FLOP", [work[pipe] for pipe in work if pipe not in family.integer_operations], unknown)
     arithmetic = tuple(
         Arithmetic(
-            *_against(amount, time_ns, _peak(pipe, device, family, counters), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe
+            *_roof_fields(amount, time_ns, _peak(pipe, device, family, counters), _measured_ceiling(pipe, ceilings), "GFLOP/s"),
+            *pipe,
         )
         for pipe, amount in work.items()
     )
     levels = tuple(
         Level(
-            *_against(amount, time_ns, _peak_bandwidth(name, device, family), _ceiling(name, ceilings), "GB/s"),
+            *_roof_fields(amount, time_ns, _peak_bandwidth(name, device, family), _measured_ceiling(name, ceilings), "GB/s"),
             name,
             _apply(_ratio, "FLOP/byte", flops, amount),
         )
@@ -185,12 +186,12 @@ def roofline(counters: SymbolCounters, time_ns: int, device: DeviceModel, ceilin
     )
 
 
-def _against(
-    work: Value, time_ns: int, peak: Value, ceiling: Value, unit: str
+def _roof_fields(
+    work: Value, time_ns: int, peak: Value, measured: Value, unit: str
 ) -> tuple[Value, Value, Value, Value, Value, Value]:
     """The fields of a Roof."""
     rate = _rate(work, time_ns, unit)
-    return work, rate, peak, _apply(_ratio, "fraction", rate, peak), ceiling, _apply(_ratio, "fraction", rate, ceiling)
+    return work, rate, peak, _apply(_ratio, "fraction", rate, peak), measured, _apply(_ratio, "fraction", rate, measured)
 
 
 def _operations(pipe: Pipe, family: Family, counters: SymbolCounters) -> Value:
@@ -212,7 +213,7 @@ def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
     return found
 
 
-def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
+def _measured_ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     unit = "GB/s" if isinstance(key, str) else "GFLOP/s"
     if ceilings is None:
         return Value.missing(unit, NO_CEILINGS)
@@ -220,19 +221,19 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
-def _peak(pipe: Pipe, device: DeviceModel, family: Family, counters: SymbolCounters) -> Value:
+def _peak(pipe: Pipe, device: GpuFigures, family: Family, counters: SymbolCounters) -> Value:
     """A pipe's peak rate. For F32 on the VALU, it grows with the share of packed instructions, which do twice the work in the
     same time.
     """
     per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
-    if pipe == PACKED_PIPE and counters.once:
+    if pipe == PACKED_PIPE and counters.raw:
         metric = family.operations[pipe]
-        packed, once = metric(counters.values).value, metric(counters.values | counters.once).value
-        per_clock *= packed / once if packed and once else 1
+        packed, raw = metric(counters.values).value, metric(counters.values | counters.raw).value
+        per_clock *= packed / raw if packed and raw else 1
     return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 
-def _peak_bandwidth(level: str, device: DeviceModel, family: Family) -> Value:
+def _peak_bandwidth(level: str, device: GpuFigures, family: Family) -> Value:
     if level == MEMORY_LEVEL:
         return device.memory_bandwidth
     if level == MALL_LEVEL:
@@ -242,7 +243,7 @@ def _peak_bandwidth(level: str, device: DeviceModel, family: Family) -> Value:
     return _per_clock(family.cu_bytes_per_clock.get(level), level, device.cu, device)
 
 
-def _per_clock(per_clock: int | None, level: str, units: Value, device: DeviceModel) -> Value:
+def _per_clock(per_clock: int | None, level: str, units: Value, device: GpuFigures) -> Value:
     if per_clock is None:
         return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family_name}")
     return _apply(lambda count, mhz: per_clock * count * mhz / 1e3, "GB/s", units, device.clock)

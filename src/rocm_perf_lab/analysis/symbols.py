@@ -50,7 +50,7 @@ def symbols_of(trace: Trace) -> list[Symbol]:
     return _FOUND[trace]
 
 
-def fitting(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
+def matching(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
     """The symbols that match a pattern (see kernel_pattern), or all if it is None. Raises EmptyPartError if none matches."""
     found = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
     if symbols and not found:

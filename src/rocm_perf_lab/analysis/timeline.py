@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.analysis.base_run import BaseRun
+from rocm_perf_lab.analysis.counters_behind_changes import TELLING
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
-from rocm_perf_lab.analysis.telling_counters import TELLING
 from rocm_perf_lab.rocpd.trace import Edges, Trace
 from rocm_perf_lab.text import words
 

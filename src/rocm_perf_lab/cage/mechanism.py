@@ -40,7 +40,7 @@ def best_mechanism() -> Mechanism | None:
     """The best mechanism that works on this machine, determined only once; None if none works."""
     if platform.machine() != "x86_64":
         return None  # the system call filter supports no other architecture
-    return next((one for one in _candidates() if works(one)), None)
+    return next((one for one in _possible_mechanisms() if works(one)), None)
 
 
 def kind() -> str | None:
@@ -51,10 +51,10 @@ def kind() -> str | None:
 
 def candidates_of(kind: str) -> list[Mechanism]:
     """All variants of one of the two kinds, best first."""
-    return [one for one in _candidates() if one.kind == kind]
+    return [one for one in _possible_mechanisms() if one.kind == kind]
 
 
-def _candidates() -> Iterator[Mechanism]:
+def _possible_mechanisms() -> Iterator[Mechanism]:
     if program := shutil.which("bwrap"):
         for overlays in (True, False):
             for options in (("--unshare-user", *_OPTIONS), _OPTIONS):

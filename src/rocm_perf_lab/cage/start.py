@@ -63,7 +63,7 @@ def command_line(
     """Like within(), but with the given mechanism."""
     if view.traces:
         view = replace(view, writable=(*view.writable, view.traces))
-    furniture = mounts(command, folder, view, limits, mechanism.overlays)
+    mounted = mounts(command, folder, view, limits, mechanism.overlays)
     settings = [
         f"mechanism={mechanism.kind}",
         f"program={mechanism.program}",
@@ -72,11 +72,11 @@ def command_line(
         f"folder={os.path.abspath(folder)}",
         *(f"{name}={value}" for name, value in vars(limits).items()),
         *(f"writable={os.path.realpath(path)}" for path in view.writable),
-        *(f"memory_folder={path}" for path in furniture.in_memory),
+        *(f"memory_folder={path}" for path in mounted.in_memory),
         *(f"keep={name}" for name in view.keep_env),
         *([f"traces={view.traces}", f"writer={native.rocpd_writer()}"] if view.traces else []),
     ]
-    return [sys.executable, "-I", "-S", str(_LAUNCHER), *settings, "--", *furniture.words, "--", *command]
+    return [sys.executable, "-I", "-S", str(_LAUNCHER), *settings, "--", *mounted.words, "--", *command]
 
 
 def run(

@@ -18,7 +18,7 @@ from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.application.regression import RegressionLimits
+    from rocm_perf_lab.gate.regression_limits import RegressionLimits
 
 source_option = click.option(
     "--source",

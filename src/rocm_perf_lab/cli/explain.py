@@ -69,7 +69,7 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
     from rocm_perf_lab.kernel_pattern import fits
     from rocm_perf_lab.report.explain import kernel_explanation, render_kernel
     from rocm_perf_lab.report.explain_document import ExplainDocument
-    from rocm_perf_lab.report.reading import read_run_directory
+    from rocm_perf_lab.report.read_run_directory import read_run_directory
     from rocm_perf_lab.report.terminal_time_stack import render_lines, with_line
     from rocm_perf_lab.text.names import Names
 
@@ -105,7 +105,7 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
 
 
 def _explain_capture(folder: Path, line: str | None, as_json: bool) -> None:
-    from rocm_perf_lab.isolate.capture import Capture
+    from rocm_perf_lab.isolate.capture_directory import Capture
     from rocm_perf_lab.replaying.experiment import experiment_with
     from rocm_perf_lab.report.explain_document import CaptureExplanation, ExplainDocument
     from rocm_perf_lab.report.terminal_time_stack import only_line, render_capture, render_lines

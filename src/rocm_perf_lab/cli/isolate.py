@@ -49,12 +49,12 @@ def command(
     The capture is DIR/isolate_capture_<pid>, and DIR/isolate_capture links to it. The program continues undisturbed. The
     exit code is the program's own, or 37 if it succeeds but nothing was captured.
     """
-    from rocm_perf_lab.isolate.run import Isolation, isolate
+    from rocm_perf_lab.isolate.capture_program import CaptureRequest, isolate
 
-    isolation = Isolation(program, kernel, dispatch, destination, compress, device, device_options)
+    isolation = CaptureRequest(program, kernel, dispatch, destination, compress, device, device_options)
     status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None, note)
     if capture is not None and as_json:
-        from rocm_perf_lab.isolate.capture import Capture
+        from rocm_perf_lab.isolate.capture_directory import Capture
         from rocm_perf_lab.isolate.isolate_document import isolate_document
         from rocm_perf_lab.json_model import json_text
 

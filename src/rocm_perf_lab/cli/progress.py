@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from rocm_perf_lab.collect import live
+from rocm_perf_lab.collect import progress_line
 
 
 def note(text: str) -> None:
-    live.step(text)
+    progress_line.step(text)
     line = f"rocm-perf: {text}"
     click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)

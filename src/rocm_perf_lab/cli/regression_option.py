@@ -10,14 +10,14 @@ from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.errors import UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.application.regression import RegressionLimits
+    from rocm_perf_lab.gate.regression_limits import RegressionLimits
 
 
 class _Limits(ParamType["RegressionLimits"]):
     name = "limits"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RegressionLimits:
-        from rocm_perf_lab.gate.application.regression import DEFAULTS, RegressionLimits
+        from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
 
         if isinstance(value, RegressionLimits):
             return value

@@ -29,7 +29,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 
     Exit code: 0 if all can be, 1 if one cannot be mapped, 2 if one would be relocated.
     """
-    from rocm_perf_lab.isolate.capture import newest
+    from rocm_perf_lab.isolate.capture_directory import newest
     from rocm_perf_lab.replaying.run import run_attached
 
     return run_attached("reserve-check", capture_dir or newest(), ["--json"] if as_json else [], device)
@@ -130,7 +130,7 @@ def full_vm(
     ringing the doorbell to seeing the end. Neither includes set-up.
     """
     from rocm_perf_lab.collect.device import require_observation
-    from rocm_perf_lab.isolate.capture import newest
+    from rocm_perf_lab.isolate.capture_directory import newest
     from rocm_perf_lab.replaying.run import run_attached
 
     require_observation(device_options, "replay")
@@ -164,7 +164,7 @@ def export(capture_dir: Path | None, destination: Path | None) -> None:
     """Write a reproducer for capture D that needs only ROCm: memory, a C++ program, a Makefile and a README."""
     import re
 
-    from rocm_perf_lab.isolate.capture import Capture, newest
+    from rocm_perf_lab.isolate.capture_directory import Capture, newest
     from rocm_perf_lab.replaying.export import export as write
 
     capture = Capture.open(capture_dir or newest())

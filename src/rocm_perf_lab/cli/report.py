@@ -25,7 +25,7 @@ def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | Non
     """
     from rocm_perf_lab.cli.page_file import write_page
     from rocm_perf_lab.errors import UsageError
-    from rocm_perf_lab.report.reading import read_run_directory
+    from rocm_perf_lab.report.read_run_directory import read_run_directory
 
     if as_json and len(runs) > 1:
         raise UsageError(f"--json prints a single run, but {len(runs)} are given", "name one of them")

@@ -23,7 +23,7 @@ def command(run: Path | None, kernel: str | None, isa: bool, as_json: bool) -> N
     RUN: a run directory; by default the newest in the current folder. Neither the program nor its source is needed: the
     run directory contains the lines. Line numbers need -g.
     """
-    from rocm_perf_lab.report.source_reading import newest_run, read_source
+    from rocm_perf_lab.report.read_source import newest_run, read_source
 
     document = read_source(run or newest_run(Path()), kernel)
     if as_json:
@@ -31,6 +31,6 @@ def command(run: Path | None, kernel: str | None, isa: bool, as_json: bool) -> N
 
         click.echo(json_text(document))
         return
-    from rocm_perf_lab.report.source_text import render_source
+    from rocm_perf_lab.report.terminal_source import render_source
 
     render_source(document, stdout_console(), isa)

@@ -18,8 +18,8 @@ from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.arch.timing_parameters import CALIBRATED_TARGET, timing_parameters
-from rocm_perf_lab.collect import gpu, live, surroundings, triton
-from rocm_perf_lab.collect.amd_smi import write_amd_smi
+from rocm_perf_lab.collect import gpu, inherited_limits, progress_line, triton
+from rocm_perf_lab.collect.amd_smi_stand_in import write_amd_smi
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -178,7 +178,7 @@ def select(
     found = gpu.find()
     name, count = software_devices(choice, several=several)
     software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
-    surroundings.check(software)
+    inherited_limits.check(software)
     if software:
         if sample_if_large and not _says_what_to_observe(options):
             options = (*options, SAMPLE_IF_LARGE)
@@ -341,7 +341,7 @@ def _software(scratch: Path, options: Sequence[str], product_key: str, count: in
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | (_FOR_RCCL if count > 1 else {})
         | ({OPTIONS_VARIABLE: checked} if checked else {})
-        | live.variables(scratch)
+        | progress_line.variables(scratch)
         | _hip_log(scratch),
         (() if count > 1 else _SELECTS_GPUS) + (RELABELS_VARIABLE, *_MODEL_VARIABLES),
         (library,),

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from rocm_perf_lab import native, rocm
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
-from rocm_perf_lab.collect import gpu, surroundings, triton
+from rocm_perf_lab.collect import gpu, inherited_limits, triton
 from rocm_perf_lab.errors import SurroundingsError, UnavailableError
 from rocm_perf_lab.extras import EXTRAS, absent_modules, how_to_install
 
@@ -63,8 +63,8 @@ def diagnose() -> Diagnosis:
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
-    folder = _surroundings("temporary files", "their folder is writable", surroundings.check_temporary_folder)
-    addresses = _surroundings("address space", "enough for the software device", surroundings.check_addresses)
+    folder = _surroundings("temporary files", "their folder is writable", inherited_limits.check_temporary_folder)
+    addresses = _surroundings("address space", "enough for the software device", inherited_limits.check_addresses)
     base = _all_ok(*python, runtime, folder)
     built_in = _all_ok(tracer, writer)
     return Diagnosis(

@@ -83,7 +83,7 @@ class Rocprofv3:
             shutil.rmtree(folder, ignore_errors=True)
             log.unlink(missing_ok=True)
 
-    def of(self, kernels: Sequence[str] | None) -> Rocprofv3:
+    def restricted_to(self, kernels: Sequence[str] | None) -> Rocprofv3:
         """The same collector, counting only kernels with these demangled names; None for all."""
         return replace(self, kernels=kernels)
 

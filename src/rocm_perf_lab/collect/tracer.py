@@ -65,7 +65,7 @@ class BuiltinTracer:
         kernel_failures.expect_none(command.program, _failures(database))
         _check(command, database)
 
-    def of(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
+    def restricted_to(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
         """Return self: every trace includes the counters, and they cover all kernels."""
         return self
 

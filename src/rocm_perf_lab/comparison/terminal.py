@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from rocm_perf_lab.analysis.telling_counters import TELLING
+from rocm_perf_lab.analysis.counters_behind_changes import TELLING
 from rocm_perf_lab.comparison.compare_document import (
     ChangeSection,
     CompareDocument,

@@ -22,16 +22,16 @@ from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate.application import application_check
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
+from rocm_perf_lab.gate.application.location_dependence import depends_on_place
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
-from rocm_perf_lab.gate.code_object.code_object_check import Image, ResourceLimits, check_code_object, instances
-from rocm_perf_lab.gate.code_object.location_dependence import depends_on_place
+from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.equivalence import equivalence_check
 from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.inputs_from_literals import numbers_added
+from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement, first_time, not_faster
-from rocm_perf_lab.gate.measurement.timed_replays import Compared, KnownTimes
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair, KnownTimes
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source import source_check
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
@@ -59,11 +59,11 @@ STEPS = (*_CHEAP_STEPS, equivalence_check.STEP, measurement_check.STEP, applicat
 class Builder(Protocol):
     """Compiles sources as the program's own build does. Raises RocmPerfError with the compiler's message."""
 
-    def device(self, source: HipSource) -> bytes:
+    def code_object(self, source: HipSource) -> bytes:
         """The code object, linked with --emit-relocs."""
 
-    def device_named(self, source: HipSource, name: str) -> bytes:
-        """Like device(), except that the compiler is given the unit's main file under this name, relative to the source's
+    def code_object_named(self, source: HipSource, name: str) -> bytes:
+        """Like code_object(), except that the compiler is given the unit's main file under this name, relative to the source's
         folder.
         """
 
@@ -107,10 +107,10 @@ class Judge:
 
     baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of that
     kernel. builder: makes code objects; supplied by the caller, with flags and limits. reader: reads candidates for this
-    baseline; also supplied by the caller. whole_program: the last step; None skips it. also: dispatches captured with other
-    program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be shown with the
-    program's own arguments. recapture: used by the last step to compare a dispatch; None skips that comparison. Use as a
-    context manager.
+    baseline; also supplied by the caller. whole_program: the last step; None skips it. captures_by_arguments: dispatches
+    captured with other program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be
+    shown with the program's own arguments. recapture: used by the last step to compare a dispatch; None skips that comparison.
+    Use as a context manager.
 
     Raises SourceError if the captures do not match the source.
     """
@@ -124,11 +124,11 @@ class Judge:
         reader: CandidateReader,
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
-        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
+        captures_by_arguments: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
         recapture: Recapture | None = None,
     ):
-        self._shown_for = [*captures, *(one for more in also.values() for one in more)]
-        if not captures or len({capture.symbol for capture in self._shown_for}) != 1:
+        self._all_captures = [*captures, *(one for more in captures_by_arguments.values() for one in more)]
+        if not captures or len({capture.symbol for capture in self._all_captures}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
         self._options, self._whole_program, self._recapture = options, whole_program, recapture
@@ -138,7 +138,9 @@ class Judge:
         self._metadata: KernelMetadata = self._code.kernels[self._symbol]
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
-        self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
+        self._equivalence = Equivalence(
+            captures, baseline, self._kernel, self._metadata, options.equivalence, captures_by_arguments
+        )
         self._times: dict[LaunchRule | None, KnownTimes] = {}
         self._started: dict[tuple[bytes, Promises], _Started] = {}
         self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
@@ -160,7 +162,7 @@ class Judge:
     @property
     def instances(self) -> Collection[str]:
         """The mangled names of the kernel's instantiations, including the judged one, in all units that include the kernel."""
-        codes = [self._code, *(parse(self._builder.device(unit)) for unit in self._baseline.units_of_program)]
+        codes = [self._code, *(parse(self._builder.code_object(unit)) for unit in self._baseline.units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
@@ -170,13 +172,15 @@ class Judge:
         Raises only errors caused by the baseline or the machine.
         """
         started = self._started.pop((candidate, promises), None) or self._begin(candidate, promises)
-        state = started.state
-        if state is None:
+        progress = started.progress
+        if progress is None:
             return Verdict((*started.verdicts, *map(skipped, STEPS[1:])))
-        verdicts = self._continued(started.verdicts, state, STEPS)
-        unlike = [f"{name} (not compared in the program: its contents vary from run to run)" for name in state.not_compared]
-        plain = self._with(state.plain, state.launch).state
-        return _with_text(Verdict(tuple(verdicts), plain).with_unproven(unlike), state.kept)
+        verdicts = self._continued(started.verdicts, progress, STEPS)
+        not_compared = [
+            f"{name} (not compared in the program: its contents vary from run to run)" for name in progress.not_compared
+        ]
+        plain = self._source_with(progress.plain, progress.launch).state
+        return _verdict_with_adopted(Verdict(tuple(verdicts), plain).with_unproven(not_compared), progress.kept)
 
     def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
         """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
@@ -187,41 +191,41 @@ class Judge:
         """
         started = self._begin(candidate, promises)
         self._started[candidate, promises] = started
-        if started.state is None:
+        if started.progress is None:
             return None
-        started.verdicts = self._continued(started.verdicts, started.state, _CHEAP_STEPS)
+        started.verdicts = self._continued(started.verdicts, started.progress, _CHEAP_STEPS)
         if started.verdicts[-1].outcome is not StepOutcome.PASSED:
             return None
-        first = first_time(self._captures, self._timed(started.state), self._options.measurement)
+        first = first_time(self._captures, self._timed(started.progress), self._options.measurement)
         return None if first is None else first.ratio
 
     def _begin(self, candidate: bytes, promises: Promises) -> _Started:
         result = self._source_step(candidate, promises)
         if result.spliced is None:
             return _Started([result.verdict], None)
-        source = self._with(result.spliced.judged, result.launch)
+        source = self._source_with(result.spliced.judged, result.launch)
         handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
         os.close(handle)
         given, _ = parted(candidate)
-        state = _CandidateState(source, given, result.spliced.plain, result.promises, Path(image), result.launch)
-        state.rules = self._rules_of(result.launch) if result.launch else None
-        return _Started([result.verdict], state)
+        progress = _CandidateProgress(source, given, result.spliced.plain, result.promises, Path(image), result.launch)
+        progress.rules = self._rules_of(result.launch) if result.launch else None
+        return _Started([result.verdict], progress)
 
-    def _continued(self, done: Sequence[StepVerdict], state: _CandidateState, until: Sequence[str]) -> list[StepVerdict]:
+    def _continued(self, done: Sequence[StepVerdict], progress: _CandidateProgress, until: Sequence[str]) -> list[StepVerdict]:
         """The verdicts of the steps in `until`. done: the verdicts of the first few of them, which are not run again."""
         verdicts = list(done)
-        for name, step in list(zip(STEPS[1:], self._steps(state), strict=True))[len(done) - 1 : len(until) - 1]:
+        for name, step in list(zip(STEPS[1:], self._steps(progress), strict=True))[len(done) - 1 : len(until) - 1]:
             is_rejected = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
             verdicts.append(skipped(name) if is_rejected else step())
         return verdicts
 
-    def _steps(self, state: _CandidateState) -> tuple[Callable[[], StepVerdict], ...]:
+    def _steps(self, progress: _CandidateProgress) -> tuple[Callable[[], StepVerdict], ...]:
         return (
-            lambda: self._build_step(state),
-            lambda: self._code_object_step(state),
-            lambda: self._equivalence_step(state),
-            lambda: state.too_slow or self._measurement_step(state),
-            lambda: self._application_step(state),
+            lambda: self._build_step(progress),
+            lambda: self._code_object_step(progress),
+            lambda: self._equivalence_step(progress),
+            lambda: progress.too_slow or self._measurement_step(progress),
+            lambda: self._application_step(progress),
         )
 
     def _source_step(self, candidate: bytes, promises: Promises) -> SourceStepResult:
@@ -232,7 +236,7 @@ class Judge:
             return result
         # If launches change, a bound on the workgroup size applies to the new launches, which the source step has checked.
         of_captures = replace(result.promises, threads=None) if result.launch else result.promises
-        for capture in self._shown_for if of_captures != NONE else ():
+        for capture in self._all_captures if of_captures != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
                 return SourceStepResult(rejected(source_check.STEP, f"it promises {result.promises}, but {complaint}"))
         if result.launch and (complaint := self._launched_otherwise(self._rules_of(result.launch))):
@@ -248,33 +252,33 @@ class Judge:
         gives the dispatch no valid shape; or the candidate's launches may be too small for larger sizes. None if they can be
         changed.
         """
-        for capture in self._shown_for:
+        for capture in self._all_captures:
             index = capture.dispatch["origin"]["dispatch_index"]
-            if complaint := rules.before.as_captured(capture):
+            if complaint := rules.before.mismatch_with(capture):
                 return f"its launches cannot be changed, as their shape is not understood: for dispatch {index}, {complaint}"
             try:
                 rules.after.launch(capture)
             except NoValue as error:
                 return f"its launch of dispatch {index} is not possible: {error}"
-        return falls_behind(rules, self._shown_for)
+        return falls_behind(rules, self._all_captures)
 
-    def _build_step(self, state: _CandidateState) -> StepVerdict:
+    def _build_step(self, progress: _CandidateProgress) -> StepVerdict:
         try:
-            state.device = self._builder.device(state.source)
-            state.image.write_bytes(state.device)
+            progress.code_object_bytes = self._builder.code_object(progress.source)
+            progress.code_object_file.write_bytes(progress.code_object_bytes)
         except RocmPerfError as error:
             return rejected(BUILD, error.what)
         return passed(BUILD, "it compiles within the limits")
 
-    def _code_object_step(self, state: _CandidateState) -> StepVerdict:
+    def _code_object_step(self, progress: _CandidateProgress) -> StepVerdict:
         packet = self._captures[0].dispatch["packet"]
-        own = state.code.launch(self._captures[0]) or captured_launch(self._captures[0])
+        own = progress.code.launch(self._captures[0]) or captured_launch(self._captures[0])
         threads = [math.prod(packet["workgroup"]), own.threads if own else math.prod(packet["workgroup"])]
         try:
-            devices = self._builder.device(self._baseline), state.device
-            before, after = (Image(parse(device), device) for device in devices)
+            built = self._builder.code_object(self._baseline), progress.code_object_bytes
+            before, after = (BuiltCodeObject(parse(content), content) for content in built)
             complaint = translation_units.device_differs(
-                self._baseline, state.source, self._builder, self._kernel, self._symbol
+                self._baseline, progress.source, self._builder, self._kernel, self._symbol
             )
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
@@ -282,104 +286,108 @@ class Judge:
             return rejected(code_object_check.STEP, error.what)
         captured_lds = packet["group_segment_size"] - self._metadata.lds_bytes
         dynamic = [captured_lds, own.dynamic_lds if own else captured_lds]
-        kernels = [image.code.kernels.get(self._symbol) or self._metadata for image in (before, after)]
+        kernels = [code_object.parsed.kernels.get(self._symbol) or self._metadata for code_object in (before, after)]
         target = self._captures[0].target
         waves = [_resident_waves(target, *one) for one in zip(kernels, threads, dynamic, strict=True)]
-        verdict, state.concern = check_code_object(
+        verdict, progress.concern = check_code_object(
             before,
             after,
             self._kernel,
             self._symbol,
             workgroup_threads=threads[1],
-            own_launch=state.rules is not None,
+            own_launch=progress.rules is not None,
             waves=(waves[0], waves[1]),
             limits=self._options.resources,
-            promised_threads=state.promises.threads,
+            promised_threads=progress.promises.threads,
             may_be_the_same=not self._options.with_measurement,
         )
         return verdict
 
-    def _equivalence_step(self, state: _CandidateState) -> StepVerdict:
+    def _equivalence_step(self, progress: _CandidateProgress) -> StepVerdict:
         if self._options.with_measurement and self._options.time_first:
-            state.too_slow = not_faster(self._captures, self._timed(state), self._options.measurement)
-        if state.too_slow:
+            progress.too_slow = not_faster(self._captures, self._timed(progress), self._options.measurement)
+        if progress.too_slow:
             return skipped(equivalence_check.STEP, "it is not faster, and was not compared")
-        named = numbers_added(self._baseline.text, state.plain)
-        return self._equivalence.check(state.code, named, state.rule_before)
+        named_numbers = numbers_added(self._baseline.text, progress.plain)
+        return self._equivalence.check(progress.code, named_numbers, progress.rule_before)
 
-    def _timed(self, state: _CandidateState) -> Compared:
-        known = self._times.setdefault(state.rule_before, {})
-        return Compared(ReplayableCode(rule=state.rule_before), state.code, known, state.times)
+    def _timed(self, progress: _CandidateProgress) -> CodePair:
+        known = self._times.setdefault(progress.rule_before, {})
+        return CodePair(ReplayableCode(rule=progress.rule_before), progress.code, known, progress.times)
 
-    def _measurement_step(self, state: _CandidateState) -> StepVerdict:
+    def _measurement_step(self, progress: _CandidateProgress) -> StepVerdict:
         options = self._options
         if not options.with_measurement:
             return skipped(measurement_check.STEP, "not asked for")
         replayed = options.equivalence.level != "program"
         changed = [
-            self._equivalence.outputs_of(i, state.rule_before).changed_bytes
+            self._equivalence.outputs_of(i, progress.rule_before).changed_bytes
             if replayed and (i == 0 or options.equivalence.level == "full")
             else 0
             for i in range(len(self._captures))
         ]
-        others = self._equivalence.other_inputs(state.rule_before) if replayed else []
-        verdict = check_measurement(self._captures, self._timed(state), changed, options.measurement, state.concern, others)
+        others = self._equivalence.other_inputs(progress.rule_before) if replayed else []
+        verdict = check_measurement(
+            self._captures, self._timed(progress), changed, options.measurement, progress.concern, others
+        )
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
-            state.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
+            progress.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
         return verdict
 
-    def _application_step(self, state: _CandidateState) -> StepVerdict:
+    def _application_step(self, progress: _CandidateProgress) -> StepVerdict:
         """Host code is compared only here, since an additional compiler pass is worthwhile only for a candidate about to be
         accepted.
         """
         try:
-            state.kept = self._to_keep(state)
-            host, program = side_by_side([lambda: self._compiled_elsewhere(state), lambda: self._run_whole_program(state)])
+            progress.kept = self._to_keep(progress)
+            host, program = side_by_side(
+                [lambda: self._compiled_elsewhere(progress), lambda: self._run_whole_program(progress)]
+            )
         except SourceError as error:
             return rejected(application_check.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
 
-    def _to_keep(self, state: _CandidateState) -> HipSource:
+    def _to_keep(self, progress: _CandidateProgress) -> HipSource:
         """The source to keep, which must compile to the judged code: the plain text if it does so. It may not if lines were
         added or removed and other code uses __LINE__; then the line directives are needed.
         """
-        plain = self._with(state.plain, state.launch)
-        plain_will_do = translation_units.makes_judged_code(plain, state.source, self._host_of(state), self._builder)
-        return plain if plain_will_do else state.source
+        plain = self._source_with(progress.plain, progress.launch)
+        plain_will_do = translation_units.makes_judged_code(plain, progress.source, self._host_of(progress), self._builder)
+        return plain if plain_will_do else progress.source
 
-    def _with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
+    def _source_with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
         """The baseline with this text, in which the launches are already changed, and with the launches in other files changed
         too.
         """
-        return self._baseline.with_text(text, launch.applied(self._baseline).also if launch else None)
+        return self._baseline.with_text(text, launch.applied(self._baseline).other_files if launch else None)
 
-    def _host_of(self, state: _CandidateState) -> HipSource:
+    def _host_of(self, progress: _CandidateProgress) -> HipSource:
         """The source that the candidate's host code must match: the baseline, with its launches changed by the gate."""
-        return state.launch.applied(self._baseline) if state.launch else self._baseline
+        return progress.launch.applied(self._baseline) if progress.launch else self._baseline
 
-    def _compiled_elsewhere(self, state: _CandidateState) -> StepVerdict:
+    def _compiled_elsewhere(self, progress: _CandidateProgress) -> StepVerdict:
         """Check what other compiler passes produce: the host pass, and passes with a different file name."""
-        complaint = translation_units.host_differs(self._host_of(state), state.kept, self._builder) or depends_on_place(
-            self._baseline, state.source, state.given, state.plain, self._builder
+        complaint = translation_units.host_differs(self._host_of(progress), progress.kept, self._builder) or depends_on_place(
+            self._baseline, progress.source, progress.given, progress.plain, self._builder
         )
         return rejected(application_check.STEP, complaint) if complaint else _SAME_HOST
 
-    def _run_whole_program(self, state: _CandidateState) -> StepVerdict:
+    def _run_whole_program(self, progress: _CandidateProgress) -> StepVerdict:
         if self._whole_program is None:
-            but = ", but for its launches" if state.launch else ""
+            but = ", but for its launches" if progress.launch else ""
             return skipped(application_check.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
-        verdict = self._whole_program(state.kept, state.claim)
+        verdict = self._whole_program(progress.kept, progress.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
-        return verdict if self._recapture is None else self._as_captured(state, verdict, self._recapture)
+        return verdict if self._recapture is None else self._compare_in_program(progress, verdict, self._recapture)
 
-    def _as_captured(self, state: _CandidateState, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
+    def _compare_in_program(self, progress: _CandidateProgress, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
         """Compare one dispatch, chosen by the seed, in the program itself."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            captured = recapture(state.kept, index)
+            captured = recapture(progress.kept, index)
             recapture_baseline = functools.partial(recapture, self._baseline, index)
-            difference, unlike = self._equivalence.in_program(index, captured, recapture_baseline, state.rules)
+            difference, varying = self._equivalence.in_program(index, captured, recapture_baseline, progress.rules)
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
             return rejected(application_check.STEP, reason, verdict.evidence)
@@ -387,39 +395,39 @@ class Judge:
             reason = f"in the program itself {difference.reason}"
             where = difference.where or DifferenceSection()
             return rejected(application_check.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
-        state.not_compared = unlike
-        but = f", except for {', '.join(unlike)}, which varies from run to run" if unlike else ""
+        progress.not_compared = varying
+        but = f", except for {', '.join(varying)}, which varies from run to run" if varying else ""
         what = f"the same as after the baseline's dispatch{but}"
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
 @dataclass
 class _Started:
-    """A candidate that has been through the first steps. state: None if the first step rejected it."""
+    """A candidate that has been through the first steps. progress: None if the first step rejected it."""
 
     verdicts: list[StepVerdict]
-    state: _CandidateState | None
+    progress: _CandidateProgress | None
 
 
 @dataclass
-class _CandidateState:
+class _CandidateProgress:
     """State of one candidate between steps.
 
-    given: the candidate's own file. plain: see Spliced. image: path of its code object. launch, rules: how launches change, and
-    the resulting rules for this kernel; None if they do not change. concern: a disadvantage that only its time can outweigh.
-    too_slow: the verdict on its time if it was timed first and rejected for being too slow. times: its modelled times so far.
-    claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept: the source
-    to keep; until Judge._to_keep() has chosen it, the judged one.
+    given: the candidate's own file. plain: see Spliced. code_object_file: path of its code object. launch, rules: how launches
+    change, and the resulting rules for this kernel; None if they do not change. concern: a disadvantage that only its time can
+    outweigh. too_slow: the verdict on its time if it was timed first and rejected for being too slow. times: its modelled times
+    so far. claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept:
+    the source to keep; until Judge._to_keep() has chosen it, the judged one.
     """
 
     source: HipSource
     given: bytes
     plain: bytes
     promises: Promises
-    image: Path
+    code_object_file: Path
     launch: LaunchChange | None = None
     rules: LaunchRules | None = None
-    device: bytes = b""
+    code_object_bytes: bytes = b""
     concern: str | None = None
     too_slow: StepVerdict | None = None
     times: KnownTimes = field(default_factory=dict)
@@ -436,10 +444,10 @@ class _CandidateState:
 
     @property
     def code(self) -> ReplayableCode:
-        return ReplayableCode(self.image, self.rules.after if self.rules else None)
+        return ReplayableCode(self.code_object_file, self.rules.after if self.rules else None)
 
 
-def _with_text(verdict: Verdict, kept: HipSource) -> Verdict:
+def _verdict_with_adopted(verdict: Verdict, kept: HipSource) -> Verdict:
     """The verdict, with the text to keep if the candidate was accepted."""
     if not verdict.accepted or verdict.adopted == kept.state:
         return verdict

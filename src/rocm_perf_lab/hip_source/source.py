@@ -50,16 +50,16 @@ class TranslationUnit:
         text: bytes,
         main: Path,
         appended: bytes = b"",
-        also: Mapping[Path, bytes] = NOTHING,
+        other_files: Mapping[Path, bytes] = NOTHING,
     ):
-        """Parse the source for one pass. appended: text added at the end of the main file. also: texts of other files.
+        """Parse the source for one pass. appended: text added at the end of the main file. other_files: texts of other files.
 
         Raises OSError and whatever parsing.parse() raises.
         """
         self.bindings = bindings
-        texts = {path: text, **also}
-        if main not in texts and main.resolve() in also:
-            texts[main] = also[main.resolve()]
+        texts = {path: text, **other_files}
+        if main not in texts and main.resolve() in other_files:
+            texts[main] = other_files[main.resolve()]
         if appended:
             texts[main] = (texts[main] if main in texts else main.read_bytes()) + appended
         readable = {str(file): as_utf8(content) for file, content in texts.items()}
@@ -70,7 +70,7 @@ class TranslationUnit:
         self.own = str(path) if main == path else self._name_of(path)
         self.text = texts[path]
         self._texts = {str(Path(self.own)): self.text}
-        self._also = also
+        self._other_files = other_files
 
     def text_of(self, cursor: Cursor) -> str:
         """The source text of a cursor, with white space reduced to single spaces; for a macro expansion, the invocation."""
@@ -82,7 +82,7 @@ class TranslationUnit:
     def content(self, file: Path) -> bytes:
         """The content of one of the unit's files; for its own file, the text that was parsed."""
         if str(file) not in self._texts:
-            there = self._also.get(file.resolve()) if self._also else None
+            there = self._other_files.get(file.resolve()) if self._other_files else None
             self._texts[str(file)] = file.read_bytes() if there is None else there
         return self._texts[str(file)]
 
@@ -205,8 +205,8 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the other
-    units of the program, and of other programs built from the source. also: new contents of other files of the program, where
-    they differ from what is on disk, keyed by real path. device, host: the two passes, parsed on first use.
+    units of the program, and of other programs built from the source. other_files: new contents of other files of the program,
+    where they differ from what is on disk, keyed by real path. device, host: the two passes, parsed on first use.
 
     Raises SourceError if it does not compile, and UnavailableError if libclang is missing.
     """
@@ -219,22 +219,22 @@ class HipSource:
         text: bytes,
         main: Path | None = None,
         units: Sequence[OtherUnit] = (),
-        also: Mapping[Path, bytes] = NOTHING,
+        other_files: Mapping[Path, bytes] = NOTHING,
     ):
         self.path, self.command, self.folder, self.text = path, tuple(command), folder, text
-        self.main, self.units, self.also = main or path, tuple(units), also
+        self.main, self.units, self.other_files = main or path, tuple(units), other_files
 
-    def with_text(self, text: bytes, also: Mapping[Path, bytes] | None = None) -> HipSource:
-        """The same source with different content for the file. also: new contents of other files; None to keep the current
-        ones.
+    def with_text(self, text: bytes, other_files: Mapping[Path, bytes] | None = None) -> HipSource:
+        """The same source with different content for the file. other_files: new contents of other files; None to keep the
+        current ones.
         """
-        others = self.also if also is None else also
+        others = self.other_files if other_files is None else other_files
         return HipSource(self.path, self.command, self.folder, text, self.main, self.units, others)
 
     @functools.cached_property
     def state(self) -> bytes:
         """The texts that distinguish this source from others with the same path and command; see source_texts.py."""
-        return joined(self.text, self.also)
+        return joined(self.text, self.other_files)
 
     def with_state(self, state: bytes) -> HipSource:
         """The inverse of `state`."""
@@ -246,13 +246,13 @@ class HipSource:
         for file, edit in elsewhere:
             files.setdefault(file, []).append(edit)
         changed = {file: apply_edits(self.content(file), own) for file, own in files.items()}
-        return self.with_text(apply_edits(self.text, edits), {**self.also, **changed})
+        return self.with_text(apply_edits(self.text, edits), {**self.other_files, **changed})
 
     def content(self, file: Path) -> bytes:
         """The content of one of the program's files. file: a real path. Raises OSError."""
         if file == self.path.resolve():
             return self.text
-        return self.also[file] if file in self.also else file.read_bytes()
+        return self.other_files[file] if file in self.other_files else file.read_bytes()
 
     @property
     def relocatable_device_code(self) -> bool:
@@ -272,7 +272,7 @@ class HipSource:
                 self.text,
                 one.main,
                 (this, *(u for u in self.units if u is not one)),
-                self.also,
+                self.other_files,
             )
             for one in self.units
             if not one.files
@@ -354,7 +354,9 @@ class HipSource:
     def _unit(self, *pass_flags: str, appended: bytes = b"") -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])
         try:
-            return TranslationUnit(bindings, self.path, self._flags(*pass_flags), self.text, self.main, appended, self.also)
+            return TranslationUnit(
+                bindings, self.path, self._flags(*pass_flags), self.text, self.main, appended, self.other_files
+            )
         except (bindings.TranslationUnitLoadError, OSError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
 
@@ -381,8 +383,8 @@ def read(
             text = content_of(path)
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
-    own, also = parted(text)
-    return HipSource(path, command, folder or Path.cwd(), own, main, units, also)
+    own, other_files = parted(text)
+    return HipSource(path, command, folder or Path.cwd(), own, main, units, other_files)
 
 
 def content_of(path: Path) -> bytes:

@@ -14,9 +14,11 @@ _FILE = b"\0file "  # no source contains this: Clang warns about null characters
 _END = b"\0"
 
 
-def joined(own: bytes, also: Mapping[Path, bytes]) -> bytes:
-    """Join texts into a state. own: the text of the file with the kernel. also: texts of other files, keyed by real path."""
-    return own + b"".join(_FILE + os.fsencode(path) + _END + also[path] for path in sorted(also))
+def joined(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
+    """Join texts into a state. own: the text of the file with the kernel. other_files: texts of other files, keyed by real
+    path.
+    """
+    return own + b"".join(_FILE + os.fsencode(path) + _END + other_files[path] for path in sorted(other_files))
 
 
 def parted(state: bytes) -> tuple[bytes, dict[Path, bytes]]:

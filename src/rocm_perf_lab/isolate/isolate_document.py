@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.isolate.capture_directory import Capture
 from rocm_perf_lab.json_model import JsonModel, Text
 
 

@@ -42,4 +42,4 @@ class HipModelBackend(HipBackend):
         return build_context(summary.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
-        return builders.complaint(source, self._isa, self._limits, self.view)
+        return builders.complaint(source, self._gpu_target, self._cage_limits, self.view)

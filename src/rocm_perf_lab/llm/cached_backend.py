@@ -26,8 +26,8 @@ from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.optimize.backend import Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal_lines import SkippedKernel
-from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 

@@ -16,8 +16,8 @@ from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
-from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
 

@@ -26,7 +26,7 @@ from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
 from rocm_perf_lab.optimize.open_run import folder_of, open_run
-from rocm_perf_lab.optimize.page import write_page
+from rocm_perf_lab.optimize.run_page import write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.source_choice import by_time

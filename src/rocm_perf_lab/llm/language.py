@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.llm.unusable import Unusable
-from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument
-from rocm_perf_lab.optimize import page as of_changes
+from rocm_perf_lab.optimize import run_page as of_changes
 
 
 def page(document: LlmOptimizeDocument) -> str:

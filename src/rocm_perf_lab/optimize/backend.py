@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
-from rocm_perf_lab.gate.application.regression import DEFAULTS, RegressionLimits
+from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.source.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.journal_lines import Line
-from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 if TYPE_CHECKING:

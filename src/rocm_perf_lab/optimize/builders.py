@@ -25,7 +25,7 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.build_description import Build
-from rocm_perf_lab.optimize.preamble import Preambles, Precompiled
+from rocm_perf_lab.optimize.precompiled_includes import Preambles, Precompiled
 
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
@@ -44,43 +44,45 @@ _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcu
 # These options do not change the loaded code; see code_object.symbol_contents.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
-Log = Callable[[Sequence[str], Ended], None]
+AfterBuild = Callable[[Sequence[str], Ended], None]
 """Called after every build, with its command and how it ended."""
 
 _Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source, and how
 
 
 class SourceBuilder:
-    """Implements gate.judge.Builder with the sources' own commands, for one target. log: called for every build. view: what the
-    cage shows.
+    """Implements gate.judge.Builder with the sources' own commands, for one target. after_build: called for every build. view:
+    what the cage shows.
 
     Recent results are cached: every judge of a baseline requests that baseline, and the judges of all instantiations request
     the same candidate.
     """
 
-    def __init__(self, target: str, limits: CageLimits = CageLimits(), log: Log | None = None, view: View = View()):
-        self._target, self._limits, self._log, self._view = target, limits, log, view
+    def __init__(
+        self, target: str, limits: CageLimits = CageLimits(), after_build: AfterBuild | None = None, view: View = View()
+    ):
+        self._target, self._limits, self._after_build, self._view = target, limits, after_build, view
         self._preambles = Preambles(limits, view)
         self._names: dict[bytes, frozenset[str]] = {}
         self._remembered: dict[_Key, bytes] = {}
 
-    def device(self, source: HipSource) -> bytes:
+    def code_object(self, source: HipSource) -> bytes:
         """The device image, with its relocations kept so that images can be compared. Raises SourceError, UnavailableError."""
-        return self._remember("device", source, self.device_again)
+        return self._remember("device", source, self.code_object_again)
 
     def host(self, source: HipSource) -> bytes:
         """The host's relocatable object. Raises SourceError, UnavailableError."""
         return self._remember("host", source, self._host)
 
-    def device_named(self, source: HipSource, name: str) -> bytes:
-        """Like device(), but the compiler receives the unit's main file under this name, relative to the source's folder.
+    def code_object_named(self, source: HipSource, name: str) -> bytes:
+        """Like code_object(), but the compiler receives the unit's main file under this name, relative to the source's folder.
 
         The name has no effect on trusted candidates.
         """
-        return self.device(source) if name == str(source.main.resolve()) else self.device_again(source, name)
+        return self.code_object(source) if name == str(source.main.resolve()) else self.code_object_again(source, name)
 
-    def device_again(self, source: HipSource, name: str | None = None) -> bytes:
-        """Like device(), but always rebuilt. name: see device_named()."""
+    def code_object_again(self, source: HipSource, name: str | None = None) -> bytes:
+        """Like code_object(), but always rebuilt. name: see code_object_named()."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
             raise SourceError(f"{what}, and which part of it depends on only one kernel is unknown", "build without -fgpu-rdc")
@@ -137,7 +139,7 @@ class SourceBuilder:
     @contextlib.contextmanager
     def _output(self, source: HipSource, options: Sequence[str], name: str | None = None) -> Iterator[Path]:
         """The output of the source's command with these options, which select one compilation pass. name: see
-        device_named().
+        code_object_named().
         """
         includes = None if name else self._includes(source, options)
         with contextlib.ExitStack() as stack:
@@ -156,7 +158,7 @@ class SourceBuilder:
             output = placed.made / "output"
             main = str(placed.main) if name is None or self._view.trusted else name
             command = [*_compile_only(source, self._target), *placed.options, *options, main, "-o", str(output)]
-            build(command, source.folder, f"{source.main} does not compile", self._limits, self._log, placed.view)
+            build(command, source.folder, f"{source.main} does not compile", self._limits, self._after_build, placed.view)
             _check_made(output, shlex.join(command))
             yield output
 
@@ -165,7 +167,7 @@ class SourceBuilder:
         headers.
         """
         compiled = {"--offload-device-only": "device", "--offload-host-only": "host"}.get(options[0])
-        if compiled is None or "-E" in options or source.also or source.path.resolve() != source.main.resolve():
+        if compiled is None or "-E" in options or source.other_files or source.path.resolve() != source.main.resolve():
             return None
         command = _compile_only(source, self._target)
         return self._preambles.of(source.main.resolve(), source.text, command, source.folder, [compiled])
@@ -220,7 +222,12 @@ def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(),
 
 
 def build(
-    command: Sequence[str], folder: Path, failure: str, limits: CageLimits, log: Log | None = None, view: View = View()
+    command: Sequence[str],
+    folder: Path,
+    failure: str,
+    limits: CageLimits,
+    after_build: AfterBuild | None = None,
+    view: View = View(),
 ) -> Ended:
     """Run a build command in the cage. failure: what to report if it fails ("a.hip does not compile").
 
@@ -231,8 +238,8 @@ def build(
             f"{command[0]} was not found to build the program", "install ROCm's hipcc, or name a compiler with --build"
         )
     ended = cage.run(command, folder, view, os.environ, limits)
-    if log is not None:
-        log(command, ended)
+    if after_build is not None:
+        after_build(command, ended)
     if ended.succeeded:
         return ended
     hint = f"{_remedy(command, folder)}; it was run as `{shlex.join(command)}`"
@@ -259,14 +266,20 @@ class ProgramBuilder:
     """Builds whole programs with the user's build, for one target. folder: for outputs that do not depend on the changed
     source.
 
-    log: called for every command. view: what the cage shows.
+    after_build: called for every command. view: what the cage shows.
     """
 
     def __init__(
-        self, build: Build, target: str, folder: Path, limits: CageLimits, log: Log | None = None, view: View = View()
+        self,
+        build: Build,
+        target: str,
+        folder: Path,
+        limits: CageLimits,
+        after_build: AfterBuild | None = None,
+        view: View = View(),
     ):
         self._build, self._target, self._folder = build, target, folder
-        self._limits, self._log, self._view = limits, log, view
+        self._limits, self._after_build, self._view = limits, after_build, view
         self._kept: dict[Path, Path] = {}
         self._preambles = Preambles(limits, view)
 
@@ -274,7 +287,7 @@ class ProgramBuilder:
         """Build the program from `source` and write it to `output`, completely or not at all. Raises SourceError,
         UnavailableError.
         """
-        remade = self._build.remade(source.path).union(*map(self._build.remade, source.also))
+        remade = self._build.remade(source.path).union(*map(self._build.remade, source.other_files))
         self._keep(command for command in self._build.commands if command.output not in remade)
         with _placed(source, self._view) as placed:
             places = dict(self._kept)
@@ -315,7 +328,7 @@ class ProgramBuilder:
         argv = [*command.moved({**places, **copied}), *self._options(command), *(placed.options if command.is_hip else ())]
         view = placed.view.showing(readable=tuple(self._kept.values()))
         what = f"{command.sources[0]} does not compile" if command.sources else f"{command.output.name} does not link"
-        build(argv, command.folder, what, self._limits, self._log, view)
+        build(argv, command.folder, what, self._limits, self._after_build, view)
 
     def _options(self, command: OutputCommand) -> list[str]:
         """Options added to those of the user's build."""
@@ -323,13 +336,13 @@ class ProgramBuilder:
             return []
         arch = [] if target_of(command.argv) else [f"--offload-arch={self._target}"]
         lines = [] if any(word.startswith("-g") for word in command.argv) else ["-gline-tables-only"]  # for thread traces
-        return [*arch, *lines, *_unit(command.argv, command.sources[0], command.folder)]
+        return [*arch, *lines, *_cuid_option(command.argv, command.sources[0], command.folder)]
 
     def _includes(self, command: OutputCommand, source: HipSource) -> Precompiled | None:
         """The precompiled includes of the changed source; None for other sources, which are compiled only once. Also None if
         other files changed as well, since the includes may contain them.
         """
-        if source.also or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
+        if source.other_files or not command.is_hip or [path.resolve() for path in command.sources] != [source.path.resolve()]:
             return None
         given = next(
             Path(word)
@@ -369,7 +382,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
         made.mkdir()
         copy.write_bytes(source.text if includes is None else includes.text)
         copies = {real: copy}
-        for number, (file, text) in enumerate(source.also.items()):
+        for number, (file, text) in enumerate(source.other_files.items()):
             copies[file] = Path(scratch, f"{number}-{file.name}")
             copies[file].write_bytes(text)
         seen = view.showing(readable=(*(file.parent for file in copies), main.parent), writable=(made,))
@@ -378,7 +391,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
             yield _Placed(main, includes.options, made, seen)
         elif not view.trusted:
             yield _Placed(main, (), made, seen.showing(replaced=tuple(copies.items())))
-        elif real == main and not source.units_of_program and not source.also:
+        elif real == main and not source.units_of_program and not source.other_files:
             options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
             yield _Placed(copy, options, made, seen, {real: copy})
         else:
@@ -390,7 +403,7 @@ def _placed(source: HipSource, view: View, includes: Precompiled | None = None) 
 def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
     """The file for Clang's -ivfsoverlay, which makes each copy appear under every name by which its original is compiled."""
     names = {str(file): file for file in copies} | {os.path.abspath(source.path): source.path.resolve()}
-    for unit in (source, *(source.others if source.also else source.units_of_program)):
+    for unit in (source, *(source.others if source.other_files else source.units_of_program)):
         for name in (unit.main, *(unit.folder / one for one in unit.device.included)):
             names[os.path.abspath(name)] = name.resolve()
     shown = sorted((name, copies[file]) for name, file in names.items() if file in copies)
@@ -398,7 +411,7 @@ def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
     return json.dumps({"version": 0, "case-sensitive": "true", "use-external-names": "false", "roots": roots})
 
 
-def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
+def _cuid_option(command: Sequence[str], main: Path, folder: Path) -> list[str]:
     """The option that keeps the names Clang generates in this unit distinct from its names in other units; empty if the user's
     command already has such an option.
 
@@ -414,7 +427,7 @@ def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
 def _compile_only(source: HipSource, target: str) -> list[str]:
     """The source's own command for one compilation pass, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
-    return [*_without_files(source.command), *arch, *_unit(source.command, source.main, source.folder)]
+    return [*_without_files(source.command), *arch, *_cuid_option(source.command, source.main, source.folder)]
 
 
 def _without_files(command: Sequence[str]) -> list[str]:

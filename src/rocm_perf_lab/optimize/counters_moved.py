@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rocm_perf_lab.analysis.telling_counters import TELLING
+from rocm_perf_lab.analysis.counters_behind_changes import TELLING
 
 _CYCLES = ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY")
 _LESS_TO_WAIT_FOR = {

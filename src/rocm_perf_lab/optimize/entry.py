@@ -12,12 +12,12 @@ from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, program_of
 from rocm_perf_lab.optimize.hip_backend import HipBackend
-from rocm_perf_lab.optimize.journal_lines import TargetLine
+from rocm_perf_lab.optimize.journal_lines import ProgramLine
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.measure_script import write_script
 from rocm_perf_lab.optimize.open_run import folder_of, open_run
-from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
+from rocm_perf_lab.optimize.run_page import page, write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
 from rocm_perf_lab.optimize.source_choice import by_time
@@ -51,7 +51,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     folder = folder_of(request.folder, build_target.name)
     with open_run(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
-        if journal.last(TargetLine) is None:  # a resumed run already has this line
+        if journal.last(ProgramLine) is None:  # a resumed run already has this line
             journal.append(_target_line(request, build_target))
         options = replace(
             with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True
@@ -71,9 +71,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
             backend.clear()
 
 
-def _target_line(request: OptimizeRequest, build_target: BuildTarget) -> TargetLine:
+def _target_line(request: OptimizeRequest, build_target: BuildTarget) -> ProgramLine:
     program, arguments = program_of(request.command, request.source)
-    return TargetLine(
+    return ProgramLine(
         folder=str(Path.cwd()),
         program=[str(program), *arguments],
         source=str(build_target.source.absolute()),

@@ -81,11 +81,11 @@ class HipBackend:
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note
-        self._limits = CageLimits()
+        self._cage_limits = CageLimits()
         self._say_how_caged()
         self._profiles = 0
         self._timing: str | None = None  # the timing parameters of the last profile; None if times are measured
-        self._confined: tuple[str, ...] = ()  # device options for profiles
+        self._profile_device_options: tuple[str, ...] = ()  # device options for profiles
         self._baseline_program: BaselineProgram | None = None
         self._compared: bytes | None = None  # the source of the program with which candidates' programs are compared
         self._programs: dict[bytes, Path] = {}
@@ -95,7 +95,7 @@ class HipBackend:
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._device = devices.select(options.device, Path(scratch))
-        self._isa = self._device.target
+        self._gpu_target = self._device.target
         self._sources: dict[bytes, HipSource] = {}
 
     @functools.cached_property
@@ -115,12 +115,14 @@ class HipBackend:
 
     @functools.cached_property
     def _builder(self) -> builders.SourceBuilder:
-        return builders.SourceBuilder(self._isa, self._limits, self._built, self.view)
+        return builders.SourceBuilder(self._gpu_target, self._cage_limits, self._built, self.view)
 
     @functools.cached_property
     def _program_builder(self) -> builders.ProgramBuilder:
         kept = self._folder / "programs" / "units"
-        return builders.ProgramBuilder(self._build_target.build, self._isa, kept, self._limits, self._built, self.view)
+        return builders.ProgramBuilder(
+            self._build_target.build, self._gpu_target, kept, self._cage_limits, self._built, self.view
+        )
 
     def _say_how_caged(self) -> None:
         """Print a note if candidates are trusted to run without a cage. Otherwise, check that there is a cage before any work
@@ -165,7 +167,7 @@ class HipBackend:
             device=self._options.device,
             destination=self._folder / f"profile-{self._profiles}",
             timeout=self._options.timeout,
-            device_options=self._confined,
+            device_options=self._profile_device_options,
         )
         with _called(program, f"./{self._build_target.name}"):
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
@@ -173,7 +175,7 @@ class HipBackend:
         found = documents.profile
         self._timing = found.timing_parameters
         if found.timing == "modelled":  # the next profile runs accepted code, outside the cage
-            self._confined = (devices.MEMORY_CHECK,)
+            self._profile_device_options = (devices.MEMORY_CHECK,)
         return ProfileSummary(
             found.runtime_ms,
             found.timing,
@@ -221,7 +223,7 @@ class HipBackend:
                     reader=reader,
                     options=options if is_target else replace(options, with_measurement=False),
                     whole_program=whole_program if is_target else None,
-                    also=self._also_captured(program, instance, captures_folder),
+                    captures_by_arguments=self._also_captured(program, instance, captures_folder),
                     recapture=functools.partial(self._recapture, instance) if is_target else None,
                 )
                 judges[instance.demangled] = stack.enter_context(judge)
@@ -251,7 +253,7 @@ class HipBackend:
             builder=self._builder,
             reader=reader,
             options=replace(options, with_measurement=False, equivalence=replace(options.equivalence, arguments=first)),
-            also={arguments: captured[arguments] for arguments in others},
+            captures_by_arguments={arguments: captured[arguments] for arguments in others},
         )
 
     def _not_judged(self, source: HipSource, not_launched: Sequence[str]) -> list[str]:
@@ -264,13 +266,13 @@ class HipBackend:
     def fingerprint(self, source: HipSource, target: Target) -> str:
         """See Backend. A modelled time is part of the hash, because it depends on the program's sizes and data."""
         options = self._options
-        image = self._builder.device(source)
+        image = self._builder.code_object(source)
         symbol = source.kernel(target.kernel).symbol
         code = machine_code(image, symbol) if symbol in parse(image).kernels else image
         gate = (options.equivalence, options.ulps, options.min_improvement, options.check, options.limits.document())
         program = (self._build_target.arguments, self._also, target.demangled, target.dispatches)
         times = (self._timing, target.time_ms if self._timing is not None else None)
-        return fingerprint_of(__version__, self._isa, repr(gate), repr(program), repr(times), repr(code))
+        return fingerprint_of(__version__, self._gpu_target, repr(gate), repr(program), repr(times), repr(code))
 
     def _gate_options(self, target: Target) -> GateOptions:
         from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
@@ -329,7 +331,7 @@ class HipBackend:
                 program, self._build_target.arguments, self._folder / "application", limits, self._also
             )
         elif source.state != self._compared:
-            self._baseline_program.take_as_baseline(program, SourceText({source.path: source.text, **source.also}))
+            self._baseline_program.take_as_baseline(program, SourceText({source.path: source.text, **source.other_files}))
         else:
             return self._baseline_program
         self._compared = source.state
@@ -417,7 +419,7 @@ class HipBackend:
         program = self.program(candidate)
         if complaint := program_differs(program, candidate, self._builder):
             return rejected(STEP, complaint)
-        return baseline.check(program, claim, SourceText({candidate.path: candidate.text, **candidate.also}))
+        return baseline.check(program, claim, SourceText({candidate.path: candidate.text, **candidate.other_files}))
 
     def program(self, source: HipSource) -> Path:
         """The whole program for a source; built once per source."""
@@ -432,7 +434,7 @@ class HipBackend:
         """The program. Also checks whether compiling the same text twice gives the same code object."""
         builder = self._builder
         _, first, again = side_by_side(
-            [lambda: self.program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
+            [lambda: self.program(source), lambda: builder.code_object(source), lambda: builder.code_object_again(source)]
         )
         self._log(BuildRepeatsLine(same=first == again))
         if first != again:

@@ -37,7 +37,7 @@ class BeginLine(Line):
     digest: str
 
 
-class TargetLine(Line):
+class ProgramLine(Line):
     """The settings needed to rebuild and rerun the program. folder: where the run was started. program: as on the command line.
     source: the file to change. build: as given, null if it was found.
     """

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rocm_perf_lab.collect import surroundings
+from rocm_perf_lab.collect import inherited_limits
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.gate_document import GateDocument
@@ -85,7 +85,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
 
     Raises errors caused by the baseline or the machine; a fault in the candidate leads to a rejection instead.
     """
-    surroundings.check_temporary_folder()
+    inherited_limits.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
     command = request.command or (f"./{request.baseline.stem}",)
@@ -122,9 +122,11 @@ def _judged(
 ) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = build_target.read(texts[0])
-        kernel, change = _by_source(baseline, texts[1], request.backend_options)
+        kernel, change = _changed_kernel(baseline, texts[1], request.backend_options)
         # With a pattern, the kernel is not skipped even if its potential gain is small.
-        pattern = request.backend_options.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
+        pattern = request.backend_options.pattern or (
+            exactly(kernel.demangled) if kernel.demangled else _instantiation_pattern(kernel)
+        )
         backend = HipBackend(
             build_target, Path(scratch), replace(request.backend_options, pattern=pattern), lambda _line: None, note
         )
@@ -160,7 +162,7 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(
+def _changed_kernel(
     baseline: HipSource, candidate: bytes, backend_options: BackendOptions
 ) -> tuple[SourceKernel, KernelChange | str]:
     """Which of the kernels that match the pattern the candidate changes, and the change or the reason for refusing it."""
@@ -188,5 +190,5 @@ def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
     return kernel.demangled is None and pattern is not None and kernel.last_name in pattern
 
 
-def _instances(kernel: SourceKernel) -> str:
+def _instantiation_pattern(kernel: SourceKernel) -> str:
     return rf"(^|[\s:]){re.escape(kernel.last_name)}<"

@@ -12,13 +12,13 @@ from pathlib import Path
 from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
-from rocm_perf_lab.optimize.prediction import Option, predicted
+from rocm_perf_lab.optimize.prediction import RankedProposal, predicted
 from rocm_perf_lab.optimize.ranking import ranked
 from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
-from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal, Transformation
@@ -115,8 +115,8 @@ class Session:
             if self._budget.used:
                 return None
             self._note(f"kernel {target.demangled}: {target.reason}")
-            options, refusals = self._options_for(source, target)
-            best, judged, obstacle = self._searched(source, target, options)
+            ranked_proposals, refusals = self._ranked_proposals(source, target)
+            best, judged, obstacle = self._searched(source, target, ranked_proposals)
             if best:
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
@@ -124,7 +124,7 @@ class Session:
             self._run.skip(target, obstacle or self._why_nothing(judged, refusals))
         return None
 
-    def _options_for(self, source: Source, target: Target) -> tuple[list[Option], list[Refusal]]:
+    def _ranked_proposals(self, source: Source, target: Target) -> tuple[list[RankedProposal], list[Refusal]]:
         """The proposals, with the largest predicted gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
         used = {name: self._transformations[name] for name in self._options.transforms}
@@ -132,36 +132,40 @@ class Session:
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
         proposals += combined(source, kernel, proposals, used, self._options.factors, self._backend.read)
         ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
-        options = [Option(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered]
+        ranked_proposals = [
+            RankedProposal(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered
+        ]
         return (
-            sorted(options, key=lambda one: one.rank),
+            sorted(ranked_proposals, key=lambda one: one.rank),
             [answer for answer in answers if isinstance(answer, Refusal)],
         )
 
-    def _searched(self, source: Source, target: Target, options: Sequence[Option]) -> tuple[Judged | None, list[Judged], str]:
+    def _searched(
+        self, source: Source, target: Target, ranked_proposals: Sequence[RankedProposal]
+    ) -> tuple[Judged | None, list[Judged], str]:
         """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
-            self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in options]
-            return None, [], f"a dry run: {len(options)} proposals were not judged" if options else ""
+            self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in ranked_proposals]
+            return None, [], f"a dry run: {len(ranked_proposals)} proposals were not judged" if ranked_proposals else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             rejections = self._rejections_of(source, target)
             search = Search(self._run, source, target, gate, self._options, self._note, self._budget, rejections)
-            best = search.best(options)
+            best = search.best(ranked_proposals)
         self._outcome.judged += [*search.judged, *search.passed_over]
         return (
             best,
             search.judged,
-            search.obstacle or ("" if search.judged or not options else self._why_unjudged(search, options)),
+            search.obstacle or ("" if search.judged or not ranked_proposals else self._why_unjudged(search, ranked_proposals)),
         )
 
-    def _why_unjudged(self, search: Search, options: Sequence[Option]) -> str:
+    def _why_unjudged(self, search: Search, ranked_proposals: Sequence[RankedProposal]) -> str:
         if self._budget.used:
             return str(self._budget)
-        if search.known == len(options):
-            return f"earlier runs rejected all {len(options)} proposals, for the reasons under `passed_over`"
+        if search.known == len(ranked_proposals):
+            return f"earlier runs rejected all {len(ranked_proposals)} proposals, for the reasons under `passed_over`"
         how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
-        return f"none of {len(options)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
+        return f"none of {len(ranked_proposals)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
     def _rejections_of(self, source: Source, target: Target) -> KernelRejections:
         """Earlier runs' rejections of proposals for this kernel."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.build_description import Build
-from rocm_perf_lab.optimize.dependencies import files_of
+from rocm_perf_lab.optimize.unit_files import files_of
 from rocm_perf_lab.process.cores import available_cores
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:["<]([^">\n]+)[">]|(\S))', re.MULTILINE)

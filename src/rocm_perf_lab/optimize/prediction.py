@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocm_perf_lab.optimize.source import Kernel
+from rocm_perf_lab.optimize.source_protocol import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 # The causes that each transformation can remove. Anything that changes the code of a loop changes its scalar instructions as
@@ -81,7 +81,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Option:
+class RankedProposal:
     """A proposal with its prediction, which is None without experiments."""
 
     proposal: Proposal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rocm_perf_lab.optimize.source import Kernel
+from rocm_perf_lab.optimize.source_protocol import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 

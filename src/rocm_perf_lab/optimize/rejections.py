@@ -19,7 +19,7 @@ from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.gate.verdict import StepVerdict
 from rocm_perf_lab.hip_source import Edit
 from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
-from rocm_perf_lab.optimize.source import Kernel
+from rocm_perf_lab.optimize.source_protocol import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 FILE = "rejected.jsonl"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.analysis import recorded_differences
+from rocm_perf_lab.analysis import user_ratio_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import MissingInputError, UnavailableError
@@ -29,7 +29,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Entries, Journal
-from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, RemeasuredLine, TargetLine, VerdictLine
+from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, ProgramLine, RemeasuredLine, VerdictLine
 from rocm_perf_lab.optimize.remeasure_document import RemeasureDocument, RemeasuredSection
 from rocm_perf_lab.optimize.run_folder import held
 from rocm_perf_lab.optimize.source_file import digest
@@ -73,8 +73,8 @@ def _existing(run: Path) -> Path:
     return run
 
 
-def _target_of(journal: Journal) -> TargetLine:
-    target = journal.last(TargetLine)
+def _target_of(journal: Journal) -> ProgramLine:
+    target = journal.last(ProgramLine)
     if target is None:
         what = f"{journal.path} does not say how the program is built and started"
         raise MissingInputError(what, "run `rocm-perf optimize` on the HIP program again")
@@ -141,7 +141,7 @@ def _within(folder: Path) -> Iterator[None]:
 
 
 def _measured(
-    target: TargetLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
+    target: ProgramLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
     """For each state, the interleaved runs of its program and, if something is wrong with the runs or their output, a
     complaint.
@@ -165,7 +165,7 @@ def _in_turns(
     note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times do not vary")
     for _ in range(rounds):
         for source in (one for one in states if one.state not in complaints):
-            texts = SourceText({source.path: source.text, **source.also})
+            texts = SourceText({source.path: source.text, **source.other_files})
             try:
                 run = reference.run(programs[source.state], texts)
             except ENDS_BADLY as error:
@@ -225,7 +225,7 @@ def _recorded(
         journal.append(line)
     found = differences(changes, sections, like.device) if timing == "measured" else []
     if found:
-        recorded_differences.add(found)
+        user_ratio_errors.add(found)
     predicted = changes[0].verdict.program_timing
     error = error_for_differences(predicted[1] if predicted else None)
     return RemeasureDocument(
@@ -235,14 +235,14 @@ def _recorded(
         predicted_timing="modelled" if predicted and predicted[0] == "modelled" else "measured",
         rounds=rounds,
         changes=list(sections),
-        table=str(recorded_differences.table()) if found else None,
+        table=str(user_ratio_errors.table()) if found else None,
         error_for_differences=error if isinstance(error, float) else None,
     )
 
 
 def differences(
     changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
-) -> list[recorded_differences.RecordedDifference]:
+) -> list[user_ratio_errors.RecordedDifference]:
     """The rows for the user's table, one for each measured change whose gain the model had predicted."""
     rows = []
     for change, section in zip(changes, sections, strict=True):
@@ -250,7 +250,7 @@ def differences(
         if timing is None or timing[1] is None or not section.predicted or not section.recorded:
             continue
         rows.append(
-            recorded_differences.RecordedDifference(
+            user_ratio_errors.RecordedDifference(
                 digest(change.before), digest(change.after), device, timing[1], section.predicted, section.recorded
             )
         )

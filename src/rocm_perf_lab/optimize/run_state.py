@@ -36,8 +36,8 @@ from rocm_perf_lab.optimize.prediction import Prediction
 from rocm_perf_lab.optimize.program_diff import program_diff
 from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
-from rocm_perf_lab.optimize.source import Source
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, put_together, write_whole
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
 
@@ -207,7 +207,7 @@ class RunState:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
-        for file, text in source.also.items():
+        for file, text in source.other_files.items():
             write_whole(self._directory / f"accepted-{number}-{file.name}", text)
             self._file_of(file).save()
         before, after = judged.runtime_ms

@@ -16,11 +16,11 @@ from typing import Protocol
 
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.not_judged import grouped
-from rocm_perf_lab.optimize.prediction import Option
+from rocm_perf_lab.optimize.prediction import RankedProposal
 from rocm_perf_lab.optimize.rejections import KernelRejections
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
-from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.process.side_by_side import mapped
@@ -60,7 +60,7 @@ class Search:
         self._run, self._source, self._target, self._gate = run, source, target, gate
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
         self._budget, self._rejections = budget, rejections
-        self._waiting: list[tuple[float, Option]] = []
+        self._waiting: list[tuple[float, RankedProposal]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
         self._left: list[tuple[str, str]] = []
@@ -68,9 +68,9 @@ class Search:
         self.known = 0
         self.timed = 0
 
-    def best(self, options: Sequence[Option]) -> Judged | None:
+    def best(self, proposals: Sequence[RankedProposal]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
-        self._waiting = self._timed([one for one in options if not (self._hopeless(one) or self._known(one))])
+        self._waiting = self._timed([one for one in proposals if not (self._hopeless(one) or self._known(one))])
         best = None
         while best is None and not self.obstacle:
             self._judge_until_decided()
@@ -82,37 +82,37 @@ class Search:
             self._note(f"  not judged ({why}): {what}")
         return best
 
-    def _hopeless(self, option: Option) -> bool:
-        found = option.prediction
+    def _hopeless(self, ranked: RankedProposal) -> bool:
+        found = ranked.prediction
         if found is None or found.kernel >= self._least:
             return False
-        self._leave(option, f"{found.in_words}, less than {self._least:.1%}", None)
+        self._leave(ranked, f"{found.in_words}, less than {self._least:.1%}", None)
         return True
 
-    def _known(self, option: Option) -> bool:
-        found = self._rejections.of(option.proposal)
+    def _known(self, ranked: RankedProposal) -> bool:
+        found = self._rejections.of(ranked.proposal)
         if found is None:
             return False
         self.known += 1
-        self._leave(option, f"{found.in_words}; --judge-again judges it again", None)
+        self._leave(ranked, f"{found.in_words}; --judge-again judges it again", None)
         return True
 
-    def _timed(self, options: Sequence[Option]) -> list[tuple[float, Option]]:
+    def _timed(self, proposals: Sequence[RankedProposal]) -> list[tuple[float, RankedProposal]]:
         """The proposals and their bounds, most promising first."""
         bounds = []
-        for bound in mapped(self._workers, self._bound, options):
+        for bound in mapped(self._workers, self._bound, proposals):
             if isinstance(bound, str):
                 self.obstacle = bound
                 return []
             bounds.append(bound)
         order = sorted(range(len(bounds)), key=lambda i: bounds[i])
-        return [(bounds[i], options[i]) for i in order]
+        return [(bounds[i], proposals[i]) for i in order]
 
-    def _bound(self, option: Option) -> float | str:
+    def _bound(self, ranked: RankedProposal) -> float | str:
         if self._budget.used:
             return math.inf
         try:
-            ratio = self._run.first_ratio(self._source, option.proposal, self._gate)
+            ratio = self._run.first_ratio(self._source, ranked.proposal, self._gate)
         except CANNOT_JUDGE as error:
             return f"it cannot be judged: {error.what}"
         return _UNKNOWN if ratio is None else ratio
@@ -124,7 +124,7 @@ class Search:
         journal, so that the result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
-            taken = [option for _, option in self._waiting[: self._workers]]
+            taken = [ranked for _, ranked in self._waiting[: self._workers]]
             for one in mapped(self._workers, self._verdict_on, taken):
                 if isinstance(one, str):
                     self.obstacle = one
@@ -144,27 +144,27 @@ class Search:
     def _is_too_slow(self, bound: float) -> bool:
         return not math.isinf(bound) and 1 - bound < self._least
 
-    def _verdict_on(self, option: Option) -> Judged | str:
+    def _verdict_on(self, ranked: RankedProposal) -> Judged | str:
         try:
-            return self._run.judged(self._source, self._target, option.proposal, lambda: self._gate, option.prediction)
+            return self._run.judged(self._source, self._target, ranked.proposal, lambda: self._gate, ranked.prediction)
         except CANNOT_JUDGE as error:
             return f"it cannot be judged: {error.what}"
 
     def _pass_over(self) -> None:
-        for ratio, option in self._waiting:
+        for ratio, ranked in self._waiting:
             if self._budget.used and not self._is_beaten(ratio):
-                self._leave(option, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
+                self._leave(ranked, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
             self.timed += 1
             why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
-            self._leave(option, f"{saved} on the captured inputs; {why}", 1 - ratio)
+            self._leave(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
-    def _leave(self, option: Option, why: str, measured: float | None) -> None:
+    def _leave(self, ranked: RankedProposal, why: str, measured: float | None) -> None:
         """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured
         inputs; None if not measured.
         """
-        candidate = self._run.candidate(self._source, option.proposal, option.prediction)
+        candidate = self._run.candidate(self._source, ranked.proposal, ranked.prediction)
         self.passed_over.append(candidate)
         self._run.pass_over(self._target, candidate, why, measured)
-        self._left.append((option.proposal.description, why))
+        self._left.append((ranked.proposal.description, why))

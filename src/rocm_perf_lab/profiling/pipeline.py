@@ -11,11 +11,11 @@ from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
 from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
-from rocm_perf_lab.analysis.device import DeviceModel, devices_of
+from rocm_perf_lab.analysis.device import GpuFigures, devices_of
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
-from rocm_perf_lab.analysis.kernel_findings import study
-from rocm_perf_lab.analysis.packed_math import unpacked
+from rocm_perf_lab.analysis.kernel_findings import kernel_findings
+from rocm_perf_lab.analysis.packed_math import packed_counted_twice
 from rocm_perf_lab.analysis.program_gain import with_program_gains
 from rocm_perf_lab.analysis.program_roofline import total_roofline
 from rocm_perf_lab.analysis.program_time_stack import program_stack
@@ -84,7 +84,7 @@ def analyse(
     code = CodeObjects(trace, thread_trace)
     sums = _sums(trace, counter_traces, traced, code)
     kernels = [
-        study(
+        kernel_findings(
             trace,
             symbol,
             _device_of_symbol(trace, symbol, devices),
@@ -133,7 +133,7 @@ def _sums(trace: Trace, counter_traces: Sequence[Trace], traced: TracedKernels, 
     sums = counters_by_symbol(trace, counter_traces)
     for symbol in symbols_of(trace):
         name = symbol.kernel.symbol
-        sums[name] = unpacked(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
+        sums[name] = packed_counted_twice(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
     return sums
 
 
@@ -162,6 +162,6 @@ def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
     return stability([runtime_ms(run) for run in runs])
 
 
-def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, DeviceModel]) -> DeviceModel:
+def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, GpuFigures]) -> GpuFigures:
     """The device of the symbol's longest dispatch."""
     return devices[int(trace.dispatches.agent_id[symbol.longest])]

@@ -129,7 +129,7 @@ def _collect(
         note(f"{others} other processes of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
     base = read_base_run(databases[0], request.kernel)
-    passes = collector.of(_kernels(base)).counters(command, environment, folder, limit)
+    passes = collector.restricted_to(_kernels(base)).counters(command, environment, folder, limit)
     if request.deep_analysis and (target := _thread_trace_target(base, request)):
         note(f"thread trace: dispatch {target.iteration} of {target.name}")
         passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))

@@ -23,7 +23,7 @@ from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import tried_in
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.reading import reports_in
+from rocm_perf_lab.report.read_run_directory import reports_in
 
 
 @dataclass(frozen=True)

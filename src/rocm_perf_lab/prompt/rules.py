@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf_lab.gate.application.regression import DEFAULTS, RegressionLimits
+from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms

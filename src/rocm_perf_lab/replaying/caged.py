@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import CageLimits, View
-from rocm_perf_lab.collect import live
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.collect import progress_line
+from rocm_perf_lab.isolate.capture_directory import Capture
 
 SETTING_UP_SECONDS = 600.0
 _COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
@@ -30,7 +30,7 @@ class Caged:
 
         command: must contain only absolute paths. scratch: contains the device's own files. Raises NoCageError.
         """
-        view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
+        view = self.view.showing(readable=(scratch,), writable=(*self.writable, *progress_line.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 
     def _limits(self, capture: Capture | Path) -> CageLimits:

@@ -13,7 +13,7 @@ from typing import Any
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.isolate.capture_directory import Capture
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed

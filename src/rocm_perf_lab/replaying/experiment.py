@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.isolate.capture_directory import Capture
 from rocm_perf_lab.replaying.run import error_of, run_json
 
 

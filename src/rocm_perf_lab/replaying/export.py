@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import OutputError, RocmPerfError
-from rocm_perf_lab.isolate.capture import Capture, Region
+from rocm_perf_lab.isolate.capture_directory import Capture, Region
 from rocm_perf_lab.replaying.run import unpack
 from rocm_perf_lab.utf8 import utf8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.isolate.capture_directory import Capture
 
 Extent = tuple[int, int, int]
 

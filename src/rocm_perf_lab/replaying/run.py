@@ -27,7 +27,7 @@ from rocm_perf_lab.errors import (
     UsageError,
     signal_name,
 )
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.isolate.capture_directory import Capture
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replaying.launch import LaunchConfiguration

@@ -6,7 +6,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Signal
-from rocm_perf_lab.analysis.device import DeviceModel
+from rocm_perf_lab.analysis.device import GpuFigures
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
@@ -43,20 +43,20 @@ def durations(found: Durations) -> schema.DurationsSection:
     )
 
 
-def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
+def gpu(device: GpuFigures, trace: Trace) -> schema.Gpu:
     numbers = nullable(clock_mhz=device.clock, memory_bandwidth_gbps=device.memory_bandwidth, compute_units=device.cu)
     if numbers["compute_units"] is not None:
         numbers["compute_units"] = int(numbers["compute_units"])
     if device.pci_id is None:
         numbers["reasons"]["pci_id"] = "the trace's agent has no PCI device id"
-    if trace.device is None:
+    if trace.software_device is None:
         numbers["reasons"]["software_device"] = "the kernels ran on hardware"
     return schema.Gpu(
         architecture=device.family_name,
         target=device.target,
         product=device.product_name,
         pci_id=f"{device.pci_id:#06x}" if device.pci_id is not None else None,
-        software_device=trace.device,
+        software_device=trace.software_device,
         **numbers,
     )
 
@@ -116,8 +116,8 @@ def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
         gflops=roof.gflops,
         attainable_gflops=roof.attainable_gflops,
         fraction_of_ceiling=roof.fraction,
-        measured_attainable_gflops=roof.reachable_gflops,
-        fraction_of_measured_ceiling=roof.fraction_of_reachable,
+        measured_attainable_gflops=roof.measured_attainable_gflops,
+        fraction_of_measured_ceiling=roof.fraction_of_measured_ceiling,
         operational_intensity=roof.intensity,
         ridge=roof.ridge,
     )
@@ -136,7 +136,7 @@ def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
 def no_position(roof: Roofline | None) -> str:
     if roof is None:
         return "no ceilings are known for this device"
-    return roof.ceiling_ns.reason or "the kernel performs no operations that are counted, and moves no bytes"
+    return roof.least_ns.reason or "the kernel performs no operations that are counted, and moves no bytes"
 
 
 def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
@@ -145,8 +145,8 @@ def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
         gflops=part.rate,
         peak_gflops=part.peak,
         fraction=part.fraction,
-        measured_gflops=part.ceiling,
-        fraction_of_measured=part.fraction_of_ceiling,
+        measured_gflops=part.measured,
+        fraction_of_measured=part.fraction_of_measured,
     )
     return schema.ArithmeticSection(precision=part.precision, pipe=part.pipe, **fields)
 
@@ -157,8 +157,8 @@ def _level(level: Level) -> schema.LevelSection:
         gbps=level.rate,
         peak_gbps=level.peak,
         fraction=level.fraction,
-        measured_gbps=level.ceiling,
-        fraction_of_measured=level.fraction_of_ceiling,
+        measured_gbps=level.measured,
+        fraction_of_measured=level.fraction_of_measured,
         operational_intensity=level.intensity,
     )
     return schema.LevelSection(level=level.name, **fields)
@@ -232,7 +232,7 @@ def _signal(signal: Signal, numbers: Evidence) -> schema.SignalSection:
 
 
 def headroom(found: Headroom) -> schema.HeadroomSection:
-    ceiling = found.ceiling_ns
+    ceiling = found.least_ns
     in_ms = Value(ceiling.value / 1e6, "ms") if ceiling.value is not None else ceiling
     fields = nullable(
         ceiling_ms=in_ms,

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.annotated_code import AnnotatedCode, CodeLine
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, ThreadTraceFindings, WaitChain
 from rocm_perf_lab.report import source_schema as schema
-from rocm_perf_lab.report.source_files import source_files
+from rocm_perf_lab.report.source_lines import source_files
 
 MOST_INSTRUCTIONS = 2000
 """The maximum number of instructions shown for one kernel."""

@@ -10,7 +10,7 @@ import numpy as np
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import NO_ID
 from rocm_perf_lab.rocpd.connect import Connection, table
-from rocm_perf_lab.rocpd.edges import node_of
+from rocm_perf_lab.rocpd.edges import index_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers
@@ -31,7 +31,7 @@ def read_counters(connection: Connection, dispatches: Dispatches) -> dict[str, F
     event, counter, value = _rows(connection)
     if len(value):
         validate.unique_events(dispatches.event_id)
-    node = np.where(event == NO_ID, -1, node_of(dispatches.event_id, event))
+    node = np.where(event == NO_ID, -1, index_of(dispatches.event_id, event))
     ids_of: dict[str, list[int]] = {}
     for id, name in name_of.items():
         ids_of.setdefault(name, []).append(id)

@@ -42,14 +42,14 @@ def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> E
     """
     events = np.r_[dispatches.event_id, copies.event_id].astype(np.int64)
     of_target, of_source, kind = recorded.astype(np.int64).reshape(-1, 3).T
-    target, source = node_of(events, of_target), node_of(events, of_source)
+    target, source = index_of(events, of_target), index_of(events, of_source)
     known = (target >= 0) & (source >= 0) & (target != source) & (kind >= 0) & (kind < len(Edges.KINDS))
     rows = np.c_[source, target, kind][known]
     rows = np.unique(rows, axis=0) if len(rows) else rows
     return edge_table(rows[:, 0], rows[:, 1], rows[:, 2], True)
 
 
-def node_of(ids: Integers, wanted: Integers) -> Integers:
+def index_of(ids: Integers, wanted: Integers) -> Integers:
     """The index of each wanted id in `ids` (of its last occurrence, if there are several), or -1."""
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
@@ -132,18 +132,18 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers
     return np.where(orders[code], code, NO_ID).astype(np.int32), gpu[first].astype(np.int32), null_of_gpu
 
 
-def lanes(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, int]]:
-    """The lanes in which work runs in order: for each dispatch, then each copy, its stream, or its queue if the stream implies
+def tracks(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, int]]:
+    """The tracks in which work runs in order: for each dispatch, then each copy, its stream, or its queue if the stream implies
     no order.
 
-    Also returns, for each GPU (agent id) that has one, the lane of its null stream. Copies outside streams share a lane.
+    Also returns, for each GPU (agent id) that has one, the track of its null stream. Copies outside streams share a track.
     """
     stream, _, null_of_gpu = _streams(dispatches, copies)
     queues, queue = factorize(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
     streams = int(stream.max()) + 1 if len(stream) else 0
     gpus = factorize(np.r_[dispatches.agent_id, copies.agent_id])[0]
-    null_lane = {int(gpu): int(lane) for gpu, lane in zip(gpus, null_of_gpu, strict=True) if lane != NO_ID}
-    return np.where(stream >= 0, stream, streams + queue).astype(np.int64), null_lane
+    null_stream_track = {int(gpu): int(track) for gpu, track in zip(gpus, null_of_gpu, strict=True) if track != NO_ID}
+    return np.where(stream >= 0, stream, streams + queue).astype(np.int64), null_stream_track
 
 
 @lazy_jit

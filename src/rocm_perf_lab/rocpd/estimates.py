@@ -11,7 +11,7 @@ import numpy as np
 
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, table
-from rocm_perf_lab.rocpd.edges import node_of
+from rocm_perf_lab.rocpd.edges import index_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
@@ -56,7 +56,7 @@ def _column(errors: list[tuple[int, float]], dispatches: Dispatches) -> Floats:
     """The errors as a column, (n,), from pairs of an event and its error."""
     column = np.full(len(dispatches), np.nan)
     errors = [row for row in errors if isinstance(row[0], int) and validate.finite(row[1])]
-    nodes = node_of(dispatches.event_id, np.array([event for event, _ in errors], np.int64))
+    nodes = index_of(dispatches.event_id, np.array([event for event, _ in errors], np.int64))
     for node, (_, error) in zip(nodes.tolist(), errors, strict=True):
         if node >= 0:
             column[node] = error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.rocpd.edges import edge_table, joined, lanes
+from rocm_perf_lab.rocpd.edges import edge_table, joined, tracks
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
 from rocm_perf_lab.rocpd.overlaps import is_slight
 from rocm_perf_lab.rocpd.trace import Calls, Copies, Dispatches, Edges
@@ -71,22 +71,22 @@ def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bo
 
 @dataclass(frozen=True)
 class _Work:
-    """For every dispatch, then every copy, (n,): times, launching call, latest possible time of submission, lane and GPU.
+    """For every dispatch, then every copy, (n,): times, launching call, latest possible time of submission, track and GPU.
 
-    A lane is a stream, or a queue if the stream implies no order. order: nodes by lane, then by submission; the nodes of lane l
-    are order[first[l]:first[l + 1]]. submitted: times of submission, in that order.
+    A track is a stream, or a queue if the stream implies no order. order: nodes by track, then by submission; the nodes of
+    track t are order[first[t]:first[t + 1]]. submitted: times of submission, in that order.
     """
 
     start: Integers
     end: Integers
     launcher: Integers
     submit: Integers
-    lane: Integers
+    track: Integers
     gpu: Integers
     order: Integers
     first: Integers
     submitted: Integers
-    null_lane: dict[int, int]
+    null_stream_track: dict[int, int]
 
     @classmethod
     def of(cls, calls: HipCalls, dispatches: Dispatches, copies: Copies) -> _Work:
@@ -95,14 +95,14 @@ class _Work:
         gpu = np.r_[dispatches.agent_id, copies.agent_id].astype(np.int64)
         launched = calls.launcher >= 0
         submit = np.where(launched, np.minimum(calls.start[np.maximum(calls.launcher, 0)], start), start)
-        lane, null_lane = lanes(dispatches, copies)
-        order = np.lexsort((submit, lane))
-        first = np.r_[0, np.cumsum(np.bincount(lane))]
-        return cls(start, end, calls.launcher, submit, lane, gpu, order, first, submit[order], null_lane)
+        track, null_stream_track = tracks(dispatches, copies)
+        order = np.lexsort((submit, track))
+        first = np.r_[0, np.cumsum(np.bincount(track))]
+        return cls(start, end, calls.launcher, submit, track, gpu, order, first, submit[order], null_stream_track)
 
-    def last_before(self, lane: int, time: Integers) -> Integers:
-        """For each time, the last node of the lane that was submitted before it, or -1."""
-        begin, end = int(self.first[lane]), int(self.first[lane + 1])
+    def last_before(self, track: int, time: Integers) -> Integers:
+        """For each time, the last node of the track that was submitted before it, or -1."""
+        begin, end = int(self.first[track]), int(self.first[track + 1])
         place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
 
@@ -110,24 +110,24 @@ class _Work:
         """Whether `target` could have waited for `source`, judging by their times."""
         return bool(is_slight(self.start, self.end, np.array([source]), np.array([target]))[0])
 
-    def first_after(self, lane: int, time: int) -> int:
-        begin, end = int(self.first[lane]), int(self.first[lane + 1])
+    def first_after(self, track: int, time: int) -> int:
+        begin, end = int(self.first[track]), int(self.first[track + 1])
         place = int(np.searchsorted(self.submitted[begin:end], time)) + begin
         return int(self.order[place]) if place < end else -1
 
 
 class _Streams:
-    """Determines which lane a stream handle denotes, when an event was recorded, and which GPU a thread works with."""
+    """Determines which track a stream handle denotes, when an event was recorded, and which GPU a thread works with."""
 
     def __init__(self, calls: HipCalls, work: _Work, named: Texts):
         self._calls, self._work = calls, work
         self.gpu = _gpu_of_calls(calls, work)
-        self._lanes: dict[str, set[int]] = defaultdict(set)
+        self._tracks: dict[str, set[int]] = defaultdict(set)
         launched = np.flatnonzero(work.launcher >= 0) if calls.streams else ()
         for node in launched:
             handle = calls.streams.get(int(work.launcher[node]))
             if handle is not None:
-                self._lanes[handle].add(int(work.lane[node]))
+                self._tracks[handle].add(int(work.track[node]))
         self._records: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for call in np.flatnonzero(np.isin(named, list(_RECORD))).tolist() if calls.events else ():
             if call in calls.events:
@@ -135,14 +135,14 @@ class _Streams:
         for records in self._records.values():
             records.sort()
 
-    def lane(self, call: int) -> int:
-        """The lane of the stream that was passed to a call; -1 if it is not known, for example because the handle denoted
+    def track(self, call: int) -> int:
+        """The track of the stream that was passed to a call; -1 if it is not known, for example because the handle denoted
         several streams in succession.
         """
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
-            return self._work.null_lane.get(int(self.gpu[call]), _UNKNOWN)
-        known = self._lanes.get(handle or "", ())
+            return self._work.null_stream_track.get(int(self.gpu[call]), _UNKNOWN)
+        known = self._tracks.get(handle or "", ())
         return next(iter(known)) if len(known) == 1 else _UNKNOWN
 
     def record(self, call: int) -> int:
@@ -185,31 +185,31 @@ def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
 
 
 def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> list[_Waits]:
-    """For each synchronising call and each lane for which it waits, the last work submitted before the call (or before the
+    """For each synchronising call and each track for which it waits, the last work submitted before the call (or before the
     event for which it waits was recorded).
     """
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
-    lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
+    track, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
     if calls.streams or calls.events:
         for at, number in enumerate(call.tolist()):
             if named[number] in _OF_STREAM:
-                lane[at] = streams.lane(number)
+                track[at] = streams.track(number)
             elif named[number] in _OF_EVENT and (record := streams.record(number)) >= 0:
-                lane[at], as_of[at] = streams.lane(record), calls.start[record]
+                track[at], as_of[at] = streams.track(record), calls.start[record]
     gpu = streams.gpu[call]
     found = []
     for number in range(len(work.first) - 1):
         if work.first[number] == work.first[number + 1]:
             continue
-        gpu_of_lane = work.gpu[work.order[work.first[number]]]
-        mine = np.flatnonzero((lane == number) | ((lane == _UNKNOWN) & ((gpu == gpu_of_lane) | (gpu == _UNKNOWN))))
+        gpu_of_track = work.gpu[work.order[work.first[number]]]
+        mine = np.flatnonzero((track == number) | ((track == _UNKNOWN) & ((gpu == gpu_of_track) | (gpu == _UNKNOWN))))
         node = work.last_before(number, as_of[mine])
         waited = (node >= 0) & (work.end[node] <= calls.end[call[mine]])
         mine, node = mine[waited], node[waited]
         # A thread need not wait a second time for the same work.
         fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[mine[1:]]] != calls.thread[call[mine[:-1]]])]
         mine, node = mine[fresh[: len(mine)]], node[fresh[: len(node)]]
-        found.append(_Waits(node, call[mine], lane[mine] != _UNKNOWN))
+        found.append(_Waits(node, call[mine], track[mine] != _UNKNOWN))
     return found
 
 
@@ -260,11 +260,11 @@ def _events(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> Ed
     pairs = []
     for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():
         record = streams.record(call)
-        lane, other = streams.lane(call), streams.lane(record) if record >= 0 else _UNKNOWN
-        if _UNKNOWN in (lane, other) or lane == other:
+        track, other = streams.track(call), streams.track(record) if record >= 0 else _UNKNOWN
+        if _UNKNOWN in (track, other) or track == other:
             continue
         source = int(work.last_before(other, calls.start[[record]])[0])
-        target = work.first_after(lane, int(calls.start[call]))
+        target = work.first_after(track, int(calls.start[call]))
         if source >= 0 and target >= 0 and work.is_before(source, target):
             pairs.append((source, target))
     rows = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)

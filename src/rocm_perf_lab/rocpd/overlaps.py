@@ -54,25 +54,25 @@ def done_times(
     return done
 
 
-def _any_last(lane: Integers) -> Integers:
-    """ "No node yet" for each lane."""
-    return np.full(int(lane.max()) + 1, NO_ID, np.int64)
+def _any_last(track: Integers) -> Integers:
+    """ "No node yet" for each track."""
+    return np.full(int(track.max()) + 1, NO_ID, np.int64)
 
 
 @lazy_jit
 def _before_successors(
-    start: Integers, end: Integers, order: Integers, lane: Integers, last_of_lane: Integers, most: int, done: Integers
+    start: Integers, end: Integers, order: Integers, track: Integers, last_of_track: Integers, most: int, done: Integers
 ) -> None:
-    """Where a node overlaps the next one in its lane slightly (see is_slight), by at most `most` ns, set its time in `done` to
+    """Where a node overlaps the next one in its track slightly (see is_slight), by at most `most` ns, set its time in `done` to
     the start of the next one.
     """
     for place in range(len(order)):
         then = order[place]
-        own = lane[then]
+        own = track[then]
         if own < 0:
             continue
-        first = last_of_lane[own]
-        last_of_lane[own] = then
+        first = last_of_track[own]
+        last_of_track[own] = then
         if first < 0:
             continue
         overlap = end[first] - start[then]

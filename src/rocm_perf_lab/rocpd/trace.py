@@ -214,7 +214,7 @@ class Trace:
         return str(value) if value else None
 
     @property
-    def device(self) -> str | None:
+    def software_device(self) -> str | None:
         """The software device that ran the kernels ('software gfx942'); None on hardware."""
         value = self.process.own.get("device") or self.process.software_device
         return str(value) if value else None

@@ -23,7 +23,7 @@ class TritonSource:
     SourceError.
     """
 
-    also: Mapping[Path, bytes] = _NOTHING  # changes affect only this file
+    other_files: Mapping[Path, bytes] = _NOTHING  # changes affect only this file
 
     def __init__(self, path: Path, text: bytes):
         self.path, self.text = path, text

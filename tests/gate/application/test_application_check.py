@@ -119,7 +119,7 @@ def test_the_error_quotes_the_last_line_of_a_baseline_that_fails(program, tmp_pa
     line."""
     options = ApplicationOptions(device="gfx942")
     with pytest.raises(ProgramFailedError, match=r"program exited with status 9 \(its last words: no such size: .*\)"):
-        BaselineProgram(program("knows one size"), (), tmp_path, options, also=[["320"]])
+        BaselineProgram(program("knows one size"), (), tmp_path, options, other_arguments=[["320"]])
 
 
 def test_output_that_varies_by_itself_is_not_compared_and_is_reported(program, tmp_path):

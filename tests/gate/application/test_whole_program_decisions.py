@@ -101,10 +101,11 @@ def application(traced):
     """application(the baseline's run, **options) -> the application, its arguments being "4 5"."""
     count = itertools.count()
 
-    def make(baseline=RUN, also=(), **options):
+    def make(baseline=RUN, other_arguments=(), **options):
         traced.told["old"] = baseline
         asked = ApplicationOptions(**{"device": "gfx942"} | options)
-        return BaselineProgram(traced.program("old"), ("4", "5"), traced.folder / "runs" / str(next(count)), asked, also)
+        folder = traced.folder / "runs" / str(next(count))
+        return BaselineProgram(traced.program("old"), ("4", "5"), folder, asked, other_arguments)
 
     return make
 
@@ -178,7 +179,7 @@ def test_sources_are_seen_with_the_candidates_text(application, traced):
     source = SourceText({Path("/a.hip"): b"one", Path("/b.h"): b"two"})
     own.check(traced.program("old"), source=source)
     assert traced.runs[-1].shown == {"/a.hip": "one", "/b.h": "two"} and traced.runs[0].shown == {}
-    own = application(also=[["8"]])
+    own = application(other_arguments=[["8"]])
     own.check(traced.program("old"), source=source)
     assert [run.shown != {} for run in traced.runs[-6:]] == [False] * 4 + [True] * 2
     own.take_as_baseline(traced.program("old"), source)
@@ -294,7 +295,7 @@ EIGHT = replace(RUN, stdout=b"8\n")
     ],
 )
 def test_other_arguments_are_run_as_well(application, traced, candidate, baseline, options, expected):
-    own = application(baseline, also=[["eight"]], **options)
+    own = application(baseline, other_arguments=[["eight"]], **options)
     assert [run.words for run in traced.runs] == [("4", "5")] * 2 + [("eight",)] * 2
     traced.told["new"] = candidate
     verdict = own.check(traced.program("new"))
@@ -308,7 +309,7 @@ def test_other_arguments_are_run_as_well(application, traced, candidate, baselin
 
 
 def test_with_several_arguments_each_is_compared(application, traced):
-    own = application(by_words(), also=[["eight"], ["a b", "c"]])
+    own = application(by_words(), other_arguments=[["eight"], ["a b", "c"]])
     traced.told["new"] = by_words(**{"a b_c": EIGHT})
     reason = own.check(traced.program("new")).reason
     assert reason == "with 'a b' c it prints something else: line 1 is '8', the baseline's 'done'"
@@ -317,11 +318,13 @@ def test_with_several_arguments_each_is_compared(application, traced):
 @pytest.mark.parametrize("outputs", [(b"1", b"2"), (b"2", b"1")])
 def test_other_output_that_varies_in_the_baseline_is_not_compared(application, traced, outputs):
     turns = iter(outputs)
-    own = application(lambda run: replace(RUN, stdout=next(turns)) if run.words == ("eight",) else RUN, also=[["eight"]])
+    own = application(
+        lambda run: replace(RUN, stdout=next(turns)) if run.words == ("eight",) else RUN, other_arguments=[["eight"]]
+    )
     traced.told["new"] = by_words(eight=EIGHT)
     assert own.check(traced.program("new")).outcome.value == "passed"
     with pytest.raises(UsageError, match="^--check rejects the unchanged program with eight: exit status 1, wrong"):
-        application(by_words(eight=replace(RUN, stdout=b"bad")), also=[["eight"]], check=CHECK)
+        application(by_words(eight=replace(RUN, stdout=b"bad")), other_arguments=[["eight"]], check=CHECK)
 
 
 GROWS = "the program's time on the GPU grows from"

@@ -11,9 +11,8 @@ import pytest
 from rocm_perf_lab.code_object import KernelArgument, KernelMetadata, parse
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
 from rocm_perf_lab.errors import SourceError, UsageError
-from rocm_perf_lab.gate.application.regression import DEFAULTS
 from rocm_perf_lab.gate.code_object.code_object_check import (
-    Image,
+    BuiltCodeObject,
     changed_beside,
     check_code_object,
     concern_of,
@@ -23,6 +22,7 @@ from rocm_perf_lab.gate.code_object.code_object_check import (
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
 from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise
 from rocm_perf_lab.gate.code_object.run_dependent_values import new_observations
+from rocm_perf_lab.gate.regression_limits import DEFAULTS
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.builders import SourceBuilder
@@ -111,7 +111,7 @@ def source(text: str):
 
 def checked(candidate: str, kernel: str = "a::target", baseline: str = SOURCE):
     before = source(baseline)
-    images = [Image(parse(device), device) for device in map(BUILDER.device, (before, source(candidate)))]
+    images = [BuiltCodeObject(parse(device), device) for device in map(BUILDER.code_object, (before, source(candidate)))]
     target = before.kernel(kernel)
     verdict, _ = check_code_object(*images, target, target.symbol, workgroup_threads=64, waves=(32, 32))
     return verdict
@@ -165,7 +165,9 @@ def test_whatever_else_changes_is_named(old, new, reason):
     assert seen.outcome is StepOutcome.REJECTED and re.search(reason, seen.reason), seen.reason
     if old != BODY:  # as in each other unit of the program
         before = source(SOURCE).kernel("a::target")
-        images = [Image(parse(device), device) for device in map(BUILDER.device, map(source, (SOURCE, candidate)))]
+        images = [
+            BuiltCodeObject(parse(device), device) for device in map(BUILDER.code_object, map(source, (SOURCE, candidate)))
+        ]
         assert re.search(reason, changed_beside(*images, before, before.symbol))
 
 
@@ -212,7 +214,7 @@ def test_the_layout_of_the_code_must_come_from_the_compiler(before, body, reason
     ],
 )
 def test_only_notes_that_every_reader_interprets_alike_are_accepted(text, reason):
-    before, after = map(BUILDER.device, (source(SOURCE), source(replaced(BODY, text))))
+    before, after = map(BUILDER.code_object, (source(SOURCE), source(replaced(BODY, text))))
     complaint = laid_out_otherwise(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
@@ -285,7 +287,7 @@ def test_changed_host_code_is_named(old, new, reason):
 
 @pytest.mark.usefixtures("hipcc")
 def test_all_instantiations_of_a_template_belong_to_its_kernel():
-    code = parse(BUILDER.device(source(SOURCE)))
+    code = parse(BUILDER.code_object(source(SOURCE)))
     made = source(SOURCE).kernel("made")
     assert sorted(instances(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
     assert list(instances(code, source(SOURCE).kernel("a::target"), "_ZN1a6targetEPfi")) == ["_ZN1a6targetEPfi"]
@@ -301,4 +303,4 @@ def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
 def test_a_build_for_several_gpus_cannot_be_judged_on_one_of_them():
     several = read(Path("x.hip"), (*COMMAND, "--offload-arch=gfx1100"), Path.cwd(), SOURCE.encode())
     with pytest.raises(SourceError, match="is built for .*gfx1100.*gfx942.*: a change could be judged only for gfx942"):
-        BUILDER.device(several)
+        BUILDER.code_object(several)

@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.code_object.translation_units import host_differs, makes
 class Builder:
     """Code of a unit is its text, without what is in brackets; `broken` does not compile, nor does the host's of `odd`."""
 
-    def device(self, unit) -> bytes:
+    def code_object(self, unit) -> bytes:
         if "broken" in unit.text:
             raise SourceError("it does not compile", "")
         return unit.text.partition(" [")[0].encode()

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.inputs_from_literals import with_numbers
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument, PointerArgument
+from rocm_perf_lab.gate.equivalence.named_numbers import with_numbers
 from rocm_perf_lab.gate.equivalence.perturbation import Field
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout

@@ -13,7 +13,7 @@ from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
-from rocm_perf_lab.gate.measurement.timed_replays import Compared
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -51,7 +51,7 @@ def image_of(tmp_path_factory) -> Callable[[str], Path]:
     @functools.cache
     def compiled(text: str) -> Path:
         path = folder / f"{len(list(folder.iterdir()))}.hsaco"
-        path.write_bytes(builder.device(read(PROGRAM, COMMAND, text=text.encode())))
+        path.write_bytes(builder.code_object(read(PROGRAM, COMMAND, text=text.encode())))
         return path
 
     return compiled
@@ -61,10 +61,10 @@ def image_of(tmp_path_factory) -> Callable[[str], Path]:
 def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, image_of, seed):
     _, captured = program
     options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
-    honest = check_measurement([captured], Compared(CAPTURED, ReplayableCode(image_of(HONEST))), changed, options)
+    honest = check_measurement([captured], CodePair(CAPTURED, ReplayableCode(image_of(HONEST))), changed, options)
     assert honest.outcome is StepOutcome.PASSED, honest.reason
     uneven = check_measurement(
-        [captured], Compared(CAPTURED, ReplayableCode(image_of(HONEST.replace(LAST, LOADS + LAST)))), changed, options
+        [captured], CodePair(CAPTURED, ReplayableCode(image_of(HONEST.replace(LAST, LOADS + LAST)))), changed, options
     )
     assert uneven.outcome is StepOutcome.REJECTED and "slower" in uneven.reason, uneven.reason
 

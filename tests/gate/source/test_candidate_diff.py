@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.source.candidate_diff import read_change
-from rocm_perf_lab.gate.source.launch_only_diff import NotAllowed
+from rocm_perf_lab.gate.source.other_files_diff import NotAllowed
 from rocm_perf_lab.hip_source import read
 
 pytestmark = pytest.mark.usefixtures("hipcc")

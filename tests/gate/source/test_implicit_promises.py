@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.implicit_promises import falls_off, unstated_promise
+from rocm_perf_lab.gate.source.implicit_promises import falls_off, promise_not_in_baseline
 from rocm_perf_lab.hip_source import read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -67,7 +67,7 @@ def promise(before: str, after: str, helpers: str = "") -> tuple[int, str] | Non
     """Of a candidate's kernel k, with these bodies and the same helpers in both."""
     old, ours = parsed(f"{helpers}\n__device__ int k(int x) {{ {before} }}")
     new, theirs = parsed(f"{helpers}\n__device__ int k(int x) {{ {after} }}")
-    return unstated_promise((old, ours["k"]), (new, [theirs["k"]]))
+    return promise_not_in_baseline((old, ours["k"]), (new, [theirs["k"]]))
 
 
 POSITIVE = "__device__ int positive(int x) { if (x < 0) __builtin_unreachable(); return x; }"

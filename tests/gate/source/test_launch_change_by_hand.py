@@ -52,7 +52,7 @@ def changed(monkeypatch):
     return change
 
 
-BASELINE = HipSource(OWN, ("hipcc",), OWN.parent, TEXT, also={OTHER: OF_OTHER, THIRD_FILE: OF_OTHER})
+BASELINE = HipSource(OWN, ("hipcc",), OWN.parent, TEXT, other_files={OTHER: OF_OTHER, THIRD_FILE: OF_OTHER})
 
 
 def test_all_launches_change_and_no_line_moves(changed):
@@ -62,7 +62,7 @@ def test_all_launches_change_and_no_line_moves(changed):
     assert (found.lines, found.files) == ((1, 2), ("app.hip", "main.hip"))
     applied = found.applied(BASELINE)
     assert applied.text == b"k<<<n, 128>>>(n);\nk<<<n, 128\n>>>(n);\n"
-    assert applied.also == dict.fromkeys((OTHER, THIRD_FILE), b"// a\nk<<<n, 128>>>(n);\n")
+    assert applied.other_files == dict.fromkeys((OTHER, THIRD_FILE), b"// a\nk<<<n, 128>>>(n);\n")
 
 
 def test_a_launch_that_keeps_its_meaning_need_not_be_written_again(changed):

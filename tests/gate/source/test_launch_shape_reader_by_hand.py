@@ -104,15 +104,15 @@ def capture(in_memory):
 
 def test_a_rule_takes_its_arguments_from_the_dispatch_and_what_is_laid_over_it(capture):
     rule = LaunchRule(shape("n / 64 , 64"), ((0, 4),))
-    assert rule.launch(capture) == LaunchConfiguration((4, 1, 1), (64, 1, 1)) and rule.as_captured(capture) is None
+    assert rule.launch(capture) == LaunchConfiguration((4, 1, 1), (64, 1, 1)) and rule.mismatch_with(capture) is None
     assert rule.launch(capture, [(0x9000, n_bytes(512))]).groups == (8, 1, 1)
     assert rule.launch(capture, [(0x8FFE, b"\0\0" + n_bytes(640)), (0x9004, b"\1")]).groups == (10, 1, 1)
     assert rule.launch(capture, [(0x9004, b"\1"), (0x8FFC, bytes(4))]).groups == (4, 1, 1)
-    other = LaunchRule(shape("n / 32 , 32"), ((0, 4),)).as_captured(capture)
+    other = LaunchRule(shape("n / 32 , 32"), ((0, 4),)).mismatch_with(capture)
     assert other == "the source gives 8 workgroups of 32, but the dispatch had 4 workgroups of 64"
     with pytest.raises(NoValue, match="n has a different size in the kernel's arguments"):
         LaunchRule(shape("n , 64"), ((0, 8),)).launch(capture)
-    assert "workgroups of 2048" in LaunchRule(shape("1 , 2048"), ()).as_captured(capture)
+    assert "workgroups of 2048" in LaunchRule(shape("1 , 2048"), ()).mismatch_with(capture)
 
 
 def test_code_is_replayed_as_its_rule_launches_it(capture, tmp_path):

@@ -81,7 +81,7 @@ def by_waves(body: str = "") -> str:
 def test_the_candidate_of_the_transformation_is_accepted(gate):
     (proposal,) = wave_per_row.propose(gate.baseline, gate.baseline.kernel("sums"), ())
     changed = gate.baseline.edited(proposal.edits, proposal.elsewhere)
-    verdict = gate(changed.text.decode(), {path.name: text.decode() for path, text in changed.also.items()})
+    verdict = gate(changed.text.decode(), {path.name: text.decode() for path, text in changed.other_files.items()})
     assert verdict.accepted, verdict.rejection
     document = verdict.document()
     others = {Path(one.file).name: one.text for one in document.adopted_elsewhere}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rocm_perf_lab.gate.source.stated_assumption import is_stated
+from rocm_perf_lab.gate.source.stated_assumption import baseline_states_it_too
 
 ASSUME, NEVER = "__builtin_assume(n > 1);", "__builtin_unreachable();"
 
@@ -15,7 +15,7 @@ def stated(candidate: str, baseline: str) -> bool:
     """Each as the statements of a kernel's body."""
     tokens = re.findall(r"<=|>=|\w+|\S", f"{{ {candidate} }}")
     index = next(place for place, token in enumerate(tokens) if token.startswith("__builtin_"))
-    return is_stated(tokens, index, f"__global__ void k(int n) {{ {baseline} }}".encode())
+    return baseline_states_it_too(tokens, index, f"__global__ void k(int n) {{ {baseline} }}".encode())
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_other_words_or_other_conditions(candidate, baseline):
 
 def test_an_attribute_of_the_function_is_another_assumption_than_one_in_its_body():
     tokens = ["[", "[", "assume", "(", "n", ")", "]", "]", "void", "f", "(", ")", "{", "}"]
-    assert is_stated(tokens, 2, b"[[assume(n)]] void f() { }")
-    assert not is_stated(tokens, 2, b"void f() { [[assume(n)]]; }")
+    assert baseline_states_it_too(tokens, 2, b"[[assume(n)]] void f() { }")
+    assert not baseline_states_it_too(tokens, 2, b"void f() { [[assume(n)]]; }")

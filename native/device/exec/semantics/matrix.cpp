@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "exec/half_lanes.h"
+#include "exec/half_precision_lanes.h"
 #include "exec/lane_values.h"
 #include "exec/ocp_float.h"
 #include "exec/operands.h"

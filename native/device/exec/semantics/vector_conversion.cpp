@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "exec/floating_point.h"
-#include "exec/half_lanes.h"
+#include "exec/half_precision_lanes.h"
 #include "exec/lane_function.h"
 #include "exec/ocp_float.h"
 #include "exec/small_float.h"

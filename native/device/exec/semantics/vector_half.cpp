@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "exec/floating_point.h"
-#include "exec/half_lanes.h"
+#include "exec/half_precision_lanes.h"
 #include "exec/lane_function.h"
 
 namespace rpd {

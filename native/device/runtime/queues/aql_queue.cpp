@@ -92,7 +92,7 @@ AqlPacket AqlQueue::copy_of(uint64_t index) const {
   return packet;
 }
 
-void AqlQueue::release_slot() {
+void AqlQueue::free_slot() {
   __atomic_store_n(header_of(next_), uint16_t{HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE}, __ATOMIC_RELEASE);
   ++next_;
   __atomic_store_n(device_.memory().at<uint64_t>(info_.read_pointer_address), next_, __ATOMIC_RELEASE);
@@ -201,7 +201,7 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
   // The slot must be released before the signal: whoever sees that all packets are complete may destroy the queue.
-  release_slot();
+  free_slot();
   device_.complete(packet.completion_signal(), start, end);
 }
 

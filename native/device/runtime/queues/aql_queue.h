@@ -44,7 +44,7 @@ class AqlQueue : public Queue {
   bool is_submitted(uint64_t index);
   AqlPacket copy_of(uint64_t index) const;
   // Frees the current packet's slot for a new packet.
-  void release_slot();
+  void free_slot();
 
   void process(const AqlPacket& packet);
   void process_dispatch(const AqlPacket& packet);

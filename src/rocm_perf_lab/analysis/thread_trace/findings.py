@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.analysis.thread_trace import matrix, time_stack, waits
+from rocm_perf_lab.analysis.thread_trace import matrix_cycles, time_stack, waits
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.tables import Category, ThreadTrace, TracedCode, Wave
 from rocm_perf_lab.arch.family import Family
@@ -264,14 +264,14 @@ class _Activity:
 
 
 def _matrix(code: TracedCode, family: Family | None, cycles: int) -> Value:
-    rows = [row for row, text in enumerate(code.text) if matrix.is_matrix(text) and code.hits[row]]
+    rows = [row for row, text in enumerate(code.text) if matrix_cycles.is_matrix(text) and code.hits[row]]
     if not rows:
         return Value(0.0, "fraction")
     if family is None:
         return Value.missing("fraction", "the rate of the GPU's matrix units is not known")
     busy = 0.0
     for row in rows:
-        took = matrix.busy_cycles(code.text[row], family)
+        took = matrix_cycles.busy_cycles(code.text[row], family)
         if took is None:
             return Value.missing("fraction", f"how long {code.text[row].split()[0]} takes is not known")
         busy += took * int(code.hits[row])

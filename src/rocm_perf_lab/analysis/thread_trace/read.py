@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rocm_perf_lab.analysis.thread_trace import parse, sums
+from rocm_perf_lab.analysis.thread_trace import cross_check, parse
 from rocm_perf_lab.analysis.thread_trace.folder import Output, find
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave, WaveEvents
@@ -75,7 +75,7 @@ def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
 def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
     """How the two differ, or None. Both list the same instructions: the CSV sorted by address, code.json by first execution."""
     one, other = (code.by_address() for _, code in (csv, json))
-    return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)
+    return cross_check.difference(csv[0], one, json[0], other) or cross_check.unlike(csv[0], one, json[0], other)
 
 
 def _files(ui: Path, missing: dict[str, str]) -> tuple[int | None, list[str]]:
@@ -127,7 +127,9 @@ def _checked(trace: ThreadTrace) -> ThreadTrace:
     if not trace.waves and not trace.code.hits.any():
         why = {"waves": NOTHING_RAN, "code": NOTHING_RAN}
         return replace(trace, waves=None, code=None, missing=trace.missing | why)
-    wrong = sums.difference("code.json", trace.code, "the waves' records", sums.per_instruction(trace.code, trace.waves))
+    wrong = cross_check.difference(
+        "code.json", trace.code, "the waves' records", cross_check.per_instruction(trace.code, trace.waves)
+    )
     if wrong is None:
         return trace
     return replace(trace, waves=None, code=None, missing=trace.missing | {"waves": wrong, "code": wrong})

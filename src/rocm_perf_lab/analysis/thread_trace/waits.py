@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.analysis.thread_trace.sums import rows_of
+from rocm_perf_lab.analysis.thread_trace.cross_check import rows_of
 from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave
 
 if TYPE_CHECKING:

@@ -15,24 +15,24 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import command_line  # noqa: E402
 import seccomp  # noqa: E402
-import settings  # noqa: E402
-import system  # noqa: E402
-from signals import signal  # noqa: E402
+import system_calls  # noqa: E402
+from fast_signal import signal  # noqa: E402
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     import _socket
     from typing import NoReturn
 
-    from settings import Settings
+    from command_line import Settings
 
 _CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ: handled or ignored by this program or its parent
 _WRITERS_SECONDS = 120.0
 
 
 def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]) -> NoReturn:
-    system.prctl(system.PR_SET_DUMPABLE, 0)  # no process in the cage may inspect this one
+    system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)  # no process in the cage may inspect this one
     for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace receives only signals for which it has a handler
         signal.signal(number, signal.SIG_DFL)
     _say_hello(channel, options)
@@ -80,10 +80,10 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 
 
 def _limit(options: Settings) -> None:
-    settings.lower(resource.RLIMIT_CORE, 0)
-    settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    command_line.lower(resource.RLIMIT_CORE, 0)
+    command_line.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     # This limit applies only inside the cage, and not to root, so the launcher checks the number of processes as well.
-    settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
+    command_line.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child: int) -> int:
@@ -131,9 +131,9 @@ def main() -> NoReturn:
     for number in (channel.fileno(), descriptor):
         os.set_inheritable(number, False)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    environment = settings.unpacked(os.read(descriptor, os.fstat(descriptor).st_size + 1))
+    environment = command_line.unpacked(os.read(descriptor, os.fstat(descriptor).st_size + 1))
     os.close(descriptor)
-    serve(channel, environment, *settings.split(sys.argv[3:]))
+    serve(channel, environment, *command_line.split(sys.argv[3:]))
 
 
 if __name__ == "__main__":

@@ -21,14 +21,14 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import settings  # noqa: E402
-from signals import signal  # noqa: E402
+import command_line  # noqa: E402
+from fast_signal import signal  # noqa: E402
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from settings import Settings
+    from command_line import Settings
     from watch import End
 
 FAILED = 126
@@ -36,7 +36,7 @@ _RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: up to
 
 
 def main() -> NoReturn:
-    options, rest = settings.split(sys.argv[1:])
+    options, rest = command_line.split(sys.argv[1:])
     at = rest.index("--")
     mounts, command = rest[:at], rest[at + 1 :]
     report = int(options.get("report", [-1])[0])
@@ -71,9 +71,9 @@ def _close_all_but(report: int) -> None:
 
 def _become(options: Settings, command: list[str]) -> NoReturn:
     """Run a trusted command, without a cage."""
-    settings.lower(resource.RLIMIT_CORE, 0)
-    settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    settings.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
+    command_line.lower(resource.RLIMIT_CORE, 0)
+    command_line.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    command_line.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
     try:
         os.chdir(options["folder"][0])
         os.execvp(command[0], command)
@@ -85,7 +85,7 @@ def _become(options: Settings, command: list[str]) -> NoReturn:
 def _end_as(end: End) -> NoReturn:
     number = signal.SIGKILL if end.over else end.signal
     if number:
-        settings.lower(resource.RLIMIT_CORE, 0)
+        command_line.lower(resource.RLIMIT_CORE, 0)
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

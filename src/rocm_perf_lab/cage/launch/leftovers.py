@@ -3,27 +3,27 @@
 import os
 import stat
 
-import folders
 import storage
+import untrusted_folders
 
 
 def tidy(path: str, of_traces: bool) -> None:
     """Remove links, pipes, sockets, device files, set-id bits and anything nested too deep; in trace folders, also spool files
     that were not converted.
     """
-    with folders.Opened(path) as folder:
+    with untrusted_folders.Opened(path) as folder:
         if folder is not None:
             _tidy(folder, of_traces, folder, 1)
 
 
 def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
-    for name in folders.names(folder):
+    for name in untrusted_folders.names(folder):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
             if depth >= storage.DEEPEST:
                 _remove_deep(name, folder, top)
                 continue
-            with folders.Opened(name, folder) as below:
+            with untrusted_folders.Opened(name, folder) as below:
                 if below is not None:  # otherwise it is another user's, and the cage could not write to it either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
@@ -37,7 +37,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()
-        with folders.Opened(one, top) as here:
+        with untrusted_folders.Opened(one, top) as here:
             if here is not None:
                 waiting += _emptied(here, top)
         os.rmdir(one, dir_fd=top)
@@ -46,7 +46,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
 def _emptied(folder: int, top: int) -> list[str]:
     """Move the folder's subfolders up and return their new names; remove all other entries."""
     moved = []
-    for name in folders.names(folder):
+    for name in untrusted_folders.names(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             moved.append(_moved(name, folder, top))
         else:
@@ -55,7 +55,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 
 def _moved(name: str, folder: int, top: int) -> str:
-    with folders.Opened(name, folder):
+    with untrusted_folders.Opened(name, folder):
         pass  # a folder must be writable to be moved; opening it makes it so
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)

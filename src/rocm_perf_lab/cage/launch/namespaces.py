@@ -13,15 +13,15 @@ import struct
 import sys
 
 import cage_init
-import system
-from signals import signal
+import system_calls
+from fast_signal import signal
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
 
-    from settings import Settings
+    from command_line import Settings
 
 _NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER = 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000
 _NEWPID, _NEWNET = 0x20000000, 0x40000000
@@ -53,7 +53,7 @@ def start(
         outer.close()
         os.setsid()
         _leave(os.getuid(), os.getgid())
-        system.die_with_parent(parent)
+        system_calls.die_with_parent(parent)
         _become_first(words, channel, environment, options, command)
     except Exception as error:
         sys.stderr.write(f"the cage cannot be made: {error!r}\n")
@@ -65,11 +65,11 @@ def _leave(user: int, group: int) -> None:
     """Enter new namespaces, including a user namespace unless this process is root and may create the others directly."""
     if user == 0:
         try:
-            system.unshare(_ALL_BUT_USER)
+            system_calls.unshare(_ALL_BUT_USER)
             return
         except PermissionError:
             pass
-    system.unshare(_ALL_BUT_USER | _NEWUSER)
+    system_calls.unshare(_ALL_BUT_USER | _NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -81,7 +81,7 @@ def _become_first(
     child = os.fork()
     if child == 0:
         # Not die_with_parent(): the parent is in a different namespace, so getppid() returns 0.
-        system.prctl(system.PR_SET_PDEATHSIG, 9)
+        system_calls.prctl(system_calls.PR_SET_PDEATHSIG, 9)
         try:
             _furnish(words)
             cage_init.serve(channel, environment, options, command)
@@ -96,23 +96,23 @@ def _become_first(
 
 def _furnish(words: list[str]) -> None:
     """Set up mounts, loopback and host name; then drop all privileges."""
-    system.mount(None, "/", flags=_REC | _PRIVATE)
-    system.mount("tmpfs", _BASE, "tmpfs", _NOSUID | _NODEV, "mode=0755")
+    system_calls.mount(None, "/", flags=_REC | _PRIVATE)
+    system_calls.mount("tmpfs", _BASE, "tmpfs", _NOSUID | _NODEV, "mode=0755")
     for folder in (_OLD, _NEW):
         os.mkdir(_BASE + folder)
-    system.pivot_root(_BASE, _BASE + _OLD)
+    system_calls.pivot_root(_BASE, _BASE + _OLD)
     os.chdir("/")
-    system.mount("tmpfs", _NEW, "tmpfs", _NOSUID | _NODEV, f"{_SMALL},mode=0755")
+    system_calls.mount("tmpfs", _NEW, "tmpfs", _NOSUID | _NODEV, f"{_SMALL},mode=0755")
     _perform(words)
-    system.detach(_OLD)
+    system_calls.detach(_OLD)
     os.chdir(_NEW)
-    system.pivot_root(".", ".")
-    system.detach(".")
+    system_calls.pivot_root(".", ".")
+    system_calls.detach(".")
     os.chdir("/")
-    system.set_host_name(b"cage")
+    system_calls.set_host_name(b"cage")
     _raise_loopback()
-    system.drop_capabilities()
-    system.prctl(system.PR_SET_NO_NEW_PRIVS, 1)
+    system_calls.drop_capabilities()
+    system_calls.prctl(system_calls.PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _raise_loopback() -> None:
@@ -149,23 +149,23 @@ def _perform(all_words: list[str]) -> None:
 
 def _simple(name: str, place: str, given: Mapping[str, str]) -> None:
     if name == "remount-ro":
-        system.mount(None, place, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if place.endswith("/dev") else _NODEV))
+        system_calls.mount(None, place, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if place.endswith("/dev") else _NODEV))
         return
     os.makedirs(place, exist_ok=True)
     if name == "tmpfs":
         size = f"size={given['size']}," if "size" in given else ""
-        system.mount("tmpfs", place, "tmpfs", _NOSUID | _NODEV, f"{size}mode={given.get('perms', '0755')}")
+        system_calls.mount("tmpfs", place, "tmpfs", _NOSUID | _NODEV, f"{size}mode={given.get('perms', '0755')}")
     elif name == "proc":
-        system.mount("proc", place, "proc", _NOSUID | _NODEV | _NOEXEC)
+        system_calls.mount("proc", place, "proc", _NOSUID | _NODEV | _NOEXEC)
     elif name != "dir":
         raise ValueError(f"unknown word --{name}")
 
 
 def _bind(source: str, place: str, kind: str) -> None:
     _make_place(place, os.stat(source).st_mode)
-    system.mount(source, place, flags=_BIND | _REC)
+    system_calls.mount(source, place, flags=_BIND | _REC)
     attributes = _ATTR_NOSUID | (_ATTR_RDONLY if kind == "ro-bind" else 0) | (0 if kind == "dev-bind" else _ATTR_NODEV)
-    system.mount_setattr(place, attributes)
+    system_calls.mount_setattr(place, attributes)
 
 
 def _make_place(place: str, mode: int) -> None:
@@ -179,14 +179,14 @@ def _make_place(place: str, mode: int) -> None:
 def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
     """Keep writes to `place` in memory, as a layer over `source`."""
     os.mkdir(layer)
-    system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
+    system_calls.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
-    system.mount(source, f"{layer}/lower", flags=_BIND)  # its name has no commas or colons, which separate options
+    system_calls.mount(source, f"{layer}/lower", flags=_BIND)  # its name has no commas or colons, which separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
     os.makedirs(place, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"
     try:
-        system.mount("overlay", place, "overlay", _NOSUID | _NODEV, f"{options},userxattr")
+        system_calls.mount("overlay", place, "overlay", _NOSUID | _NODEV, f"{options},userxattr")
     except OSError:
-        system.mount("overlay", place, "overlay", _NOSUID | _NODEV, options)
+        system_calls.mount("overlay", place, "overlay", _NOSUID | _NODEV, options)

@@ -4,7 +4,7 @@ import ctypes
 import errno
 import struct
 
-import system
+import system_calls
 
 _ARCH_X86_64, _X32_BIT = 0xC000003E, 0x40000000
 _LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
@@ -80,5 +80,5 @@ def install() -> None:
     code = b"".join(struct.pack("<HBBI", *step) for step in steps)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(steps), ctypes.addressof(buffer)), 16)
-    system.prctl(system.PR_SET_NO_NEW_PRIVS, 1)
-    system.prctl(system.PR_SET_SECCOMP, 2, ctypes.addressof(header))
+    system_calls.prctl(system_calls.PR_SET_NO_NEW_PRIVS, 1)
+    system_calls.prctl(system_calls.PR_SET_SECCOMP, 2, ctypes.addressof(header))

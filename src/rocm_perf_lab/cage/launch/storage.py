@@ -3,7 +3,7 @@
 import os
 import stat
 
-import folders
+import untrusted_folders
 
 DEEPEST = 100  # maximum depth of nested folders
 ENDLESS = 1 << 62  # the size reported for folders that are nested deeper
@@ -25,7 +25,7 @@ class Storage:
     def _stored(self) -> tuple[int, int]:
         total = files = 0
         for path in self._writable:
-            with folders.Opened(path) as folder:
+            with untrusted_folders.Opened(path) as folder:
                 more = (0, 0) if folder is None else _below(folder)
             total, files = total + more[0], files + more[1]
         return total, files
@@ -36,14 +36,14 @@ def _below(folder: int, depth: int = 0) -> tuple[int, int]:
     if depth > DEEPEST:
         return ENDLESS, 0
     total = files = 0
-    for name in folders.names(folder):
+    for name in untrusted_folders.names(folder):
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:  # it has just been removed
             continue
         total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
         if stat.S_ISDIR(status.st_mode):
-            with folders.Opened(name, folder) as below:
+            with untrusted_folders.Opened(name, folder) as below:
                 more = (0, 0) if below is None else _below(below, depth + 1)
             total, files = total + more[0], files + more[1]
     return total, files

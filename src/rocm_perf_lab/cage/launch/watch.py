@@ -9,16 +9,16 @@ import struct
 import sys
 import time
 
+import command_line
 import environment
 import leftovers
-import settings
 import storage
 import usage
-from signals import signal
+from fast_signal import signal
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
-    from settings import Settings
+    from command_line import Settings
 
 _TICK_SECONDS, _LOOKING = 0.03, 3  # even if the cage is full of processes, checks take at most a third of the time
 _MOST_DESCRIPTORS = 16
@@ -95,7 +95,7 @@ class Watch:
 
     def _start_bubblewrap(self, inner: _socket.socket, variables: dict[bytes, bytes]) -> int:
         file = os.memfd_create("environment")
-        os.write(file, settings.packed(variables))
+        os.write(file, command_line.packed(variables))
         given = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cage_init.py")
         first = [sys.executable, "-I", "-S", script, str(inner.fileno()), str(file), *given, "--", *self._command]

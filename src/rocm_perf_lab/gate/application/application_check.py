@@ -86,7 +86,7 @@ class SourceText:
 
 class BaselineProgram:
     """The reference for whole-program runs: the baseline program, run twice. folder: holds the files of the runs, and is not
-    deleted. also: further argument lists; with these, only the output is compared.
+    deleted. other_arguments: further argument lists; with these, only the output is compared.
 
     Raises any error from running the baseline, and UsageError if the user's check fails on the baseline itself.
     """
@@ -97,7 +97,7 @@ class BaselineProgram:
         arguments: Sequence[str],
         folder: Path,
         options: ApplicationOptions = ApplicationOptions(),
-        also: Sequence[Sequence[str]] = (),
+        other_arguments: Sequence[Sequence[str]] = (),
     ):
         self._arguments, self._folder, self._options = tuple(arguments), folder, options
         self._runs, self._running = 0, threading.Lock()  # all programs run from the same path
@@ -114,7 +114,7 @@ class BaselineProgram:
                 self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
             self._take([first, second])
             self.reproducible = first.stdout == second.stdout
-            self._also = {tuple(words): self._printed(baseline, words) for words in also}
+            self._other_arguments = {tuple(words): self._printed(baseline, words) for words in other_arguments}
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
@@ -183,7 +183,7 @@ class BaselineProgram:
 
     def _otherwise_elsewhere(self, candidate: Path, source: SourceText | None) -> str | None:
         """Why the candidate fails or prints something else with one of the other argument lists; None if it does not."""
-        for words, printed in self._also.items():
+        for words, printed in self._other_arguments.items():
             try:
                 with self._running:
                     stdout = self._run(candidate, words, source=source).stdout
@@ -198,7 +198,7 @@ class BaselineProgram:
         return None
 
     def _compared(self) -> str:
-        also = "".join(f", also with `{shlex.join(words)}`" for words in self._also)
+        also = "".join(f", also with `{shlex.join(words)}`" for words in self._other_arguments)
         if self._options.check:
             return f", and --check accepts its output{also}"
         if not self.reproducible:
@@ -247,7 +247,7 @@ class BaselineProgram:
             dram_bytes=(before.dram_bytes, after.dram_bytes),
             cage=cage.in_words(self._options.view),
             stdout_compared=self.reproducible and not self._options.check,
-            arguments=[list(words) for words in (self._arguments, *self._also)],
+            arguments=[list(words) for words in (self._arguments, *self._other_arguments)],
             counters={symbol: counters for symbol, counters in moved.items() if counters},
             # For the kernels whose counters changed, also list the counters that did not: they are equally informative.
             unmoved_counters={

@@ -22,11 +22,13 @@ STEP = CODE_OBJECT
 
 
 @dataclass(frozen=True)
-class Image:
-    """The result of building one source. device: the code object, linked with --emit-relocs; code: its metadata."""
+class BuiltCodeObject:
+    """The result of building one source. content: the code object, linked with --emit-relocs. parsed: what it says about its
+    kernels.
+    """
 
-    code: CodeObject
-    device: bytes
+    parsed: CodeObject
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class ResourceLimits:
 
 
 def check_code_object(
-    baseline: Image,
-    candidate: Image,
+    baseline: BuiltCodeObject,
+    candidate: BuiltCodeObject,
     kernel: SourceKernel,
     symbol: str,
     *,
@@ -61,23 +63,23 @@ def check_code_object(
     machine code identical to the baseline's is accepted. own_launch: whether the candidate changes the shape of its launches;
     if so, it need not support larger workgroups.
     """
-    before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
+    before, after = baseline.parsed.kernels[symbol], candidate.parsed.kernels.get(symbol)
     if after is None:
         return rejected(STEP, f"the candidate has no kernel {symbol}"), None
     figures = _figures(before, after, waves, symbol)
     largest = workgroup_threads if own_launch else max(workgroup_threads, promised_threads or before.max_workgroup_size)
     try:
         complaint = (
-            _targets(baseline.code, candidate.code)
+            _targets(baseline.parsed, candidate.parsed)
             or contract_breach(before, after, largest, own_launch)
             or ("none of its workgroups fits on a compute unit" if waves[1] == 0 else None)
             or _nothing_gained(baseline, candidate, symbol, may_be_the_same or own_launch)
-            or _other_metadata(baseline.code, candidate.code, kernel, symbol)
+            or _other_metadata(baseline.parsed, candidate.parsed, kernel, symbol)
             or _observes(baseline, candidate, symbol)
             or _lost_fence(baseline, candidate, symbol)
             or _laid_out(baseline, candidate, kernel, symbol)
         )
-        same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
+        same = compare_device(baseline.content, candidate.content, instances(baseline.parsed, kernel, symbol))
     except SourceError as error:
         return rejected(STEP, error.what, figures), None
     if complaint := complaint or same.complaint:
@@ -90,12 +92,12 @@ def check_code_object(
     return passed(STEP, reason + outweigh, evidence), concern
 
 
-def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
+def changed_beside(baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str) -> str | None:
     """How two code objects differ outside the kernel's instantiations; None if they do not. Raises SourceError."""
-    own = instances(baseline.code, kernel, symbol)
-    changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
+    own = instances(baseline.parsed, kernel, symbol)
+    changed = _targets(baseline.parsed, candidate.parsed) or _other_metadata(baseline.parsed, candidate.parsed, kernel, symbol)
     changed = changed or _laid_out(baseline, candidate, kernel, symbol)
-    return changed or compare_device(baseline.device, candidate.device, own).complaint
+    return changed or compare_device(baseline.content, candidate.content, own).complaint
 
 
 def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection[str]:
@@ -173,10 +175,10 @@ def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
     )
 
 
-def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_same: bool) -> str | None:
+def _nothing_gained(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str, may_be_the_same: bool) -> str | None:
     if may_be_the_same:
         return None
-    one, other = ([(p.content, p.references) for p in reached(pieces_of(i.device), symbol)] for i in (baseline, candidate))
+    one, other = ([(p.content, p.references) for p in reached(pieces_of(i.content), symbol)] for i in (baseline, candidate))
     return "the compiler generates the same machine code for it: nothing can be gained" if one == other else None
 
 
@@ -191,13 +193,13 @@ def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceK
     return f"the kernel {demangled(changed[0])} has different metadata, but is not part of {kernel.name}" if changed else None
 
 
-def _lost_fence(baseline: Image, candidate: Image, symbol: str) -> str | None:
-    return lost_fence(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
+def _lost_fence(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
+    return lost_fence(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
 
 
-def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
+def _observes(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
     """How the candidate, unlike the baseline, can tell runs apart: it could be right, or fast, only in the judged runs."""
-    found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
+    found = new_observations(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
     if not found:
         return None
     what, how = next(iter(found.items()))
@@ -209,15 +211,15 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
     return f"it uses {what} ({how}), which the baseline does not: it could distinguish judged runs from others"
 
 
-def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
+def _laid_out(baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str) -> str | None:
     """Why the loader, a reader of the metadata or a wave could interpret the code object differently than the gate does."""
-    if complaint := laid_out_otherwise(baseline.device, candidate.device):
+    if complaint := laid_out_otherwise(baseline.content, candidate.content):
         return complaint
-    before, after = pieces_of(baseline.device), pieces_of(candidate.device)
-    own = [name for name in instances(baseline.code, kernel, symbol) if name in candidate.code.kernels]
-    if complaint := runs_on(before, after, own, candidate.code.target):
+    before, after = pieces_of(baseline.content), pieces_of(candidate.content)
+    own = [name for name in instances(baseline.parsed, kernel, symbol) if name in candidate.parsed.kernels]
+    if complaint := runs_on(before, after, own, candidate.parsed.target):
         return complaint
-    other = other_kernels(before, after, baseline.code.kernels)
+    other = other_kernels(before, after, baseline.parsed.kernels)
     return f"it refers to the kernel {demangled(other)}, which the baseline does not" if other else None
 
 

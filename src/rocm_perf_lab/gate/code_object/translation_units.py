@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.code_object.symbol_contents import pieces_of, text_section
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.code_object.code_object_check import Image, changed_beside
+from rocm_perf_lab.gate.application.location_dependence import usual_names
+from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, changed_beside
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
-from rocm_perf_lab.gate.code_object.location_dependence import usual_names
 from rocm_perf_lab.gate.code_object.reached_functions import reached
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.process.side_by_side import side_by_side
@@ -30,12 +30,12 @@ def device_differs(
 
     Raises any error from building and reading.
     """
-    judged = [builder.device(one) for one in (baseline, candidate)]
+    judged = [builder.code_object(one) for one in (baseline, candidate)]
     for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
-        images = [builder.device(one) for one in (before, after)]
-        first, second = (Image(parse(image), image) for image in images)
+        images = [builder.code_object(one) for one in (before, after)]
+        first, second = (BuiltCodeObject(parse(image), image) for image in images)
         complaint = changed_beside(first, second, kernel, symbol)
-        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in first.code.kernels else ():
+        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in first.parsed.kernels else ():
             if not same_machine_code(own, other, symbol):
                 complaint = f"it compiles to different machine code there than in {baseline.main.name}, which is judged"
         if complaint:
@@ -47,7 +47,7 @@ def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
     """Why a unit found only in other programs no longer compiles; None if all such units compile."""
     for unit in candidate.units_of_other_programs:
         try:
-            builder.device(unit)
+            builder.code_object(unit)
         except SourceError as error:
             return f"in another program: {error.what}"
     return None
@@ -55,13 +55,13 @@ def _fails_beside(candidate: HipSource, builder: Builder) -> str | None:
 
 def _launching_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
     """How changed launches affect the device code of a unit that does not contain the kernel; None if they do not."""
-    changed = {file for file, text in candidate.also.items() if baseline.also.get(file) != text}
+    changed = {file for file, text in candidate.other_files.items() if baseline.other_files.get(file) != text}
     for before, after in zip(baseline.others, candidate.others, strict=True) if changed else ():
         if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
             (before.main.resolve(), *before.included)
         ):
             continue
-        if pieces_of(builder.device(before)) != pieces_of(builder.device(after)):
+        if pieces_of(builder.code_object(before)) != pieces_of(builder.code_object(after)):
             return f"in {before.main.name}: the device code depends on the shape of the launches"
     return None
 
@@ -81,8 +81,8 @@ def program_differs(program: Path, judged: HipSource, builder: Builder) -> str |
     made = {text_section(image) for _, image in code_objects_in(program)}
     for unit in (judged, *judged.units_of_program):
         # The name in the command determines the length of strings such as an assertion's __FILE__, and hence the layout.
-        named = (builder.device_named(unit, name) for name in usual_names(unit))
-        if not any(text_section(image) in made for image in itertools.chain([builder.device(unit)], named)):
+        named = (builder.code_object_named(unit, name) for name in usual_names(unit))
+        if not any(text_section(image) in made for image in itertools.chain([builder.code_object(unit)], named)):
             return f"the program's own code of {unit.main.name} is not the code that was judged"
     return None
 
@@ -96,14 +96,14 @@ def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, b
 
 
 def _makes(text: HipSource, judged: HipSource, baseline: HipSource, builder: Builder) -> bool:
-    device, host = builder.device(judged), builder.host
+    code_object, host = builder.code_object(judged), builder.host
     try:
         made, its_host, expected = side_by_side(
-            [lambda: builder.device(text), lambda: builder.host(text), lambda: host(baseline)]
+            [lambda: builder.code_object(text), lambda: builder.host(text), lambda: host(baseline)]
         )
     except SourceError:  # such as a static_assert about __LINE__
         return False
-    same = parse(device) == parse(made) and pieces_of(device) == pieces_of(made)
+    same = parse(code_object) == parse(made) and pieces_of(code_object) == pieces_of(made)
     return same and compare_host(expected, its_host) is None
 
 

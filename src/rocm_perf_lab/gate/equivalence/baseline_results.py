@@ -17,19 +17,19 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
-from rocm_perf_lab.gate.equivalence.chosen_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.inputs_from_literals import with_numbers
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
 from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
+from rocm_perf_lab.gate.equivalence.named_numbers import with_numbers
 from rocm_perf_lab.gate.equivalence.nans import Nans, computes
 from rocm_perf_lab.gate.equivalence.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.equivalence.races import races_of, without_host
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
+from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import same_memory_unproven, unproven_in
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
-from rocm_perf_lab.gate.software_device import is_modelled, memory_check
+from rocm_perf_lab.gate.software_device_options import is_modelled, memory_check
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 

@@ -14,14 +14,14 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.equivalence.baseline_results import Reference, replay_with, succeeded
 from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
-from rocm_perf_lab.gate.equivalence.chosen_cases import timed_inputs
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.in_program_comparison import InProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, arguments_of
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
-from rocm_perf_lab.gate.equivalence.reordered_runs import OtherRuns
-from rocm_perf_lab.gate.equivalence.runs_on_literals import wrong_on_named_numbers
+from rocm_perf_lab.gate.equivalence.program_memory_comparison import InProgram, difference_in_program
+from rocm_perf_lab.gate.equivalence.race_and_order_runs import OtherRuns
+from rocm_perf_lab.gate.equivalence.runs_on_named_numbers import wrong_on_named_numbers
+from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import timed_inputs
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
@@ -67,7 +67,7 @@ class _Known:
 
 class Equivalence:
     """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they determine the types of the inputs.
-    also: captures made with other program arguments, keyed by these arguments.
+    captures_by_arguments: captures made with other program arguments, keyed by these arguments.
 
     Use as a context manager: the baseline's outputs are kept in a temporary folder. check() may run in several threads at once.
     """
@@ -79,10 +79,10 @@ class Equivalence:
         kernel: SourceKernel,
         metadata: KernelMetadata,
         options: EquivalenceOptions | None = None,
-        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
+        captures_by_arguments: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
     ):
         options = options or EquivalenceOptions()
-        by_arguments = [(options.arguments, captures), *also.items()]
+        by_arguments = [(options.arguments, captures), *captures_by_arguments.items()]
         most = 1 if options.level == "sampled" else None
         self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
@@ -99,7 +99,7 @@ class Equivalence:
     def check(self, candidate: ReplayableCode, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that the candidate's text names; see gate.equivalence.inputs_from_literals. rule: how the baseline is
+        named: the numbers that the candidate's text names; see gate.equivalence.named_numbers. rule: how the baseline is
         launched with other arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the
         captured addresses.
         """
@@ -167,7 +167,7 @@ class Equivalence:
         """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
         program; again: captures the dispatch once more in the baseline's program. rules: the launch rules, if launches change.
         """
-        if rules is not None and (complaint := rules.after.as_captured(made)):
+        if rules is not None and (complaint := rules.after.mismatch_with(made)):
             return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
         known = self._known_of(index, rules.before if rules else None)
 

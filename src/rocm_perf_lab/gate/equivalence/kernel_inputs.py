@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.gate.equivalence.memory_parts import writable_variables
 from rocm_perf_lab.gate.equivalence.numbers import dtype_of
+from rocm_perf_lab.gate.equivalence.program_memory import writable_variables
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout, Types

@@ -16,8 +16,8 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.measurement.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
-from rocm_perf_lab.gate.measurement.timed_replays import Compared, OtherInputs, Replays, Setting, Times, times
-from rocm_perf_lab.gate.software_device import is_modelled
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair, OtherInputs, Replays, Setting, Times, times
+from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
@@ -48,7 +48,7 @@ class MeasurementOptions:
 
 def check_measurement(
     captures: Sequence[Capture],
-    codes: Compared,
+    codes: CodePair,
     changed_bytes: Sequence[int],
     options: MeasurementOptions = MeasurementOptions(),
     concern: str | None = None,
@@ -107,7 +107,7 @@ def check_measurement(
     return passed(STEP, change, evidence)
 
 
-def first_time(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> MeasurementEvidence | None:
+def first_time(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> MeasurementEvidence | None:
     """The modelled times for the captured inputs only.
 
     None on a GPU, where a few runs would be inconclusive, and many would be no cheaper than the whole step; also None for a
@@ -132,7 +132,7 @@ def first_time(captures: Sequence[Capture], codes: Compared, options: Measuremen
     )
 
 
-def not_faster(captures: Sequence[Capture], codes: Compared, options: MeasurementOptions) -> StepVerdict | None:
+def not_faster(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> StepVerdict | None:
     """The verdict that rejects a candidate for saving too little time on the captured inputs alone; None otherwise."""
     first = first_time(captures, codes, options)
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:

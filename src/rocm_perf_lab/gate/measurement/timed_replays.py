@@ -11,7 +11,7 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
-from rocm_perf_lab.gate.software_device import is_modelled, memory_check
+from rocm_perf_lab.gate.software_device_options import is_modelled, memory_check
 from rocm_perf_lab.hip_source.integer_expression import NoValue
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration, replay, replay_cases
@@ -74,7 +74,7 @@ KnownTimes = dict[Setting, list[Timed]]
 
 
 @dataclass(frozen=True)
-class Compared:
+class CodePair:
     """The two pieces of code that are timed against each other. known_baseline, known_candidate: their modelled times from
     earlier calls; new times are added. The baseline's times are reused for all candidates.
     """
@@ -96,7 +96,7 @@ class Times:
     counted: list[CountedSection | None] = field(default_factory=list)
 
 
-def times(captures: Sequence[Capture], codes: Compared, settings: Sequence[Setting], replays: Replays) -> list[Times]:
+def times(captures: Sequence[Capture], codes: CodePair, settings: Sequence[Setting], replays: Replays) -> list[Times]:
     """Time baseline and candidate alternately; one result per setting.
 
     On the software device every run takes the same time, so one round of one run is enough, and no run is needed if the time is

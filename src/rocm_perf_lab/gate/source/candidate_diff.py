@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.source.forbidden_text import forbidden
 from rocm_perf_lab.gate.source.head_promises import promises_of_head
-from rocm_perf_lab.gate.source.implicit_promises import unstated_promise
-from rocm_perf_lab.gate.source.launch_only_diff import NotAllowed, expect_no_new_directive, launches_in
+from rocm_perf_lab.gate.source.implicit_promises import promise_not_in_baseline
+from rocm_perf_lab.gate.source.other_files_diff import NotAllowed, expect_no_new_directive, launches_in
 from rocm_perf_lab.gate.source.promises import NONE
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
@@ -85,7 +85,7 @@ def read_change(
         _expect_plain_declarations(unit, cursor)
         _expect_no_other_kernel(unit, cursor, after, own)
     old = baseline.device, function_of(baseline.device, before)
-    if found := unstated_promise(old, (unit, [kernel, *(one.cursor for one in functions)])):
+    if found := promise_not_in_baseline(old, (unit, [kernel, *(one.cursor for one in functions)])):
         raise NotAllowed("line {} has {}".format(*found))
     _expect_own_names(baseline, functions)
     return KernelChange(

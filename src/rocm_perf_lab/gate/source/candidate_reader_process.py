@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.source.candidate_diff import read_change
-from rocm_perf_lab.gate.source.launch_only_diff import NotAllowed
+from rocm_perf_lab.gate.source.other_files_diff import NotAllowed
 from rocm_perf_lab.hip_source import HipSource, parsing, read
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from rocm_perf_lab.gate.source.stated_assumption import is_stated
+from rocm_perf_lab.gate.source.stated_assumption import baseline_states_it_too
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, tokens_of
 
@@ -157,7 +157,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
 def _stated(tokens: Sequence[Token], place: int, kernel: bytes) -> bool:
     """Whether the baseline's kernel makes the promise at `place` as well: in the same words and under the same conditions."""
     plain = [token for token in tokens if not token.directive]
-    return not tokens[place].directive and is_stated(texts(plain), plain.index(tokens[place]), kernel)
+    return not tokens[place].directive and baseline_states_it_too(texts(plain), plain.index(tokens[place]), kernel)
 
 
 def _statement(tokens: Sequence[Token]) -> list[Token]:

@@ -26,7 +26,7 @@ _LAMBDA, _RETURN = "LAMBDA_EXPR", "RETURN_STMT"
 _NOT_ITS_OWN = (*_FUNCTIONS, _LAMBDA, "CONSTRUCTOR", "DESTRUCTOR")
 
 
-def unstated_promise(
+def promise_not_in_baseline(
     before: tuple[TranslationUnit, Cursor], after: tuple[TranslationUnit, Sequence[Cursor]]
 ) -> tuple[int, str] | None:
     """Line and description of a promise that the baseline's kernel does not make; None if there is none.

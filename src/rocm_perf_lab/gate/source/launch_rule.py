@@ -22,7 +22,8 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 from rocm_perf_lab.replaying.launch import captured_launch
 
-Overlays = Sequence[tuple[int, bytes]]
+MemoryPatches = Sequence[tuple[int, bytes]]
+"""Bytes to write over the captured memory before a replay, each with its address."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,13 @@ class LaunchRule:
     def of(cls, shape: Shape, metadata: KernelMetadata) -> LaunchRule:
         return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
 
-    def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration:
+    def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration:
         """The launch with the captured arguments, some of which the overlays may replace. Raises NoValue if the arguments do
         not yield a valid shape.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
-    def arguments(self, capture: Capture, overlays: Overlays = ()) -> dict[LaunchArgument, int]:
+    def arguments(self, capture: Capture, overlays: MemoryPatches = ()) -> dict[LaunchArgument, int]:
         """The values of the arguments that the shape depends on. Raises NoValue."""
         content = _arguments(capture, overlays)
         values = {}
@@ -63,7 +64,7 @@ class LaunchRule:
             raise NoValue(launch.complaint)
         return launch
 
-    def as_captured(self, capture: Capture) -> str | None:
+    def mismatch_with(self, capture: Capture) -> str | None:
         """Why the captured dispatch does not have the shape that this rule gives for its arguments; None if it does."""
         try:
             launch = self.launch(capture)
@@ -116,7 +117,7 @@ def _plain(expression: Expression) -> str:
     return in_source(expression if inner is None else inner)
 
 
-def _arguments(capture: Capture, overlays: Overlays) -> bytes:
+def _arguments(capture: Capture, overlays: MemoryPatches) -> bytes:
     content = bytearray((capture.path / "kernarg.bin").read_bytes())
     start = int(capture.dispatch["packet"]["kernarg_address"], 16)
     for address, written in overlays:

@@ -43,7 +43,7 @@ class _Assumption:
         )
 
 
-def is_stated(candidate: Sequence[str], index: int, baseline: bytes) -> bool:
+def baseline_states_it_too(candidate: Sequence[str], index: int, baseline: bytes) -> bool:
     """Whether the baseline's kernel also states the assumption at `index`.
 
     candidate: the candidate's tokens, without directives. index: the index of the token that names the assumption. baseline:

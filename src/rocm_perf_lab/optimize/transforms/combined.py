@@ -10,7 +10,7 @@ from typing import Any
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.source.promises import joined
 from rocm_perf_lab.hip_source import Edit, apply_edits
-from rocm_perf_lab.optimize.source import Source
+from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Transformation
 
 ENABLED: Mapping[str, Sequence[str]] = {"privatize": ("load-ahead",)}

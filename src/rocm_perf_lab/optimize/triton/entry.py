@@ -10,8 +10,8 @@ from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.open_run import folder_of, open_run
-from rocm_perf_lab.optimize.page import page, write_page
 from rocm_perf_lab.optimize.result import OptimizeResult
+from rocm_perf_lab.optimize.run_page import page, write_page
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
 from rocm_perf_lab.optimize.triton.backend import TritonBackend

@@ -16,7 +16,7 @@ from rocm_perf_lab.prompt.tried import TriedChange
 from rocm_perf_lab.prompt.triton.function import function_at
 from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.reading import reports_in
+from rocm_perf_lab.report.read_run_directory import reports_in
 from rocm_perf_lab.triton_launches import ScriptKernel
 from rocm_perf_lab.triton_source import TritonSource
 

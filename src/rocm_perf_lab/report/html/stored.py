@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError
 from rocm_perf_lab.report.html.page import page
-from rocm_perf_lab.report.reading import document_in, is_run_directory, reports_in
+from rocm_perf_lab.report.read_run_directory import document_in, is_run_directory, reports_in
 from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.timeline_schema import TimelineDocument
 

@@ -71,8 +71,8 @@ void print(const char* name, double value, double error) {
 
 void print(const DispatchResult& result) {
   const bool estimated = !result.counter_errors.empty();
-  print("ns", static_cast<double>(result.duration_ns),
-        estimated ? result.duration_error * static_cast<double>(result.duration_ns) : std::nan(""));
+  print("ns", static_cast<double>(result.duration_alone_ns),
+        estimated ? result.duration_error * static_cast<double>(result.duration_alone_ns) : std::nan(""));
   for (size_t i = 0; i < result.counters.size(); ++i)
     print(counter_table()[i].name, result.counters[i], estimated ? result.counter_errors[i] : std::nan(""));
 }

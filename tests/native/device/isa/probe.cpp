@@ -60,7 +60,7 @@ struct ResultHeader {
   char fault[256];    // why, and the instruction's text
 };
 
-class SilentObserver : public Observer {
+class SilentObserver : public InstructionObserver {
  public:
   void vector_access(Wave&, const Op&, const VectorAccess&) override {}
   void scalar_access(Wave&, uint64_t, uint32_t) override {}

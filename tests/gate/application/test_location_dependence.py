@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.code_object.location_dependence import depends_on_place
+from rocm_perf_lab.gate.application.location_dependence import depends_on_place
 from rocm_perf_lab.gate.code_object.translation_units import program_differs
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.optimize.builders import SourceBuilder

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.collect import live
+from rocm_perf_lab.collect import progress_line
 from slow_variants import every
 
 PAGE = struct.Struct("<IIQQQQ256s")
@@ -27,13 +27,13 @@ LINE = re.compile(r"([^\x1b]*?)(\d+) s: dispatch (\d+) (\S+), ([\d,]+) of ([\d,]
 
 @given(st.binary(min_size=PAGE.size, max_size=PAGE.size))
 def test_whatever_a_page_holds_is_harmless_on_a_terminal(page):
-    found = live.progress_in(page)
+    found = progress_line.progress_in(page)
     assert found is None or (found.text(80).isprintable() and found.done <= found.total)
 
 
 @given(st.text(min_size=1, max_size=150), st.integers(0, 10**9), st.integers(90, 200))
 def test_numbers_are_never_cut_at_any_width(name, done, width):
-    text = live.Progress(7, name, done, 10**9, 5 * 10**12).text(width)
+    text = progress_line.Progress(7, name, done, 10**9, 5 * 10**12).text(width)
     assert (
         text.startswith("dispatch 7 ")
         and text.endswith(f", {done:,} of 1,000,000,000 workgroups, 5,000,000 M instructions")
@@ -43,9 +43,9 @@ def test_numbers_are_never_cut_at_any_width(name, done, width):
 
 def test_a_page():
     page = PAGE.pack(2, 77, 3, 312, 2048, 123_456, b"softmax_naive(float const*, float*)")
-    assert live.progress_in(page).text(80) == "dispatch 3 softmax_naive, 312 of 2,048 workgroups, 123,456 instructions"
-    assert live.progress_in(PAGE.pack(3, 77, 3, 312, 2048, 9, b"k")) is None, "is being written"
-    assert live.progress_in(PAGE.pack(2, 77, 3, 312, 0, 9, b"k")) is None, "no dispatch is under way"
+    assert progress_line.progress_in(page).text(80) == "dispatch 3 softmax_naive, 312 of 2,048 workgroups, 123,456 instructions"
+    assert progress_line.progress_in(PAGE.pack(3, 77, 3, 312, 2048, 9, b"k")) is None, "is being written"
+    assert progress_line.progress_in(PAGE.pack(2, 77, 3, 312, 0, 9, b"k")) is None, "no dispatch is under way"
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,14 @@ def test_a_page():
     ],
 )
 def test_which_parts_are_dropped_where_the_terminal_is_narrow(width, line):
-    assert live._line("run 1 of 2: ./app", 14.2, live.Progress(2, "softmax_naive", 3, 2048, 141 * 10**6), width) == line
+    assert (
+        progress_line._line("run 1 of 2: ./app", 14.2, progress_line.Progress(2, "softmax_naive", 3, 2048, 141 * 10**6), width)
+        == line
+    )
 
 
 def test_a_long_step_is_truncated_and_code_may_have_no_name():
-    line = live._line("make in, out __restrict__ in softmax_naive", 7, live.Progress(3, "", 0, 2, 97_928), 80)
+    line = progress_line._line("make in, out __restrict__ in softmax_naive", 7, progress_line.Progress(3, "", 0, 2, 97_928), 80)
     assert line == "make in, out __restr..., 7 s: dispatch 3, 0 of 2 workgroups, 97,928 instructions"
 
 

@@ -13,7 +13,7 @@ void MemorySystem::start_tracking_touched_lines() {
   touched_lines_.clear();
 }
 
-void MemorySystem::stop() {
+void MemorySystem::stop_modelling_caches() {
   l2_.write_back([this](uint64_t line, const ByteMask&) {
     if (owner_of(line) == own_) lines_written_.insert(line);
   });
@@ -86,7 +86,7 @@ void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
   }
 }
 
-void MemorySystem::end_noting() {
+void MemorySystem::end_without_cache_models() {
   for (const uint64_t line : touched_lines_.lines_read()) lines_read_.insert(line), may_be_there_.insert(line);
   for (const uint64_t line : touched_lines_.lines_written()) lines_written_.insert(line), may_be_there_.insert(line);
   const auto reads = static_cast<double>(touched_lines_.distinct_read()),

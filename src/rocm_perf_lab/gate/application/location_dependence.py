@@ -32,12 +32,12 @@ def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain
     from building the baseline.
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):
-        code = pieces_of(builder.device(after))
+        code = pieces_of(builder.code_object(after))
         places = [(name, after.with_text(given)) for name in usual_names(after)]
         places.append((_long_name(after.main), after.with_text(_shifted(plain))))
         for name, source in places:
             try:
-                moved = _unlike(code, pieces_of(builder.device_named(source, name)))
+                moved = _unlike(code, pieces_of(builder.code_object_named(source, name)))
             except SourceError as error:
                 return f"it does not compile if its file is named {name}: {error.what}"
             if moved and (found := moved - _moving(before, builder)):
@@ -69,8 +69,8 @@ def _shifted(text: bytes) -> bytes:
 
 def _moving(baseline: HipSource, builder: Builder) -> set[str]:
     """The pieces of the baseline's code that depend on their location."""
-    moved = builder.device_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
-    return _unlike(pieces_of(builder.device(baseline)), pieces_of(moved))
+    moved = builder.code_object_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
+    return _unlike(pieces_of(builder.code_object(baseline)), pieces_of(moved))
 
 
 def _unlike(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:

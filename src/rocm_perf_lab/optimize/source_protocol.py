@@ -28,8 +28,8 @@ class Kernel(Protocol):
 
 
 class Source(Protocol):
-    """path: the file with the kernel. text: the file's bytes. also: the contents of other changed files; the keys are the
-    files' real paths. state: distinguishes the source from others with the same path.
+    """path: the file with the kernel. text: the file's bytes. other_files: the contents of other changed files; the keys are
+    the files' real paths. state: distinguishes the source from others with the same path.
     """
 
     @property
@@ -39,7 +39,7 @@ class Source(Protocol):
     def text(self) -> bytes: ...
 
     @property
-    def also(self) -> Mapping[Path, bytes]: ...
+    def other_files(self) -> Mapping[Path, bytes]: ...
 
     @property
     def state(self) -> bytes: ...

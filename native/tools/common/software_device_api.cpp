@@ -1,4 +1,4 @@
-#include "common/device.h"
+#include "common/software_device_api.h"
 
 #include <dlfcn.h>
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.analysis.thread_trace.matrix import busy_cycles, is_matrix
+from rocm_perf_lab.analysis.thread_trace.matrix_cycles import busy_cycles, is_matrix
 from rocm_perf_lab.arch.families import family_of
 
 

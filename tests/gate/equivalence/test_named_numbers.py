@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.equivalence.inputs_from_literals import numbers_added
+from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 
 
 @pytest.mark.parametrize(

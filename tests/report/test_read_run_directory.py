@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rocm_perf_lab.errors import MissingInputError, TraceError
-from rocm_perf_lab.report.reading import document_in, is_run_directory, read_run_directory
+from rocm_perf_lab.report.read_run_directory import document_in, is_run_directory, read_run_directory
 from rocm_perf_lab.report.schema import StabilitySection, SummaryDocument, Tool
 
 RUNS = {"runs": 3, "mean_ms": 1.5, "stddev_ms": 0.5, "cv": 0.25, "classification": "unstable"}

@@ -8,7 +8,7 @@ from rocm_perf_lab.gate.verdict_document import CodeObjectEvidence, StepSection,
 from rocm_perf_lab.llm import page as llm_page
 from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument, StopSection, TokensSection
 from rocm_perf_lab.optimize.optimize_document import IterationSection, MovedCounter, OptimizeDocument, ProposalSection
-from rocm_perf_lab.optimize.page import page
+from rocm_perf_lab.optimize.run_page import page
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\udcff"
 DIFF = "--- a.hip\n+++ a.hip\n@@ -1 +1 @@\n-  slow();\n+  fast();\n"

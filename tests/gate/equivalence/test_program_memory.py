@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from rocm_perf_lab.gate.equivalence import memory_parts
-from rocm_perf_lab.gate.equivalence.memory_parts import (
+from rocm_perf_lab.gate.equivalence import program_memory
+from rocm_perf_lab.gate.equivalence.program_memory import (
     MemoryPart,
     ProgramMemory,
     differing,
@@ -20,7 +20,7 @@ A, B, CODE = 0x1000, 0x2000, 0x8000
 
 @pytest.fixture(autouse=True)
 def _no_code_object(monkeypatch):
-    monkeypatch.setattr(memory_parts, "_symbols", lambda _capture: ())
+    monkeypatch.setattr(program_memory, "_symbols", lambda _capture: ())
 
 
 def words(*numbers: int) -> bytes:

@@ -13,15 +13,15 @@ from pathlib import Path
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, Reference, succeeded
-from rocm_perf_lab.gate.equivalence.chosen_cases import raced_cases
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.memory_difference import Outputs, difference
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.races import new_race, races_of, without_atomics, without_unwritten_reads
-from rocm_perf_lab.gate.equivalence.stored_memory import stores_elsewhere, together
+from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, together
+from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
-from rocm_perf_lab.gate.software_device import is_modelled
+from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
-from rocm_perf_lab.gate.equivalence.in_program_comparison import difference_in_program
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs
+from rocm_perf_lab.gate.equivalence.program_memory_comparison import difference_in_program
 from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target

@@ -42,7 +42,7 @@ class Capture:
         """Validate the capture at `path`, including its memory if every_byte is set. Raises MissingInputError, CaptureError."""
         if not path.is_dir():
             raise MissingInputError(f"{path} is not a capture directory", "make one with `rocm-perf isolate`")
-        _judge(path, _library().rpd_capture_check(os.fsencode(path), int(every_byte)))
+        _raise_if_invalid(path, _library().rpd_capture_check(os.fsencode(path), int(every_byte)))
         dispatch = json.loads((path / "dispatch.json").read_bytes())
         regions = json.loads((path / "memory_regions.json").read_bytes())["regions"]
         return cls(path, dispatch, tuple(map(_region, regions)))
@@ -92,7 +92,7 @@ class Capture:
             )
         buffer = ctypes.create_string_buffer(size)
         arguments = (os.fsencode(self.path), int(after), region.base, address - region.base, size, buffer)
-        _judge(self.path, _library().rpd_capture_read(*arguments))
+        _raise_if_invalid(self.path, _library().rpd_capture_read(*arguments))
         return buffer.raw
 
 
@@ -114,10 +114,10 @@ def _region(entry: dict[str, Any]) -> Region:
     return Region(int(entry["base"], 16), entry["bytes"], entry["kind"], allocations)
 
 
-def _judge(path: Path, verdict: int | None) -> None:
-    if verdict:
-        reason = ctypes.string_at(verdict).decode("utf-8", "replace")
-        _library().rpd_capture_free(verdict)
+def _raise_if_invalid(path: Path, complaint: int | None) -> None:
+    if complaint:
+        reason = ctypes.string_at(complaint).decode("utf-8", "replace")
+        _library().rpd_capture_free(complaint)
         raise CaptureError(f"{path}: {reason}", _CAPTURE_AGAIN)
 
 

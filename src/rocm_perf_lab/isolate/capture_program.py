@@ -19,7 +19,7 @@ from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
-from rocm_perf_lab.isolate.capture import NEWEST, Capture
+from rocm_perf_lab.isolate.capture_directory import NEWEST, Capture
 from rocm_perf_lab.isolate.kernel_filter_server import answering
 from rocm_perf_lab.kernel_pattern import checked
 
@@ -32,7 +32,7 @@ _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwrit
 
 
 @dataclass(frozen=True)
-class Isolation:
+class CaptureRequest:
     """What to capture. kernel: a pattern, as in kernel_pattern; dispatch: index (from 0) among the dispatches of matching
     kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
     """
@@ -66,7 +66,7 @@ def capture(
     not a regular expression.
     """
     checked(kernel)
-    request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
+    request = CaptureRequest(command, kernel, dispatch, directory, zstd_level, device, view=view)
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         run = _prepared(request, Path(scratch))
@@ -77,7 +77,7 @@ def capture(
 
 
 def isolate(
-    request: Isolation, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
+    request: CaptureRequest, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
 ) -> tuple[int, Path | None]:
     """Like capture(), but attached to this process's terminal. Returns the program's exit status, as a shell would see it, and
     the capture.
@@ -134,7 +134,7 @@ class _Run:
         return self.command.program
 
 
-def _prepared(request: Isolation, scratch: Path) -> _Run:
+def _prepared(request: CaptureRequest, scratch: Path) -> _Run:
     command = resolve(request.command)
     device = devices.select(request.device, scratch, request.device_options)
     report, failures = scratch / "report", scratch / "failures"
@@ -163,7 +163,7 @@ def _caged(command: Command, view: View) -> Command:
     return Command(tuple(caged), Path(caged[0]), command.program)
 
 
-def _the_capture(request: Isolation, report: Path) -> Path:
+def _the_capture(request: CaptureRequest, report: Path) -> Path:
     if captured := _reported(report, _CAPTURED):
         return Path(captured[-1].removeprefix("captured to "))
     if unwritable := _reported(report, _UNWRITABLE):

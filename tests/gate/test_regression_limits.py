@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.gate.application.regression import DEFAULTS
+from rocm_perf_lab.gate.regression_limits import DEFAULTS
 
 
 @pytest.mark.parametrize("name", ["optimize", "llm-optimize", "prompt", "gate"])

@@ -88,6 +88,6 @@ const Semantics kTable[] = {
 
 }  // namespace
 
-std::span<const Semantics> vector_difference_semantics() { return kTable; }
+std::span<const Semantics> vector_absolute_difference_semantics() { return kTable; }
 
 }  // namespace rpd

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.source.launch_only_diff import NotAllowed, expect_no_new_directive, launches_in
+from rocm_perf_lab.gate.source.other_files_diff import NotAllowed, expect_no_new_directive, launches_in
 
 BASELINE = b"#include <a.h>\n#define N 4\n#include <a.h>\nint x;\n"
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import needs
-from rocm_perf_lab.collect import surroundings
+from rocm_perf_lab.collect import inherited_limits
 from rocm_perf_lab.errors import SurroundingsError
 
 COMMANDS = ["run", "profile", "isolate"]
@@ -40,12 +40,12 @@ def test_commands_that_build_report_the_same(rocm_perf, tmp_path, command):
 def test_the_first_variable_that_is_set_is_used(monkeypatch, tmp_path):
     for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):
         monkeypatch.delenv(name, raising=False)
-    surroundings.check(software=False)
+    inherited_limits.check(software=False)
     monkeypatch.setenv("TMP", "/nonexistent")
     with pytest.raises(SurroundingsError, match="TMP=/nonexistent"):
-        surroundings.check(software=False)
+        inherited_limits.check(software=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    surroundings.check(software=False)
+    inherited_limits.check(software=False)
 
 
 def test_a_full_folder_for_temporary_files(testbed, tmp_path):

@@ -13,7 +13,7 @@ from elftools.elf.elffile import ELFFile
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.builders import SourceBuilder
-from rocm_perf_lab.optimize.preamble import Preambles
+from rocm_perf_lab.optimize.precompiled_includes import Preambles
 from slow_variants import every
 
 HIP = b"#include <hip/hip_runtime.h>\n"
@@ -40,11 +40,11 @@ std::vector<int> sizes{1, 2, 3, int(sizeof(__FILE__)), own[0]};
 """)  # fmt: skip
     source = read(path, ("hipcc", "--offload-arch=gfx942", *options))
     fast, plain, commands = [], [], []
-    with_log = SourceBuilder("gfx942", log=lambda command, ended: commands.append((list(command), ended.succeeded)))
+    with_log = SourceBuilder("gfx942", after_build=lambda command, ended: commands.append((list(command), ended.succeeded)))
     without = SourceBuilder("gfx942")
     without._preambles.of = lambda *_: None
     for builder, made in ((with_log, fast), (without, plain)):
-        made += [builder.device(source), builder.host(source)]
+        made += [builder.code_object(source), builder.host(source)]
     assert list(map(_loaded, fast)) == list(map(_loaded, plain))
     assert fast == plain or "-g" in options
     assert [any("-include" in word for word in command) and succeeded for command, succeeded in commands] == [True, True]
@@ -61,7 +61,7 @@ def test_compile_errors_are_reported_without_the_precompiled_includes(hipcc, tmp
     path.write_bytes(HIP + KERNEL)
     source = read(path, ("hipcc", "--offload-arch=gfx942"))
     with pytest.raises(Exception, match=r"program.hip does not compile: .*unknown_name") as caught:
-        SourceBuilder("gfx942").device(source.with_text(HIP + KERNEL.replace(b"sinf", b"unknown_name")))
+        SourceBuilder("gfx942").code_object(source.with_text(HIP + KERNEL.replace(b"sinf", b"unknown_name")))
     assert "-include" not in caught.value.hint
 
 

@@ -19,7 +19,7 @@ from rocm_perf_lab.report.source_schema import (
     SourceKernel,
     SourceLocation,
 )
-from rocm_perf_lab.report.source_text import _of_kernel, render_source
+from rocm_perf_lab.report.terminal_source import _of_kernel, render_source
 
 
 def listing(accesses: int, left_out: int = 0) -> list[str]:

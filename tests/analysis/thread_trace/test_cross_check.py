@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rocm_perf_lab.analysis.thread_trace.sums import difference, idle_of, per_instruction, rows_of, unlike
+from rocm_perf_lab.analysis.thread_trace.cross_check import difference, idle_of, per_instruction, rows_of, unlike
 from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from rocm_perf_lab.report.source_files import _common_folder, _excerpts, _name, _ranges, _shown, source_files
+from rocm_perf_lab.report.source_lines import _common_folder, _excerpts, _name, _ranges, _shown, source_files
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from rocm_perf_lab.gate.equivalence.chosen_cases import raced_cases, timed_inputs
 from rocm_perf_lab.gate.equivalence.perturbation import NEARBY, Perturbation
+from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases, timed_inputs
 from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 

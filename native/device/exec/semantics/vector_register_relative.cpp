@@ -53,6 +53,6 @@ const Semantics kTable[] = {
 
 }  // namespace
 
-std::span<const Semantics> vector_relative_semantics() { return kTable; }
+std::span<const Semantics> vector_register_relative_semantics() { return kTable; }
 
 }  // namespace rpd

@@ -14,7 +14,7 @@ import numpy as np
 
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, difference_in, location
-from rocm_perf_lab.gate.equivalence.memory_parts import (
+from rocm_perf_lab.gate.equivalence.program_memory import (
     Key,
     ProgramMemory,
     differing,

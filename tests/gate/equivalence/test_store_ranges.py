@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.equivalence.stored_memory import stores_elsewhere, together
+from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, together
 
 ADDRESSES = st.sets(st.integers(0, 40))
 

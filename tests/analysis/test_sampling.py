@@ -47,8 +47,8 @@ def test_errors_add_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dispatches, words", [(1, "1 of its dispatches was"), (2, "2 of its dispatches were")])
 def test_the_note_says_how_much_is_estimated(dispatches: int, words: str) -> None:
     assert Sampling(dispatches, 0.75, {"a": 1.0, "b": 2.0}).note == (
-        f"{words} observed on some XCDs only: its time (within 75 %) and 2 of its counters are estimates, and so is all "
-        "that follows from them"
+        f"{words} observed on some XCDs only, or began with unknown L2 contents: its time (within 75 %) and 2 of its counters "
+        "are estimates, and so is all that follows from them"
     )
 
 

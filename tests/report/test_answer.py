@@ -154,7 +154,7 @@ def test_how_far_the_time_may_be_off():
     )
     assert found["Time"] == ["modelled; recorded times of such kernels were within ±20.0 % (4 of 5)"]
     assert found["Sample"] == [
-        "observed only on some XCDs: its time is within ±3.0 % of the time for all XCDs; "
+        "not observed in full: its time is within ±3.0 % of the time if it were; "
         "2 counters are estimates, with errors in analysis.json"
     ]
 

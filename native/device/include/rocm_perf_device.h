@@ -23,7 +23,7 @@ typedef struct rpd_counter_info {
 typedef struct rpd_dispatch {
   uint64_t start_ns;
   uint64_t end_ns;
-  double duration_error; /* if only a sample was observed: the error of the time in between, as a fraction (95 %); else 0 */
+  double duration_error; /* possible error of the time in between, as a fraction; 0 if it is exact */
 } rpd_dispatch;
 
 typedef struct rpd_api {
@@ -44,7 +44,7 @@ typedef struct rpd_api {
   int (*has_dispatch)(uint64_t completion_signal);
 
   /* Takes that record: times into `dispatch`, counters into values[counter_count]; and into errors[counter_count] by how
-   * much each of them may be off if it was estimated from a sample (95 %), or NaN if it is exact. Each may be null. The
+   * much each of them may be off (docs/DEVICE_MODEL.md, "Sampled observation"), or NaN if it is exact. Each may be null. The
    * record is available before the device completes the signal. Returns 1, or 0 if there is none. */
   int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values, double* errors);
 

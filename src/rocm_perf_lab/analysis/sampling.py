@@ -1,4 +1,4 @@
-"""How far off a kernel's times and counters may be if the software device observed only parts of its dispatches."""
+"""How far off a kernel's times and counters may be if the software device did not observe everything that they depend on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rocm_perf_lab.rocpd.trace import Trace
 
 @dataclass(frozen=True)
 class Sampling:
-    """Half-widths of the 95 % intervals for the sums over all dispatches of a kernel.
+    """How far the sums over all dispatches of a kernel may be off: see rocpd.estimates.
 
-    dispatches: how many were only partly observed. time: as a fraction of the total time. counters: in each counter's unit, for
-    the counters that are estimates.
+    dispatches: how many were observed on some XCDs only, or began with L2s whose contents were not known. time: as a fraction
+    of the total time. counters: in each counter's unit, for the counters that are estimates.
     """
 
     dispatches: int
@@ -24,15 +24,16 @@ class Sampling:
 
     @property
     def note(self) -> str:
+        were = "was" if self.dispatches == 1 else "were"
         return (
-            f"{self.dispatches} of its dispatches {'was' if self.dispatches == 1 else 'were'} observed on some XCDs only: "
+            f"{self.dispatches} of its dispatches {were} observed on some XCDs only, or began with unknown L2 contents: "
             f"its time (within {100 * self.time:.2g} %) and {len(self.counters)} of its counters are estimates, and so is all "
             "that follows from them"
         )
 
 
 def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
-    """None if every dispatch was fully observed. The dispatches' errors add up, because all dispatches use the same sample."""
+    """None if every dispatch is known exactly. The dispatches' errors add up, because all dispatches use the same sample."""
     if trace.estimates is None:
         return None
     errors = trace.estimates.durations[symbol.rows]

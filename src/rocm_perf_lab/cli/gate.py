@@ -45,7 +45,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--describe", metavar="TEXT", help="What was changed and why; recorded for `rocm-perf prompt`.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Folder for the record made by --describe.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
-@click.option("--output", "-o", type=_FILE, metavar="FILE", help="File to write the accepted source to, as it was judged.")
+@click.option("--output", "-o", type=_FILE, metavar="FILE", help="File to write the accepted source to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @cage_options
 @with_backend_options

@@ -26,5 +26,9 @@ class GateDocument(JsonModel):
         description="why the timing model cannot tell whether an accepted candidate is faster on a GPU; null if it can, "
         "if times are measured, or if the candidate is not accepted"
     )
-    steps: list[StepSection] = Field(description="one object per step, in order")
-    adopted: Text | None = Field(description="the source as it was judged; null if nothing was taken from the candidate")
+    steps: list[StepSection] = Field(
+        description="one object per step, in order; after them, the step of another instantiation that rejected"
+    )
+    adopted: Text | None = Field(
+        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate"
+    )

@@ -29,12 +29,12 @@ Kind = TypeVar("Kind", bound=StepEvidence)
 class StepOutcome(str, Enum):
     PASSED = "passed"
     REJECTED = "rejected"
-    SKIPPED = "skipped"  # another step rejected the candidate, or the user chose a weaker level
+    SKIPPED = "skipped"  # another step rejected the candidate, or the step was not asked for
 
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """One step's outcome. reason: one sentence that names its subject. evidence: the basis for the outcome."""
+    """One step's outcome. reason: one sentence; "it" is the candidate or its kernel. evidence: the basis for the outcome."""
 
     step: str
     outcome: StepOutcome

@@ -269,7 +269,7 @@ class StepSection(JsonModel):
 
     step: str = Field(description="source, build, code object, equivalence, measurement or application")
     outcome: Literal["passed", "rejected", "skipped"] = Field(
-        description="skipped: an earlier step rejected, or the user chose a weaker level"
+        description="skipped: another step rejected the candidate, or the step was not asked for"
     )
     reason: Text = Field(description="one sentence")
     evidence: SerializeAsAny[AnyEvidence] = Field(
@@ -301,9 +301,12 @@ class VerdictDocument(JsonModel):
         description="why the timing model cannot tell whether an accepted candidate is faster on a GPU; null if it can, "
         "if times are measured, or if the candidate is not accepted",
     )
-    steps: list[StepSection] = Field(description="one object per step, in order")
+    steps: list[StepSection] = Field(
+        description="one object per step, in order; after them, the step of another instantiation that rejected"
+    )
     adopted: Text | None = Field(
-        default=None, description="the source as it was judged; null if nothing was taken from the candidate"
+        default=None,
+        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate",
     )
     adopted_elsewhere: list[FileText] = Field(
         default_factory=list, description="other files of the program in which launches of the kernel were changed"

@@ -142,8 +142,8 @@ class HipBackend:
         return self._sources[text]
 
     def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
-        """The verdict of the gate's first step, which does not run anything. change: see gate.source.source_check. Raises
-        whatever preprocessing the baseline raises.
+        """The verdict of the gate's first step, which only reads and preprocesses the text. change: see
+        gate.source.source_check. Raises whatever preprocessing the baseline raises.
         """
         from rocm_perf_lab.gate.source.expanded_text_check import Expanded
         from rocm_perf_lab.gate.source.source_check import check_source
@@ -408,7 +408,7 @@ class HipBackend:
     def _whole_program(
         self, baseline: BaselineProgram, is_data: bool, candidate: HipSource, claim: ClaimedGain | None
     ) -> StepVerdict:
-        """The verdict of the whole-program step. is_data: whether the program contains the kernel's text as data."""
+        """The verdict of the application step. is_data: whether the program contains the kernel's text as data."""
         from rocm_perf_lab.gate.application.application_check import STEP, SourceText
         from rocm_perf_lab.gate.code_object.translation_units import program_differs
         from rocm_perf_lab.gate.verdict import rejected

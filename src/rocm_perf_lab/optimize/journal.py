@@ -1,4 +1,5 @@
-"""The run's journal: one JSON line per step, appended and on disk before the step takes effect.
+"""The run's journal: one JSON line per step. The lines of what is about to be done, such as a change to a file, are on disk
+before it is done.
 
 If the process is killed, only the last line can be truncated; readers ignore such a line, and it is removed before the next one
 is appended.

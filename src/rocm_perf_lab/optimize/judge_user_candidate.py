@@ -139,7 +139,7 @@ def _judged(
             raise SourceError(
                 f"{kernel.name} is not among the kernels that the program launches", "give arguments that launch it"
             )
-        note(f"judging {request.candidate} as {target.demangled}")
+        note(f"judging the change to {target.demangled} in {request.candidate}")
         with backend.gate(baseline, target) as gate:
             verdict = gate.judge(texts[1])
     return Judgement(request, verdict, target.demangled, summary)

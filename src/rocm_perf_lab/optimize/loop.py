@@ -1,5 +1,5 @@
-"""The loop: profile, choose a kernel, propose changes, have the gate judge them, keep the best. Every effect is journaled
-first.
+"""The loop: profile, choose a kernel, propose changes, have the gate judge them, keep the best. Every change to the
+user's files is journalled first.
 """
 
 from __future__ import annotations

@@ -345,10 +345,14 @@ class ModelErrorSection(Section):
 
 
 class SamplingSection(Section):
-    dispatches: int = Field(description="number of its dispatches that were observed only on some XCDs")
-    time_error: float = Field(description="fraction by which its total time may be off, with 95 % confidence")
+    dispatches: int = Field(
+        description="number of its dispatches that were observed only on some XCDs, or began with unknown L2 contents"
+    )
+    time_error: float = Field(
+        description="fraction by which its total time may be off, with 95 % confidence for sampled dispatches"
+    )
     counter_errors: dict[str, float] = Field(
-        description="estimated counter -> by how much its sum may be off, with 95 % confidence; the others are exact"
+        description="estimated counter -> by how much its sum may be off, likewise; the others are exact"
     )
 
 

@@ -123,7 +123,7 @@ def _model_error(found: ModelErrorSection) -> str:
 
 def _sampling(found: SamplingSection) -> str:
     return (
-        f"observed only on some XCDs: its time is within ±{words.percent(found.time_error)} of the time for all XCDs; "
+        f"not observed in full: its time is within ±{words.percent(found.time_error)} of the time if it were; "
         f"{len(found.counter_errors)} counters are estimates, with errors in analysis.json"
     )
 

@@ -1,5 +1,5 @@
 """Reads which times and counters are estimates, and how far off they may be: the software device observes only a sample of a
-large dispatch.
+large dispatch, and does not know exactly what the L2s hold after it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Half-widths of 95 % intervals, aligned with the dispatches; NaN for exact values.
+    """How far values may be off, aligned with the dispatches; NaN for exact values. For a sampled dispatch, half-widths of 95 %
+    intervals; for a later, smaller one, the share of L2 look-ups whose outcome is uncertain.
 
     durations: (n,) float64, as a fraction of the duration. counters: name -> (n,) float64, in the counter's unit.
     """

@@ -288,8 +288,13 @@ EIGHT = replace(RUN, stdout=b"8\n")
     "candidate, baseline, options, expected",
     [
         (by_words(eight=EIGHT), by_words(eight=EIGHT), {}, ", with the same output, also with `eight`"),
-        (by_words(eight=RUN), by_words(eight=EIGHT), {}, "line 1 is 'done', the baseline's '8'"),
-        (by_words(eight=replace(RUN, stdout=b"bad")), by_words(), {"check": CHECK}, "exit status 1, wrong"),
+        (by_words(eight=RUN), by_words(eight=EIGHT), {}, "it prints something else: line 1 is 'done', the baseline's '8'"),
+        (
+            by_words(eight=replace(RUN, stdout=b"bad")),
+            by_words(),
+            {"check": CHECK},
+            "--check rejects its output: exit status 1, wrong",
+        ),
         (by_words(eight=EIGHT), by_words(), {"check": CHECK}, ", and --check accepts its output, also with `eight`"),
         (by_words(eight=ProgramFailedError("app", 2)), by_words(), {}, None),
     ],
@@ -305,7 +310,7 @@ def test_other_arguments_are_run_as_well(application, traced, candidate, baselin
     elif expected.startswith(","):
         assert verdict.reason == f"the program ends as before{expected}; {TIMES}"
     else:
-        assert verdict.reason == f"with eight it prints something else: {expected}"
+        assert verdict.reason == f"with eight {expected}"
 
 
 def test_with_several_arguments_each_is_compared(application, traced):
@@ -341,13 +346,13 @@ GROWS = "the program's time on the GPU grows from"
         ({"runtime_ms": 11.25}, {"runtime": 0.125}, None),
         ({"runtime_ms": 11.5}, {"runtime": 0.125}, f"{GROWS} 10.000000 to 11.500000 ms, beyond 12%"),
         ({"dram_bytes": 1100.0}, {}, None),
-        ({"dram_bytes": 1101.0}, {}, "it moves 1101 bytes to and from DRAM (baseline: 1000) and is no faster"),
+        ({"dram_bytes": 1101.0}, {}, "it moves 1101 bytes beyond L2 (baseline: 1000) and is no faster"),
         ({"dram_bytes": 1200.0}, {"dram_bytes": 0.2}, None),
         ({"dram_bytes": 5000.0, "runtime_ms": 9.0}, {}, None),
         (
             {"dram_bytes": 5000.0, "runtime_ms": 11.0},
             {"runtime": 0.5},
-            "it moves 5000 bytes to and from DRAM (baseline: 1000) and is no faster",
+            "it moves 5000 bytes beyond L2 (baseline: 1000) and is no faster",
         ),
         ({"dram_bytes": None}, {}, None),
     ],

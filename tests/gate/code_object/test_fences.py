@@ -16,7 +16,9 @@ def _instructions_are_lines(monkeypatch):
 
 RELEASE, ACQUIRE = "buffer_wbl2 sc1", "buffer_inv sc1"
 STORES = "it no longer makes its stores visible to other workgroups, as the baseline does with `buffer_wbl2 sc1`"
-LOOKS = "it no longer looks for what other workgroups have stored, as the baseline does with `buffer_inv sc1`"
+LOOKS = (
+    "it no longer invalidates its caches to see what other workgroups have stored, as the baseline does with `buffer_inv sc1`"
+)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_no_line_directive_is_kept_where_none_is_needed(tmp_path, native_dir, te
     expected = text
     for change in changes:
         expected = expected.replace(*change)
-    assert verdict.adopted.decode() == expected and verdict.steps[0].reason == "only the body of rows is taken"
+    assert verdict.adopted.decode() == expected and verdict.steps[0].reason == "the new body of rows is taken"
 
 
 def test_line_numbers_are_those_of_the_compiler():

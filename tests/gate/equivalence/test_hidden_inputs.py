@@ -133,7 +133,7 @@ ANNOUNCED = """  __hip_atomic_store(flags + thread(), 1, __ATOMIC_RELEASE, __HIP
 """
 # kernel -> what can be seen from the code alone
 WITHOUT_ORDER = {
-    "added_up": ((ACQUIRE, ""), "no longer looks for what other workgroups have stored"),
+    "added_up": ((ACQUIRE, ""), "no longer invalidates its caches to see what other workgroups have stored"),
     "announced, too early": (
         (ANNOUNCED, ""),
         ("  __hip_atomic_store(out + thread()", ANNOUNCED + "  __hip_atomic_store(out + thread()"),

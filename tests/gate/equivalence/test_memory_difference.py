@@ -104,8 +104,8 @@ def _steps(x, y) -> int:
     [
         (START + 10, "in out, 10 bytes from its beginning"),  # padding
         (START + 24 + 17, "in out, 41 bytes from its beginning"),  # a pointer
-        (START - 1, "1 bytes differ from 0x7f000000003f on"),  # before the buffer
-        (START + COUNT * 24, "1 bytes differ from"),  # behind it
+        (START - 1, "1 byte differs, at 0x7f000000003f"),  # before the buffer
+        (START + COUNT * 24, "1 byte differs, at"),  # behind it
     ],
 )
 @pytest.mark.parametrize("ulps", [0, 1000])
@@ -263,7 +263,7 @@ def test_the_bytes_of_one_buffer(ulps, same):
     assert difference_in(two, one, other) is not None
     padded = Buffer("s", "s", TWO, TypeLayout("S", 8, (Leaf("", 0, "float32"),)), 1)
     found = difference_in(padded, one, np.concatenate([one[:4], other[4:] + 1]))
-    assert found.reason.startswith("4 bytes differ from 0x2004 on (in s, 4 bytes from its beginning)")
+    assert found.reason.startswith("4 bytes differ, the first at 0x2004 (in s, 4 bytes from its beginning)")
     assert (found.where.address, found.where.differing_bytes, found.where.parameter) == ("0x2004", 4, "s")
 
 
@@ -290,11 +290,11 @@ def test_bytes_of_certain_places_do_not_count(left):
 
 def test_a_place_is_told_by_the_buffer_that_holds_it():
     for address, words, parameter in (
-        (TWO + 8, f"{TWO + 8:#x} on (in rest, 0 bytes from its beginning)", "args"),
-        (TWO + 15, f"{TWO + 15:#x} on (in rest, 7 bytes from its beginning)", "args"),
-        (TWO + 7, f"{TWO + 7:#x} on (in two, 7 bytes from its beginning)", "two"),
-        (TWO - 1, f"{TWO - 1:#x} on", None),
-        (TWO + 32, f"{TWO + 32:#x} on", None),
+        (TWO + 8, f"{TWO + 8:#x} (in rest, 0 bytes from its beginning)", "args"),
+        (TWO + 15, f"{TWO + 15:#x} (in rest, 7 bytes from its beginning)", "args"),
+        (TWO + 7, f"{TWO + 7:#x} (in two, 7 bytes from its beginning)", "two"),
+        (TWO - 1, f"{TWO - 1:#x}", None),
+        (TWO + 32, f"{TWO + 32:#x}", None),
     ):
         where, section = location(address, PLACES)
         assert (where, section.address, section.parameter) == (words, f"{address:#x}", parameter)

@@ -362,7 +362,7 @@ def test_the_names_of_new_functions_are_said(taken, added, said):
     functions = "".join(f"__device__ int {name}(int x) {{ return x; }}\n" for name in added)
     plain = 'extern "C" __global__ void plain(int* p, int n) {'
     seen = taken(replaced((f"{plain} for", f"{functions}{plain} p[0] = {'('.join(added)}(0{')' * len(added)}; for"), faster=False), "plain")  # fmt: skip
-    assert seen.verdict.reason.startswith(f"only the body of plain is taken, and {said}"), seen.verdict.reason
+    assert seen.verdict.reason.startswith(f"the new body of plain is taken, and {said}"), seen.verdict.reason
 
 
 def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):

@@ -52,7 +52,7 @@ _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every
 
 @dataclass(frozen=True)
 class ApplicationOptions:
-    """Limits and settings of the whole-program step.
+    """Limits and settings of the application step.
 
     runtime, dram_bytes: largest allowed growth over the baseline, as fractions; DRAM bytes may grow further if the time
     improves. check: a command that receives the program's standard output on its standard input and exits with 0 if that output
@@ -190,11 +190,10 @@ class BaselineProgram:
             except ENDS_BADLY as error:
                 return f"with {shlex.join(words)} the program no longer succeeds: {error.what}"
             if self._options.check:
-                complaint = self._checked(stdout)
-            else:
-                complaint = _first_difference(printed, stdout) if printed not in (None, stdout) else None
-            if complaint:
-                return f"with {shlex.join(words)} it prints something else: {complaint}"
+                if complaint := self._checked(stdout):
+                    return f"with {shlex.join(words)} --check rejects its output: {complaint}"
+            elif printed not in (None, stdout):
+                return f"with {shlex.join(words)} it prints something else: {_first_difference(printed, stdout)}"
         return None
 
     def _compared(self) -> str:
@@ -231,7 +230,7 @@ class BaselineProgram:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
         if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
-            return f"it moves {second:.0f} bytes to and from DRAM (baseline: {first:.0f}) and is no faster"
+            return f"it moves {second:.0f} bytes beyond L2 (baseline: {first:.0f}) and is no faster"
         return None
 
     def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: SeenGain | None) -> ApplicationEvidence:

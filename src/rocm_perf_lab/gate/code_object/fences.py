@@ -13,7 +13,11 @@ from rocm_perf_lab.gate.code_object.reached_functions import instructions_in, in
 # well, and the purpose. The race check verifies that they are in the right places.
 _FENCES = (
     (r"buffer_wbl2 sc1$", r"buffer_wbl2", "makes its stores visible to other workgroups"),
-    (r"buffer_(inv sc1|wbinvl1(_vol)?)$", r"buffer_inv sc0 sc1", "looks for what other workgroups have stored"),
+    (
+        r"buffer_(inv sc1|wbinvl1(_vol)?)$",
+        r"buffer_inv sc0 sc1",
+        "invalidates its caches to see what other workgroups have stored",
+    ),
 )
 # Communication with the host and other devices while the kernel runs: system-scope fences, accesses (including volatile ones)
 # and atomics.

@@ -268,15 +268,16 @@ def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
 
 def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
     where, section = location(address, buffers)
-    return Difference(f"{count} bytes differ from {where}", section.model_copy(update={"differing_bytes": count}))
+    differ = f"{count} bytes differ, the first" if count > 1 else "1 byte differs,"
+    return Difference(f"{differ} at {where}", section.model_copy(update={"differing_bytes": count}))
 
 
 def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
-    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as a section of the JSON document."""
+    """The location in words ("0x7f00 (in out, 0 bytes from its beginning)") and as a section of the JSON document."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
     section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")
-    return f"{address:#x} on{where}", section
+    return f"{address:#x}{where}", section
 
 
 def _told(leaves: Sequence[_Leaves]) -> Difference:

@@ -116,7 +116,8 @@ def _told(memory: ProgramMemory, key: Key, found: tuple[int, int], buffers: Sequ
     address, count = found
     where, section = location(address, buffers)
     when = "" if at_end else " (left by an earlier dispatch)"
-    reason = f"{count} byte{'s differ' if count > 1 else ' differs'} from {where}, in {memory.parts[key].name}{when}"
+    differ = f"{count} bytes differ, the first" if count > 1 else "1 byte differs,"
+    reason = f"{differ} at {where}, in {memory.parts[key].name}{when}"
     return Difference(reason, section.model_copy(update={"differing_bytes": count}))
 
 

@@ -27,7 +27,7 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
         return None
     address, count = more[0][0], sum(end - begin for begin, end in more)
     where, section = location(address, buffers)
-    what = f"it stores to {count} bytes that the baseline does not write, from {where}"
+    what = f"it stores to {count} bytes that the baseline does not write, the first at {where}"
     return Difference(f"{what}: a concurrent reader would see that", section.model_copy(update={"stored_bytes": count}))
 
 

@@ -100,7 +100,7 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
     if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
         return verdict
     shown = ", ".join(map(str, dispatches))
-    reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {shown})"
+    reason = f"{verdict.reason} (checked only for the launches in the source and the captured dispatches {shown})"
     evidence = verdict.evidence.model_copy(update={"promises": str(promises), "shown_for": dispatches})
     return replace(verdict, reason=reason, evidence=evidence)
 
@@ -109,4 +109,4 @@ def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises, la
     added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
     promised = f"; it promises {promises}" if promises != NONE else ""
     launched = f"; its launch {launch}" if launch else ""
-    return f"only the body of {kernel.name} is taken{added}{launched}{promised}"
+    return f"the new body of {kernel.name} is taken{added}{launched}{promised}"

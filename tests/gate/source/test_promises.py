@@ -220,7 +220,7 @@ def judged(native_dir, tmp_path_factory):
 def test_restrict_is_accepted_where_buffers_do_not_overlap(judged):
     verdict = judged(0, QUALIFIED, ALL)
     assert verdict.accepted, verdict.rejection
-    assert verdict.steps[0].evidence.shown_for == [0] and "captured dispatches alone" in verdict.steps[0].reason
+    assert verdict.steps[0].evidence.shown_for == [0] and "and the captured dispatch 0)" in verdict.steps[0].reason
 
 
 def test_restrict_on_overlapping_buffers_is_rejected_by_their_addresses(judged):

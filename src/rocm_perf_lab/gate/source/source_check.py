@@ -100,7 +100,8 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
     if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
         return verdict
     shown = ", ".join(map(str, dispatches))
-    reason = f"{verdict.reason} (checked only for the launches in the source and the captured dispatches {shown})"
+    captured = f"dispatch{'es' if len(dispatches) > 1 else ''} {shown}"
+    reason = f"{verdict.reason} (checked only for the launches in the source and the captured {captured})"
     evidence = verdict.evidence.model_copy(update={"promises": str(promises), "shown_for": dispatches})
     return replace(verdict, reason=reason, evidence=evidence)
 

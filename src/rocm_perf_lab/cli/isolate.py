@@ -51,8 +51,8 @@ def command(
     """
     from rocm_perf_lab.isolate.capture_program import CaptureRequest, isolate
 
-    isolation = CaptureRequest(program, kernel, dispatch, destination, compress, device, device_options)
-    status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None, note)
+    request = CaptureRequest(program, kernel, dispatch, destination, compress, device, device_options)
+    status, capture = isolate(request, sys.stderr.fileno() if as_json else None, note)
     if capture is not None and as_json:
         from rocm_perf_lab.isolate.capture_directory import Capture
         from rocm_perf_lab.isolate.isolate_document import isolate_document

@@ -263,7 +263,7 @@ def test_compiled_loops_give_the_same_results_as_plain_ones(seed, monkeypatch):
     dag = random_dag(np.random.default_rng(seed), 300, 60, 900)
     results = []
     for many in (10**9, 0):
-        monkeypatch.setattr(lazy_jit, "MANY", many)
+        monkeypatch.setattr(lazy_jit, "MIN_COMPILED_ELEMENTS", many)
         path = critical_path(dag)
         results.append((path, what_if(dag, path, [Speedup("a", 3.0)])))
     (plain, plain_what_if), (fast, fast_what_if) = results

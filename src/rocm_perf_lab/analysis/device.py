@@ -71,9 +71,9 @@ def _name(agent: Agent, product: Product | None) -> str:
 
 
 def _figure(agent: Agent, property: str, product: Product | None, key: str, unit: str) -> Value:
-    found = agent.figure(property) or (product.figure(key) if product else None)
-    if found:
-        return Value(float(found), unit)
+    figure = agent.figure(property) or (product.figure(key) if product else None)
+    if figure:
+        return Value(float(figure), unit)
     return Value.missing(unit, f"neither the trace's agent ({property}) nor products.toml ({key}) has it")
 
 

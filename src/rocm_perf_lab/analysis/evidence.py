@@ -140,8 +140,8 @@ def _timed(roofline: Roofline) -> Value:
 
 
 def _parallelism(occupancy: DispatchOccupancy, device: GpuFigures) -> dict[str, Value]:
-    found, waves = occupancy.occupancy, occupancy.waves
-    if found is None or waves is None:
+    theoretical, waves = occupancy.occupancy, occupancy.waves
+    if theoretical is None or waves is None:
         reason = occupancy.reason or "no occupancy"
         return {
             "theoretical_occupancy": Value.missing("fraction", reason),
@@ -151,12 +151,12 @@ def _parallelism(occupancy: DispatchOccupancy, device: GpuFigures) -> dict[str, 
         }
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
-        units = device.cu.value / found.compute_units
-        per_simd = Value(waves / (units * found.simds_per_cu), "waves/SIMD")
+        units = device.cu.value / theoretical.compute_units
+        per_simd = Value(waves / (units * theoretical.simds_per_cu), "waves/SIMD")
     rounds = Value(occupancy.fill, "rounds") if occupancy.fill else Value.missing("rounds", device.cu.reason or "no waves fit")
     return {
-        "theoretical_occupancy": Value(found.fraction, "fraction"),
-        "resident_waves_per_simd": Value(found.resident_waves_per_cu / found.simds_per_cu, "waves/SIMD"),
+        "theoretical_occupancy": Value(theoretical.fraction, "fraction"),
+        "resident_waves_per_simd": Value(theoretical.resident_waves_per_cu / theoretical.simds_per_cu, "waves/SIMD"),
         "grid_waves_per_simd": per_simd,
         "rounds_of_waves": rounds,
     }
@@ -193,7 +193,7 @@ def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, famil
         return dict.fromkeys(_SHARES, missing)
     cu_cycles = cu * cycles.value
     simd_cycles = cu_cycles * rules.simds / rules.compute_units
-    whole = {
+    capacity = {
         "valu_busy_fraction": simd_cycles / family.valu_cycles_per_instruction,
         "mfma_busy_fraction": simd_cycles,
         "lds_busy_fraction": cu_cycles,
@@ -204,6 +204,6 @@ def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, famil
     def share(name: str) -> Value:
         unit = "waves/SIMD" if name == "mean_waves_per_simd" else "fraction"
         value = values.get(_SHARES[name]) or Value.missing("", f"no such counter is known for {family.name}")
-        return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / whole[name], unit)
+        return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / capacity[name], unit)
 
     return {name: share(name) for name in _SHARES}

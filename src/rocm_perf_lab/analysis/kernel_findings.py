@@ -9,7 +9,7 @@ from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER
 from rocm_perf_lab.analysis.ceilings import Ceilings
-from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
+from rocm_perf_lab.analysis.counters import SymbolCounters, why_no_counters
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
 from rocm_perf_lab.analysis.device import GpuFigures
 from rocm_perf_lab.analysis.evidence import Evidence, gather
@@ -90,7 +90,7 @@ def kernel_findings(
         bottleneck=bottleneck,
         headroom=room,
         on_path=on_path,
-        no_counters=why_none(counters),
+        no_counters=why_no_counters(counters),
         counters=counters.values | counters.raw,
         notes=(counters.notes if roof is None else roof.notes)
         + _of_thread_trace(evidence, traced)
@@ -106,15 +106,17 @@ def _of_thread_trace(evidence: Evidence, traced: ThreadTraceFindings | None) -> 
     return (f"without counters, {names} are those of the {traced.waves.value:,.0f} waves in the thread trace",)
 
 
-def _with_small_problem_caveat(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
+def _with_small_problem_caveat(verdict: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
     """The verdict, with a caveat on the software device: a grid may be small only because the problem was made small."""
-    small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
+    small = next((factor for factor in verdict.factors if factor.name == SMALL_GRID), None)
     if trace.software_device is None or small is None:
-        return found
+        return verdict
     doubt = "unless the problem was made small for the software device"
-    factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)
-    place = found.advice.index(small.advice[0])
-    return replace(found, factors=factors, advice=(*found.advice[:place], _larger(occupancy), *found.advice[place:]))
+    factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in verdict.factors)
+    position = verdict.advice.index(small.advice[0])
+    return replace(
+        verdict, factors=factors, advice=(*verdict.advice[:position], _larger(occupancy), *verdict.advice[position:])
+    )
 
 
 def _larger(occupancy: DispatchOccupancy) -> str:

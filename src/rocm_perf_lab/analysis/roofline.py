@@ -204,21 +204,21 @@ def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
     """For each level, the bytes that pass through it, from memory to the CU. A family without a MALL has no such level."""
     unknown = f"no byte counters are known for {family.name}"
     beyond = _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)
-    found = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
+    by_level = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
     for name in LEVELS:
         if name in family.cache_bytes:
-            found[name] = family.cache_bytes[name](counters.values)
+            by_level[name] = family.cache_bytes[name](counters.values)
         elif name in family.uncounted:
-            found[name] = Value.missing("bytes", family.uncounted[name])
-    return found
+            by_level[name] = Value.missing("bytes", family.uncounted[name])
+    return by_level
 
 
 def _measured_ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     unit = "GB/s" if isinstance(key, str) else "GFLOP/s"
     if ceilings is None:
         return Value.missing(unit, NO_CEILINGS)
-    found = ceilings.bandwidth.get(key) if isinstance(key, str) else ceilings.arithmetic.get(key)
-    return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
+    ceiling = ceilings.bandwidth.get(key) if isinstance(key, str) else ceilings.arithmetic.get(key)
+    return Value(ceiling.value, unit) if ceiling else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
 def _peak(pipe: Pipe, device: GpuFigures, family: Family, counters: SymbolCounters) -> Value:

@@ -27,8 +27,8 @@ def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, dire
     click.echo(json_text(document))
 
 
-def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, whole: bool) -> None:
-    """Print the report as text: for several ranks, an overview and the slowest rank's report. whole: leave nothing out."""
+def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, verbose: bool) -> None:
+    """Print the report as text: for several ranks, an overview and the slowest rank's report. verbose: leave nothing out."""
     from rocm_perf_lab.report.terminal import render
     from rocm_perf_lab.report.terminal_ranks import render_ranks
     from rocm_perf_lab.report.terminal_short import render_short
@@ -37,7 +37,7 @@ def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, di
     if summary is not None:
         render_ranks(summary, console)
     of_interest = reports[0 if summary is None else summary.slowest_rank or 0]
-    if not whole:
+    if not verbose:
         render_short(of_interest, directory, console)
         return
     render(of_interest, console)

@@ -42,4 +42,4 @@ def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | Non
             return
         if number:
             click.echo()
-        print_report(reports, summary, directory, whole=not short)
+        print_report(reports, summary, directory, verbose=not short)

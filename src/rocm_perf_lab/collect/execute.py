@@ -125,9 +125,9 @@ def _spawn(
 
 
 @contextlib.contextmanager
-def _input(given: Stream | None) -> Iterator[Stream]:
-    if given is not None:
-        yield given
+def _input(requested: Stream | None) -> Iterator[Stream]:
+    if requested is not None:
+        yield requested
         return
     if (piped := piped_input.of_standard_input()) is not None:
         with piped.for_a_run() as stream:

@@ -86,7 +86,7 @@ class BuiltinTracer:
             try:
                 execute(command, wanted, stdout=log, stderr=log, timeout=limit)
             except RocmPerfError as error:
-                return Pass(THREAD_TRACE, None, error.what, kernel=target.name)
+                return Pass(THREAD_TRACE, None, error.problem, kernel=target.name)
         if not rocprofv3_output.holds_thread_trace(folder):
             return Pass(THREAD_TRACE, None, rocprofv3_output.why_no_thread_trace(folder, target.cu), kernel=target.name)
         return Pass(THREAD_TRACE, folder, kernel=target.name)
@@ -110,7 +110,9 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
         devices.THREAD_TRACE_VARIABLE: str(folder),
         devices.THREAD_TRACE_KERNEL_VARIABLE: rocprofv3_options.name_pattern(target.symbol),
         devices.THREAD_TRACE_ITERATION_VARIABLE: str(target.iteration),
-        devices.THREAD_TRACE_ALSO_VARIABLE: ",".join(f"{symbol}={iteration}" for symbol, iteration in target.also.items()),
+        devices.THREAD_TRACE_ALSO_VARIABLE: ",".join(
+            f"{symbol}={iteration}" for symbol, iteration in target.also_traced.items()
+        ),
         devices.THREAD_TRACE_CU_VARIABLE: str(target.cu),
         devices.THREAD_TRACE_SIMDS_VARIABLE: hex(target.simds),
     }

@@ -117,7 +117,7 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PreparedRun:
     """A prepared run of the program.
 
     report, failures: files written by the isolate library and the device. program: the program's name as the user wrote it.
@@ -134,7 +134,7 @@ class _Run:
         return self.command.program
 
 
-def _prepared(request: CaptureRequest, scratch: Path) -> _Run:
+def _prepared(request: CaptureRequest, scratch: Path) -> _PreparedRun:
     command = resolve(request.command)
     device = devices.select(request.device, scratch, request.device_options)
     report, failures = scratch / "report", scratch / "failures"
@@ -151,7 +151,7 @@ def _prepared(request: CaptureRequest, scratch: Path) -> _Run:
         environment |= cage.copy_of_cache(scratch / "compiled")
         view = request.view.showing(writable=(scratch, request.directory.absolute()))
         command = _caged(command, replace(view, gpu=device.is_hardware, keep_env=(*view.keep_env, *_VARIABLES)))
-    return _Run(command, environment, device, report, failures)
+    return _PreparedRun(command, environment, device, report, failures)
 
 
 def _caged(command: Command, view: View) -> Command:

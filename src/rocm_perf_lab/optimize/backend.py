@@ -13,7 +13,7 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
 from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.journal_lines import Line
@@ -44,7 +44,7 @@ class ProfileSummary:
     timing_parameters: str | None
     device: str
     targets: Sequence[Target]
-    left: Sequence[SkippedTarget]
+    skipped: Sequence[SkippedTarget]
     documents: Reports | None = None
     dominant: str | None = None
     fraction: float | None = None
@@ -58,10 +58,10 @@ class ProfileSummary:
 
 
 class Gate(Protocol):
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         """Judge a candidate. candidate: the whole source. promises: see gate.source.promises."""
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
         the baseline. None if only a full judgement can tell.
         """

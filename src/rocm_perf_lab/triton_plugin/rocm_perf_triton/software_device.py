@@ -57,8 +57,8 @@ def fill(device: int, contents: bytes) -> None:
 
 def parameters_hash() -> str:
     """Identifies the timing model's parameters."""
-    found: bytes = _api().parameters_hash
-    return found.decode()
+    digest: bytes = _api().parameters_hash
+    return digest.decode()
 
 
 def contents(device: int, size: int) -> bytes:

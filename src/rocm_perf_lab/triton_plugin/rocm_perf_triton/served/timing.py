@@ -22,7 +22,7 @@ def modelled(launch: Launched) -> list[float]:
     return [CLOCK.milliseconds - before]
 
 
-def measured(launch: Launched) -> list[float]:
+def measure(launch: Launched) -> list[float]:
     import triton.testing
 
     times: list[float] = triton.testing.do_bench(launch, return_mode="all")

@@ -42,7 +42,7 @@ std::vector<Case> read_cases(const std::string& path) {
   std::vector<Case> cases;
   try {
     for (const nlohmann::json& entry : nlohmann::json::parse(file)) {
-      Case one{{},
+      Case run{{},
                launch_from(entry.at("launch")),
                text_or_empty(entry.at("overlay")),
                text_or_empty(entry.at("dump")),
@@ -50,8 +50,8 @@ std::vector<Case> read_cases(const std::string& path) {
                entry.at("device_options").get<std::string>(),
                entry.at("flush_cache").get<bool>(),
                entry.at("compare").get<bool>()};
-      if (!entry.at("poison").is_null()) one.poison = entry.at("poison").get<uint8_t>();
-      cases.push_back(std::move(one));
+      if (!entry.at("poison").is_null()) run.poison = entry.at("poison").get<uint8_t>();
+      cases.push_back(std::move(run));
     }
   } catch (const nlohmann::json::exception& error) {
     throw WrongCases(path + ": " + error.what());
@@ -62,17 +62,17 @@ std::vector<Case> read_cases(const std::string& path) {
 void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::seconds limit) {
   std::string device_options;
   for (size_t i = 0; i < cases.size(); ++i) {
-    const Case& one = cases[i];
-    if (one.device_options != device_options) session.set_device_options(device_options = one.device_options);
-    put_findings_into(one.findings);
-    session.launch(one.launch);
-    session.overlay(one.overlay.empty() ? std::vector<Overlay>{} : read_overlays(one.overlay));
-    if (one.poison) session.poison(*one.poison);
-    if (one.flush_cache) session.flush_caches();
+    const Case& current = cases[i];
+    if (current.device_options != device_options) session.set_device_options(device_options = current.device_options);
+    put_findings_into(current.findings);
+    session.launch(current.launch);
+    session.overlay(current.overlay.empty() ? std::vector<Overlay>{} : read_overlays(current.overlay));
+    if (current.poison) session.poison(*current.poison);
+    if (current.flush_cache) session.flush_caches();
     const Times times = session.run(limit);
     std::optional<bool> equal;
-    if (one.compare) equal = session.compare({}).equal;
-    if (!one.dump.empty()) session.dump(one.dump);
+    if (current.compare) equal = session.compare({}).equal;
+    if (!current.dump.empty()) session.dump(current.dump);
     std::printf("%s\n", described(i, times, equal).dump().c_str());
     std::fflush(stdout);
   }

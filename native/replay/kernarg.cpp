@@ -27,9 +27,10 @@ hsa_status_t Kernarg::on_pool(hsa_amd_memory_pool_t pool, void* data) {
 
 void Kernarg::fill(std::vector<unsigned char> content, const std::vector<HiddenValue>& hidden) {
   content.resize(kRoom);
-  for (const HiddenValue& one : hidden) {
-    if (one.offset > kRoom || one.bytes > kRoom - one.offset) throw std::runtime_error("the kernel's arguments are too large");
-    std::memcpy(content.data() + one.offset, &one.value, one.bytes);  // host and GPU are little-endian
+  for (const HiddenValue& value : hidden) {
+    if (value.offset > kRoom || value.bytes > kRoom - value.offset)
+      throw std::runtime_error("the kernel's arguments are too large");
+    std::memcpy(content.data() + value.offset, &value.value, value.bytes);  // host and GPU are little-endian
   }
   content_ = std::move(content);
   std::memcpy(memory_, content_.data(), content_.size());

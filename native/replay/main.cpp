@@ -175,7 +175,7 @@ void unpack(const Options& options, const capture::Capture& capture) {
 int run_all_cases(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
   const std::vector<Case> cases = read_cases(options.cases);
-  for (const Case& one : cases) check_fit(options, capture, code, one.launch);
+  for (const Case& run : cases) check_fit(options, capture, code, run.launch);
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
   run_cases(session, cases, std::chrono::seconds(options.limit_seconds));

@@ -119,8 +119,8 @@ void Session::overlay(const std::vector<Overlay>& overlays) {
 // In loaded code, an overlay may change only variables.
 bool Session::is_variable(const Overlay& overlay) const {
   const auto& variables = capture_.dispatch().variables;
-  return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& one) {
-    return overlay.address >= one.address && overlay.address + overlay.content.size() <= one.address + one.bytes;
+  return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& variable) {
+    return overlay.address >= variable.address && overlay.address + overlay.content.size() <= variable.address + variable.bytes;
   });
 }
 

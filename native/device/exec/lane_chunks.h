@@ -48,9 +48,9 @@ template <int Word>
 constexpr int separated(int i) {
   return i / 4 * 4 + i % 2 * 2 + Word + i % 4 / 2 * kChunk;
 }
-// The lane whose 64-bit value is at place `i`, and the place of a lane's 64-bit value.
+// The lane whose 64-bit value is at position `i`, and the position of a lane's 64-bit value.
 constexpr int lane_at(int i) { return i % (kChunk / 2) / 2 * 4 + i % 2 + i / (kChunk / 2) * 2; }
-constexpr int place_of(int lane) { return lane / 4 * 2 + lane % 2 + lane % 4 / 2 * (kChunk / 2); }
+constexpr int position_of(int lane) { return lane / 4 * 2 + lane % 2 + lane % 4 / 2 * (kChunk / 2); }
 
 template <auto Index>
 inline Words shuffled(const Words& a, const Words& b) {
@@ -119,7 +119,7 @@ inline void store_chunk(uint32_t* to, const Chunk<T>& chunk, uint64_t mask) {
     store(to, shuffled<separated<0>>(first, second));
     store(to + kLanes, shuffled<separated<1>>(first, second));
   } else {
-    store(to, Interleaved ? shuffled<place_of>(first, first) : first);
+    store(to, Interleaved ? shuffled<position_of>(first, first) : first);
   }
 }
 

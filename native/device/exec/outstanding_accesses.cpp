@@ -118,7 +118,7 @@ void OutstandingAccesses::wait(unsigned vector_left, unsigned scalar_left) {
 }
 
 size_t OutstandingAccesses::take_write_backs() {
-  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.position); });
+  return std::erase_if(write_backs_, [this](const Issued& write_back) { return has_completed(write_back.position); });
 }
 
 bool OutstandingAccesses::arrive(uint32_t epoch) {

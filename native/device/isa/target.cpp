@@ -106,10 +106,10 @@ const Target& find(Is is, const std::string& what) {
 
 void choose(const Target& target) {
   chosen = &target;
-  for (const parameter::Variable& one : parameter::variables) {
-    const double usual = one.usual[parameter_table()];
-    if (one.integer) *one.integer = static_cast<long>(usual);
-    if (one.real) *one.real = usual;
+  for (const parameter::Variable& variable : parameter::variables) {
+    const double usual = variable.usual[parameter_table()];
+    if (variable.integer) *variable.integer = static_cast<long>(usual);
+    if (variable.real) *variable.real = usual;
   }
 }
 
@@ -123,11 +123,11 @@ size_t parameter_table() {
 }
 
 void choose_target(uint32_t version) {
-  choose(find([&](const Target& one) { return one.version == version; }, "GPU of version " + std::to_string(version)));
+  choose(find([&](const Target& target) { return target.version == version; }, "GPU of version " + std::to_string(version)));
 }
 
 void choose_target(std::string_view name) {
-  choose(find([&](const Target& one) { return one.name == name; }, std::string(name)));
+  choose(find([&](const Target& target) { return target.name == name; }, std::string(name)));
 }
 
 }  // namespace rpd

@@ -48,39 +48,39 @@ class Cache {
     ByteMask dirty;
   };
   struct Allocated {
-    size_t place;
+    size_t slot;
     bool evicts;  // whether another line was there
     Evicted evicted;
   };
 
   explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
 
-  // The line's place, or kNowhere.
+  // The line's slot, or kNotFound.
   size_t find(uint64_t line) { return tags_.find(line); }
   // Makes room for a line that is not in the cache. None of its bytes are valid afterwards.
   Allocated allocate(uint64_t line) {
-    const auto [place, evicts, evicted] = tags_.allocate(line);
-    const ByteMask dirty = evicts ? dirty_bytes(place) : ByteMask{};
-    contents_[place] = Contents::None;
-    return {place, evicts, {evicted, dirty}};
+    const auto [slot, evicts, evicted] = tags_.allocate(line);
+    const ByteMask dirty = evicts ? dirty_bytes(slot) : ByteMask{};
+    contents_[slot] = Contents::None;
+    return {slot, evicts, {evicted, dirty}};
   }
-  bool is_full(size_t place) const { return valid_bytes(place).full(); }
-  bool has(size_t place, const ByteMask& bytes) const { return valid_bytes(place).covers(bytes); }
+  bool is_full(size_t slot) const { return valid_bytes(slot).full(); }
+  bool has(size_t slot, const ByteMask& bytes) const { return valid_bytes(slot).covers(bytes); }
   // Makes all bytes valid.
-  void fill(size_t place) { set(place, {ByteMask::all(), dirty_bytes(place)}); }
+  void fill(size_t slot) { set(slot, {ByteMask::all(), dirty_bytes(slot)}); }
   // Makes these bytes valid as well.
-  void add(size_t place, const ByteMask& bytes) {
-    Masks masks{valid_bytes(place), dirty_bytes(place)};
+  void add(size_t slot, const ByteMask& bytes) {
+    Masks masks{valid_bytes(slot), dirty_bytes(slot)};
     masks.valid.add(bytes);
-    set(place, masks);
+    set(slot, masks);
   }
   // Makes these bytes valid and dirty.
-  void write(size_t place, const ByteMask& bytes) {
-    Masks masks{valid_bytes(place), dirty_bytes(place)};
-    if (masks.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(place));
+  void write(size_t slot, const ByteMask& bytes) {
+    Masks masks{valid_bytes(slot), dirty_bytes(slot)};
+    if (masks.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(slot));
     masks.valid.add(bytes);
     masks.dirty.add(bytes);
-    set(place, masks);
+    set(slot, masks);
   }
   // Marks the line that was found or allocated last as the next victim in its set, unless it is used again.
   void expect_no_reuse() { tags_.expect_no_reuse(); }
@@ -89,22 +89,22 @@ class Cache {
     tags_.invalidate();
     dirty_.clear();
   }
-  // To be called when something else has written the line. If the line is in the cache, it keeps its place, but only its dirty
+  // To be called when something else has written the line. If the line is in the cache, it keeps its slot, but only its dirty
   // bytes remain valid.
   void make_stale(uint64_t line) {
-    if (const size_t place = tags_.look_up(line); place != kNowhere) make_stale_at(place);
+    if (const size_t slot = tags_.look_up(line); slot != kNotFound) make_stale_at(slot);
   }
   // The same for all lines in the cache for which f(line) is true.
   template <class F>
   void make_stale_if(F f) {
-    tags_.for_each([&](size_t place) {
-      if (f(tags_.line_at(place))) make_stale_at(place);
+    tags_.for_each([&](size_t slot) {
+      if (f(tags_.line_at(slot))) make_stale_at(slot);
     });
   }
   // Calls f(line) for every line in the cache.
   template <class F>
   void for_each(F f) const {
-    tags_.for_each([&](size_t place) { f(tags_.line_at(place)); });
+    tags_.for_each([&](size_t slot) { f(tags_.line_at(slot)); });
   }
   size_t capacity() const { return tags_.capacity(); }
   // Prefetches into the host's cache the data that a search for the line will read.
@@ -112,11 +112,11 @@ class Cache {
   // Calls f(line, its dirty bytes) for every dirty line and marks the line clean.
   template <class F>
   void write_back(F f) {
-    for (const uint32_t place : dirty_) {
-      const ByteMask dirty = dirty_bytes(place);
+    for (const uint32_t slot : dirty_) {
+      const ByteMask dirty = dirty_bytes(slot);
       if (dirty.empty()) continue;
-      f(tags_.line_at(place), dirty);
-      set(place, {valid_bytes(place), {}});
+      f(tags_.line_at(slot), dirty);
+      set(slot, {valid_bytes(slot), {}});
     }
     dirty_.clear();
   }
@@ -128,29 +128,29 @@ class Cache {
     ByteMask valid, dirty;
   };
 
-  ByteMask valid_bytes(size_t place) const {
-    const Contents contents = contents_[place];
-    if (contents == Contents::Masks) return masks_[place].valid;
+  ByteMask valid_bytes(size_t slot) const {
+    const Contents contents = contents_[slot];
+    if (contents == Contents::Masks) return masks_[slot].valid;
     return contents == Contents::None ? ByteMask{} : ByteMask::all();
   }
-  ByteMask dirty_bytes(size_t place) const {
-    const Contents contents = contents_[place];
-    if (contents == Contents::Masks) return masks_[place].dirty;
+  ByteMask dirty_bytes(size_t slot) const {
+    const Contents contents = contents_[slot];
+    if (contents == Contents::Masks) return masks_[slot].dirty;
     return contents == Contents::FullDirty ? ByteMask::all() : ByteMask{};
   }
-  void set(size_t place, const Masks& masks) {
-    if (masks.valid.full() && masks.dirty.empty()) contents_[place] = Contents::Full;
-    else if (masks.dirty.full()) contents_[place] = Contents::FullDirty;
-    else contents_[place] = Contents::Masks, masks_[place] = masks;
+  void set(size_t slot, const Masks& masks) {
+    if (masks.valid.full() && masks.dirty.empty()) contents_[slot] = Contents::Full;
+    else if (masks.dirty.full()) contents_[slot] = Contents::FullDirty;
+    else contents_[slot] = Contents::Masks, masks_[slot] = masks;
   }
-  void make_stale_at(size_t place) {
-    const ByteMask dirty = dirty_bytes(place);
-    set(place, {dirty, dirty});
+  void make_stale_at(size_t slot) {
+    const ByteMask dirty = dirty_bytes(slot);
+    set(slot, {dirty, dirty});
   }
 
   Tags<Ways> tags_;
-  ZeroedArray<Contents> contents_;  // by place
-  ZeroedArray<Masks> masks_;        // by place, for Contents::Masks
+  ZeroedArray<Contents> contents_;  // by slot
+  ZeroedArray<Masks> masks_;        // by slot, for Contents::Masks
   std::vector<uint32_t> dirty_;     // places of lines that became dirty since the last write-back; may repeat
 };
 

@@ -44,31 +44,31 @@ struct ByteVector {
 template <uint32_t Count>
 using Bytes = typename ByteVector<Count>::Type;
 
-// All ones in the byte at `place`, and zeros elsewhere.
+// All ones in the byte at `index`, and zeros elsewhere.
 template <uint32_t Count>
-Bytes<Count> only_byte(uint32_t place) {
+Bytes<Count> only_byte(uint32_t index) {
   const auto numbers = [&]<uint8_t... I>(std::integer_sequence<uint8_t, I...>) {
     return Bytes<Count>{I...};
   }(std::make_integer_sequence<uint8_t, Count>());
-  return Bytes<Count>(numbers == static_cast<uint8_t>(place));
+  return Bytes<Count>(numbers == static_cast<uint8_t>(index));
 }
 
 template <uint32_t Count>
-void set_byte(uint8_t* bytes, uint32_t place, uint8_t value) {
+void set_byte(uint8_t* bytes, uint32_t index, uint8_t value) {
   Bytes<Count> all;
   std::memcpy(&all, bytes, sizeof all);
-  const Bytes<Count> wanted = only_byte<Count>(place);
+  const Bytes<Count> wanted = only_byte<Count>(index);
   all = (all & ~wanted) | (wanted & value);
   std::memcpy(bytes, &all, sizeof all);
 }
 
-// Sets the byte at `place` to 0, and adds 1 to all others that are less than `value`.
+// Sets the byte at `index` to 0, and adds 1 to all others that are less than `value`.
 template <uint32_t Count>
-void move_to_front(uint8_t* bytes, uint32_t place, uint8_t value) {
+void move_to_front(uint8_t* bytes, uint32_t index, uint8_t value) {
   Bytes<Count> all;
   std::memcpy(&all, bytes, sizeof all);
   all -= Bytes<Count>(all < value);  // the comparison gives -1
-  all &= ~only_byte<Count>(place);
+  all &= ~only_byte<Count>(index);
   std::memcpy(bytes, &all, sizeof all);
 }
 

@@ -1,5 +1,5 @@
 // The tags of a set-associative cache, with least-recently-used replacement. Whatever else is known about a line is stored by
-// the owner of the tags, indexed by the line's place.
+// the owner of the tags, indexed by the line's slot.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace rpd {
 
-constexpr size_t kNowhere = ~size_t{0};
+constexpr size_t kNotFound = ~size_t{0};
 
 // `Ways` is a constant because searches compare all ways at once.
 template <uint32_t Ways>
@@ -23,7 +23,7 @@ class Tags {
 
  public:
   struct Allocated {
-    size_t place;
+    size_t slot;
     bool evicts;       // whether another line was there, ...
     uint64_t evicted;  // ... and which
   };
@@ -36,26 +36,26 @@ class Tags {
 
   size_t capacity() const { return lines_.size(); }
 
-  // The line's place, or kNowhere. Marks the line as the most recently used one in its set.
+  // The line's slot, or kNotFound. Marks the line as the most recently used one in its set.
   size_t find(uint64_t line) {
     const Recent& recent = recent_of(line);
-    // Another line may have taken its place since then.
-    const size_t place = recent.line == line && lines_[recent.place] == line ? recent.place : look_up(line);
-    if (place == kNowhere) return kNowhere;
-    sets_[place / Ways].use(way_of(place));
-    remember(line, place);
-    return place;
+    // Another line may have taken its slot since then.
+    const size_t slot = recent.line == line && lines_[recent.slot] == line ? recent.slot : look_up(line);
+    if (slot == kNotFound) return kNotFound;
+    sets_[slot / Ways].use(way_of(slot));
+    remember(line, slot);
+    return slot;
   }
   // The same, but without marking the line as the most recently used one.
   size_t look_up(uint64_t line) const {
     const size_t set = set_of(line), first = set * Ways;
-    if (sets_[set].epoch != epoch_) return kNowhere;
+    if (sets_[set].epoch != epoch_) return kNotFound;
     for (uint64_t left = find_equal<kPadded>(sets_[set].marks, mark_of(line)); left; left &= left - 1) {
-      const size_t place = first + static_cast<size_t>(std::countr_zero(left));
-      if (lines_[place] == line) [[likely]]
-        return place;
+      const size_t slot = first + static_cast<size_t>(std::countr_zero(left));
+      if (lines_[slot] == line) [[likely]]
+        return slot;
     }
-    return kNowhere;
+    return kNotFound;
   }
 
   // Makes room for a line that is not in the cache.
@@ -67,12 +67,12 @@ class Tags {
       std::fill_n(set.marks, kPadded, 0);
     }
     const uint32_t way = set.victim();
-    const size_t place = number * Ways + way;
-    const Allocated made{place, set.marks[way] != 0, lines_[place]};
+    const size_t slot = number * Ways + way;
+    const Allocated allocated{slot, set.marks[way] != 0, lines_[slot]};
     set.fill(way, mark_of(line));
-    lines_[place] = line;
-    remember(line, place);
-    return made;
+    lines_[slot] = line;
+    remember(line, slot);
+    return allocated;
   }
 
   // Marks the line that was found or allocated last as the next victim in its set, unless it is used again.
@@ -86,9 +86,9 @@ class Tags {
     for (Set& set : sets_) set.epoch = 0;
   }
 
-  uint64_t line_at(size_t place) const { return lines_[place]; }
+  uint64_t line_at(size_t slot) const { return lines_[slot]; }
 
-  // Calls f(place) for every line in the cache.
+  // Calls f(slot) for every line in the cache.
   template <class F>
   void for_each(F f) const {
     for (size_t set = 0; set < sets_.size(); ++set) {
@@ -105,10 +105,10 @@ class Tags {
   }
 
  private:
-  // A line and its place. Waves take turns, and a wave often looks up the lines of its previous access again.
+  // A line and its slot. Waves take turns, and a wave often looks up the lines of its previous access again.
   struct Recent {
     uint64_t line = ~uint64_t{0};
-    size_t place = 0;
+    size_t slot = 0;
   };
   static constexpr size_t kRecent = 16;
   // Lines a power of two apart, such as those of a column of a matrix, have different places.
@@ -163,16 +163,16 @@ class Tags {
     const auto hash = static_cast<uint8_t>(line * 0x9e3779b97f4a7c15ull >> 56);
     return hash ? hash : 1;
   }
-  static uint32_t way_of(size_t place) { return static_cast<uint32_t>(place % Ways); }
-  void remember(uint64_t line, size_t place) {
-    recent_of(line) = {line, place};
-    last_ = place;
+  static uint32_t way_of(size_t slot) { return static_cast<uint32_t>(slot % Ways); }
+  void remember(uint64_t line, size_t slot) {
+    recent_of(line) = {line, slot};
+    last_ = slot;
   }
 
   uint32_t set_bits_;
   uint32_t epoch_ = 1;
   std::array<Recent, kRecent> recent_;  // lines found or allocated recently, see recent_of()
-  size_t last_ = 0;  // the place of the line that was found or allocated last
+  size_t last_ = 0;  // the slot of the line that was found or allocated last
   ZeroedArray<Set> sets_;
   ZeroedArray<uint64_t> lines_;  // [set][way]
 };

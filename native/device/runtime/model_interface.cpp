@@ -53,13 +53,13 @@ void alloced_memory(void* device, void* address, uint64_t size, uint32_t flags) 
   log_line("allocated 0x%lx: %lu bytes, flags 0x%x", reinterpret_cast<uint64_t>(address), size, flags);
   learn_model_mutex();
   const Owner owner = flags & model::kLocalMemory ? device_of(device).number() : kHost;
-  for (Device* one : devices())
-    one->memory_allocated(reinterpret_cast<uint64_t>(address), size, owner, one == &device_of(device));
+  for (Device* each : devices())
+    each->memory_allocated(reinterpret_cast<uint64_t>(address), size, owner, each == &device_of(device));
 }
 
 void freed_memory(void*, void* address, uint64_t size) {
   log_line("freed 0x%lx: %lu bytes", reinterpret_cast<uint64_t>(address), size);
-  for (Device* one : devices()) one->memory_freed(reinterpret_cast<uint64_t>(address), size);
+  for (Device* each : devices()) each->memory_freed(reinterpret_cast<uint64_t>(address), size);
 }
 
 // The interface offers these functions for devices that need them; this device polls, and raises events itself.

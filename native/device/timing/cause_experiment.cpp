@@ -279,7 +279,7 @@ std::vector<CauseTimes::OfLine> experiment_with_lines(const Experiments& experim
     const uint64_t without = experiments.ns({kCausesOfInstructions, &line.instructions, true});
     found.push_back({{line.source, without, {}}, &line});
   }
-  std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first.without_ns; });
+  std::ranges::stable_sort(found, {}, [](const auto& line) { return line.first.without_ns; });
   std::vector<CauseTimes::OfLine> result;
   for (auto& [of_line, line] : found) {
     for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {

@@ -268,10 +268,10 @@ class WeightTable {
   std::unordered_map<const Semantics*, Weights> table_;
 };
 
-bool is_on_target(size_t place) {
+bool is_on_target(size_t index) {
   bool on_hardware = false;
   for (const HardwareEvent& event : kHardwareEvents) {
-    if (static_cast<size_t>(event.counter) != place) continue;
+    if (static_cast<size_t>(event.counter) != index) continue;
     if (event.target == target_of_device().name) return true;
     on_hardware = true;
   }
@@ -279,18 +279,18 @@ bool is_on_target(size_t place) {
 }
 
 // The positions of the target's counters in the list of all counters.
-const std::vector<size_t>& places() {
+const std::vector<size_t>& indices_on_target() {
   // Never destroyed, since dispatches may still end while the process is exiting.
   static const auto& offered = *new std::vector<size_t>([] {
     std::vector<size_t> found;
-    for (size_t place = 0; place < kCounterCount; ++place)
-      if (is_on_target(place)) found.push_back(place);
+    for (size_t index = 0; index < kCounterCount; ++index)
+      if (is_on_target(index)) found.push_back(index);
     return found;
   }());
   return offered;
 }
 
-bool is(size_t counter, Counter which) { return places()[counter] == static_cast<size_t>(which); }
+bool is(size_t counter, Counter which) { return indices_on_target()[counter] == static_cast<size_t>(which); }
 
 DependsOn dependency_of(size_t counter) {
   static const auto& table = *new std::vector<DependsOn>([] {
@@ -298,7 +298,7 @@ DependsOn dependency_of(size_t counter) {
     for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.depends_on;
     return of;
   }());
-  return table[places()[counter]];
+  return table[indices_on_target()[counter]];
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ DependsOn dependency_of(size_t counter) {
 const std::vector<rpd_counter_info>& counter_table() {
   static const auto& table = *new std::vector<rpd_counter_info>([] {
     std::vector<rpd_counter_info> offered;
-    for (const size_t place : places()) offered.push_back(kCounters[place]);
+    for (const size_t index : indices_on_target()) offered.push_back(kCounters[index]);
     return offered;
   }());
   return table;
@@ -315,8 +315,8 @@ const std::vector<rpd_counter_info>& counter_table() {
 std::optional<size_t> counter_of_event(std::string_view block, uint32_t event) {
   for (const HardwareEvent& known : kHardwareEvents) {
     if (known.event != event || known.block != block || known.target != target_of_device().name) continue;
-    const auto found = std::ranges::find(places(), static_cast<size_t>(known.counter));
-    if (found != places().end()) return static_cast<size_t>(found - places().begin());
+    const auto found = std::ranges::find(indices_on_target(), static_cast<size_t>(known.counter));
+    if (found != indices_on_target().end()) return static_cast<size_t>(found - indices_on_target().begin());
   }
   return std::nullopt;
 }
@@ -350,8 +350,8 @@ std::vector<double> counter_values(const Program& program, const std::vector<uin
     if (definition.value) values[place_of(definition)] = definition.value(dispatch);
   }
   std::vector<double> offered;
-  offered.reserve(places().size());
-  for (const size_t place : places()) offered.push_back(values[place]);
+  offered.reserve(indices_on_target().size());
+  for (const size_t index : indices_on_target()) offered.push_back(values[index]);
   return offered;
 }
 

@@ -171,7 +171,7 @@ class Replay {
     if (line == wave.code_line || ideal_.removes(Cause::InstructionFetch)) return 0;
     const bool ahead = line == wave.code_line + 1;
     wave.code_line = line;
-    if (instructions_.find(line) == kNowhere) {
+    if (instructions_.find(line) == kNotFound) {
       instructions_.allocate(line);
       if (!ahead) code_there_[line] = time + static_cast<uint64_t>(around_.memory_latency_cycles);
     }

@@ -258,7 +258,7 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (cu.waves == 0) continue;
-      const auto distance = [&](const Replayed& one) { return replayed.size() > 1 ? difference(cu, *one.work) : 0; };
+      const auto distance = [&](const Replayed& other) { return replayed.size() > 1 ? difference(cu, *other.work) : 0; };
       const auto nearest = std::ranges::min_element(replayed, {}, distance);
       const double its = cycles_of_cu(cu, *nearest);
       cycles.most = std::max(cycles.most, its);

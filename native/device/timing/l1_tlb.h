@@ -36,7 +36,7 @@ class L1Tlb {
       return 0;
     uint32_t count = 0;
     for (uint64_t page = first; page <= last; ++page) {
-      if (pages_.find(page) != kNowhere) continue;
+      if (pages_.find(page) != kNotFound) continue;
       pages_.allocate(page);
       ++count;
     }

@@ -202,30 +202,30 @@ inline size_t MemorySystem::l2_find(uint64_t line) {
   return l2_.find(line);
 }
 
-// Makes room for the line, evicting another one if necessary. Returns the place of the line.
+// Makes room for the line, evicting another one if necessary. Returns the slot of the line.
 size_t MemorySystem::l2_allocate(uint64_t line) {
-  const auto [place, evicts, evicted] = l2_.allocate(line);
-  if (!evicts) return place;
+  const auto [slot, evicts, evicted] = l2_.allocate(line);
+  if (!evicts) return slot;
   ++counts_.l2_evictions;
   if (!evicted.dirty.empty()) {
     ++counts_.l2_eviction_writebacks;
     write_to_memory(evicted.line, evicted.dirty);
   }
-  return place;
+  return slot;
 }
 
 // Looks up a whole line in the L2 and fetches it if necessary. Returns the latency.
 uint64_t MemorySystem::l2_read(uint64_t line) {
   ++counts_.l2_reads;
-  const size_t there = l2_find(line);
-  if (there != kNowhere && l2_.is_full(there)) {
+  const size_t slot = l2_find(line);
+  if (slot != kNotFound && l2_.is_full(slot)) {
     ++counts_.l2_hits;
     if (streams_) l2_.expect_no_reuse();
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads128;
-  l2_.fill(there != kNowhere ? there : l2_allocate(line));
+  l2_.fill(slot != kNotFound ? slot : l2_allocate(line));
   if (streams_) l2_.expect_no_reuse();
   return read_from_memory(line);
 }
@@ -233,35 +233,35 @@ uint64_t MemorySystem::l2_read(uint64_t line) {
 // A write needs no fetch: the L2 keeps a mask of the bytes that it holds. Of several requests for one line, only the first can
 // miss.
 void MemorySystem::l2_write(uint64_t line, const ByteMask& bytes, uint32_t requests, bool streams) {
-  size_t place = l2_find(line);
-  const bool misses = place == kNowhere;
+  size_t slot = l2_find(line);
+  const bool misses = slot == kNotFound;
   counts_.l1_write_requests += requests;
   counts_.l2_writes += requests;
   counts_.l2_hits += requests - misses;
   counts_.l2_misses += misses;
-  if (misses) place = l2_allocate(line);
+  if (misses) slot = l2_allocate(line);
   if (streams) l2_.expect_no_reuse();
-  l2_.write(place, bytes);
+  l2_.write(slot, bytes);
 }
 
 // Looks up a line in an L1 and fetches it if necessary. Returns the latency.
 inline uint64_t MemorySystem::read_line(uint32_t l1, uint64_t line) {
   VectorL1& cache = l1_[l1];
-  const size_t place = cache.tags.find(line);
-  if (place == kNowhere) return fetch_line(cache, line);
-  if (recording_) note_hit(Fetch::of_code(cache.fetches[place]));
+  const size_t slot = cache.tags.find(line);
+  if (slot == kNotFound) return fetch_line(cache, line);
+  if (recording_) note_hit(Fetch::of_code(cache.fetches[slot]));
   return parameter::l1_latency_cycles;
 }
 
 uint64_t MemorySystem::fetch_line(VectorL1& l1, uint64_t line) {
-  const size_t place = l1.tags.allocate(line).place;
+  const size_t slot = l1.tags.allocate(line).slot;
   ++counts_.l1_read_requests;
   if (const Owner owner = owner_of(line); owner != own_) {
-    l1.fetches[place] = Fetch{fetch_, FetchedFrom::Remote}.code();
+    l1.fetches[slot] = Fetch{fetch_, FetchedFrom::Remote}.code();
     return read_from_remote(owner, kLineBytes / kRequestBytes);
   }
   const uint64_t latency = l2_read(line);
-  l1.fetches[place] = Fetch{fetch_, source_of(latency)}.code();
+  l1.fetches[slot] = Fetch{fetch_, source_of(latency)}.code();
   return latency;
 }
 
@@ -430,18 +430,18 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       latency = std::max(latency, remote_latency_cycles(owner));
       return;
     }
-    size_t place = l2_find(number);
+    size_t slot = l2_find(number);
     uint64_t its_latency = parameter::l2_latency_cycles;
-    if (place != kNowhere && l2_.has(place, in_line(request))) {
+    if (slot != kNotFound && l2_.has(slot, in_line(request))) {
       ++counts_.l2_hits;
     } else {
       ++counts_.l2_misses;
       ++counts_.memory_reads128;
       its_latency = read_from_memory(number);
-      if (place == kNowhere) place = l2_allocate(number);
-      l2_.fill(place);
+      if (slot == kNotFound) slot = l2_allocate(number);
+      l2_.fill(slot);
     }
-    l2_.write(place, in_line(request));
+    l2_.write(slot, in_line(request));
     latency = std::max(latency, its_latency);
   });
   return latency;
@@ -517,14 +517,14 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   ++counts_.scalar_misses;
   if (const Owner owner = owner_of(address / kLineBytes); owner != own_) return read_from_remote(owner, 1);
   ++counts_.l2_reads;
-  const size_t there = l2_find(address / kLineBytes);
-  if (there != kNowhere && l2_.has(there, bytes)) {
+  const size_t slot = l2_find(address / kLineBytes);
+  if (slot != kNotFound && l2_.has(slot, bytes)) {
     ++counts_.l2_hits;
     return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads64;
-  l2_.add(there != kNowhere ? there : l2_allocate(address / kLineBytes), bytes);
+  l2_.add(slot != kNotFound ? slot : l2_allocate(address / kLineBytes), bytes);
   return read_from_memory(address / kLineBytes);
 }
 
@@ -535,14 +535,14 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   begin_access(wave);
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    if (const size_t place = cache.tags.find(line); place != kNowhere) {
-      if (recording_) note_hit(Fetch::of_code(cache.fetches[place]));
+    if (const size_t slot = cache.tags.find(line); slot != kNotFound) {
+      if (recording_) note_hit(Fetch::of_code(cache.fetches[slot]));
       continue;
     }
-    const size_t place = cache.tags.allocate(line).place;
+    const size_t slot = cache.tags.allocate(line).slot;
     const uint64_t remote_reads = counts_.remote_reads64, its_latency = scalar_read(line);
     const FetchedFrom from = counts_.remote_reads64 > remote_reads ? FetchedFrom::Remote : source_of(its_latency);
-    cache.fetches[place] = Fetch{fetch_, from}.code();
+    cache.fetches[slot] = Fetch{fetch_, from}.code();
     latency = std::max(latency, its_latency);
   }
   if (AccessCost* cost = wave.cost()) {

@@ -28,7 +28,7 @@ template <uint32_t Ways>
 struct ReadCache {
   explicit ReadCache(size_t lines) : tags(lines), fetches(lines) {}
   Tags<Ways> tags;
-  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by the line's place
+  ZeroedArray<uint32_t> fetches;  // Fetch::code(), by the line's slot
 };
 using VectorL1 = ReadCache<parameter::l1_ways>;
 using ScalarCache = ReadCache<parameter::scalar_cache_ways>;

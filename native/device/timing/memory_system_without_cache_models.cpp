@@ -81,8 +81,8 @@ void MemorySystem::count_scalar_access(uint64_t address, uint32_t bytes) {
 void MemorySystem::fill_l2(const std::vector<uint64_t>& lines, double share) {
   const auto room = static_cast<size_t>(share * static_cast<double>(l2_.capacity()));
   for (size_t i = lines.size() - std::min(room, lines.size()); i < lines.size(); ++i) {
-    const size_t there = l2_.find(lines[i]);
-    l2_.fill(there != kNowhere ? there : l2_.allocate(lines[i]).place);
+    const size_t slot = l2_.find(lines[i]);
+    l2_.fill(slot != kNotFound ? slot : l2_.allocate(lines[i]).slot);
   }
 }
 

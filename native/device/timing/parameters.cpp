@@ -25,14 +25,14 @@ std::array<char, kHashDigits + 1>& hash_text() {
   return text;
 }
 
-void set(const parameter::Variable& one, double value) {
-  if (one.integer) *one.integer = static_cast<long>(value);
-  if (one.real) *one.real = value;
+void set(const parameter::Variable& variable, double value) {
+  if (variable.integer) *variable.integer = static_cast<long>(value);
+  if (variable.real) *variable.real = value;
 }
 
 const parameter::Variable& adjustable(const std::string& name) {
-  for (const parameter::Variable& one : parameter::variables)
-    if (one.adjustable && name == one.name) return one;
+  for (const parameter::Variable& variable : parameter::variables)
+    if (variable.adjustable && name == variable.name) return variable;
   throw std::runtime_error("timing." + name + " is not an adjustable parameter of the timing model");
 }
 
@@ -61,15 +61,15 @@ uint64_t submit_cost_ns() { return parameter::submit_cost_ns; }
 const char* timing_parameters_hash() { return hash_text().data(); }
 
 void set_timing_parameters(const ParameterValues& values) {
-  for (const parameter::Variable& one : parameter::variables) set(one, one.usual[parameter_table()]);
+  for (const parameter::Variable& variable : parameter::variables) set(variable, variable.usual[parameter_table()]);
   std::memcpy(hash_text().data(), hash_of_table(), kHashDigits);
   ParameterValues sorted = values;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [name, value] : sorted) {
-    const parameter::Variable& one = adjustable(name);
-    const double least = one.integer ? 1 : std::numeric_limits<double>::min();
-    if (!(value >= least && value <= one.most)) throw std::runtime_error("timing." + name + ": the value is out of range");
-    set(one, value);
+    const parameter::Variable& variable = adjustable(name);
+    const double least = variable.integer ? 1 : std::numeric_limits<double>::min();
+    if (!(value >= least && value <= variable.most)) throw std::runtime_error("timing." + name + ": the value is out of range");
+    set(variable, value);
   }
   if (!sorted.empty()) write_digits(hash_of(sorted));
 }

@@ -16,8 +16,9 @@ namespace {
 void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes,
                      std::vector<unsigned char>& kept) {
   kept.assign(bytes.size(), 0);
-  for (const capture::Allocation& one : region.allocations) {
-    const uint64_t first = std::max(one.address, address), last = std::min(one.address + one.bytes, address + bytes.size());
+  for (const capture::Allocation& allocation : region.allocations) {
+    const uint64_t first = std::max(allocation.address, address),
+                   last = std::min(allocation.address + allocation.bytes, address + bytes.size());
     if (first < last) std::copy_n(bytes.data() + (first - address), last - first, kept.data() + (first - address));
   }
 }

@@ -55,7 +55,8 @@ void InFlightList::take_completed(std::vector<InFlight>& into) {
 
 bool InFlightList::waits_for(hsa_signal_t signal) {
   std::lock_guard lock(mutex_);
-  return std::any_of(awaited_.begin(), awaited_.end(), [&](const InFlight& one) { return one.signal.handle == signal.handle; });
+  return std::any_of(awaited_.begin(), awaited_.end(),
+                     [&](const InFlight& dispatch) { return dispatch.signal.handle == signal.handle; });
 }
 
 bool InFlightList::empty() {

@@ -30,8 +30,8 @@ constexpr uint32_t kDropL1 = 1u << 22, kDropL2 = 1u << 23;
 // The sources and destinations of COPY_DATA and WRITE_DATA.
 enum Place : uint32_t { kRegister = 0, kMemory = 1, kL2 = 2, kPerfCounters = 4, kImmediate = 5, kMemoryByDestination = 5 };
 
-bool is_register(uint32_t place) { return place == kRegister || place == kPerfCounters; }
-bool is_memory(uint32_t place) { return place == kMemory || place == kL2 || place == kMemoryByDestination; }
+bool is_register(uint32_t location) { return location == kRegister || location == kPerfCounters; }
+bool is_memory(uint32_t location) { return location == kMemory || location == kL2 || location == kMemoryByDestination; }
 
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 

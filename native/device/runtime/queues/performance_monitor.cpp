@@ -139,7 +139,7 @@ std::optional<uint32_t> PerformanceMonitor::event_of(const Counter& counter) con
 // The sum of the event over the whole device since the last reset; 0 if the model does not count the event.
 double PerformanceMonitor::sum(const Counter& counter, uint32_t event) const {
   if (sums_.empty()) return 0;
-  if (const auto place = counter_of_event(counter.block->name, event)) return sums_[*place];
+  if (const auto counter_index = counter_of_event(counter.block->name, event)) return sums_[*counter_index];
   if (counter.block->name != kSq || counter.number == 0 || event == 0) return 0;
   const bool is_fine = event == target_of_device().level_sum_event;
   if (!is_fine && event != kCoarseLevelSum) return 0;

@@ -200,7 +200,7 @@ void write_thread_trace(const DispatchRequest& request, const DispatchResult& re
     const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
     const bool causes = result.causes && !timeline.waves().empty();
     if (causes)
-      for (const CauseTimes::OfInstruction& one : result.causes->instructions) lister.add(one.op->address);
+      for (const CauseTimes::OfInstruction& instruction : result.causes->instructions) lister.add(instruction.op->address);
     write_thread_trace(options().folder, name, traced, timeline, lister.listing());
     if (causes) write_causes(options().folder / name, *result.causes, lister.listing());
     log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());

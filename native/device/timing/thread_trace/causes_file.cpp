@@ -8,18 +8,18 @@
 namespace rpd {
 namespace {
 
-void add_instruction(JsonText& json, const CauseTimes::OfInstruction& one, const Listing& listing) {
-  const auto listed = listing.find(one.op->address);
-  const ListedInstruction& instruction = listed == listing.end() ? ListedInstruction{} : listed->second;
-  json.raw("{\"text\":").string(instruction.text).raw(",\"source\":").string(instruction.source);
-  json.raw(",\"code_object\":").number(instruction.code_object).raw(",\"vaddr\":").number(instruction.vaddr);
-  json.raw(",\"without_ns\":").number(one.without_ns).raw("}");
+void add_instruction(JsonText& json, const CauseTimes::OfInstruction& instruction, const Listing& listing) {
+  const auto listed = listing.find(instruction.op->address);
+  const ListedInstruction& text_and_source = listed == listing.end() ? ListedInstruction{} : listed->second;
+  json.raw("{\"text\":").string(text_and_source.text).raw(",\"source\":").string(text_and_source.source);
+  json.raw(",\"code_object\":").number(text_and_source.code_object).raw(",\"vaddr\":").number(text_and_source.vaddr);
+  json.raw(",\"without_ns\":").number(instruction.without_ns).raw("}");
 }
 
-void add_line(JsonText& json, const CauseTimes::OfLine& one) {
-  json.raw("{\"source\":").string(one.source).raw(",\"without_ns\":").number(one.without_ns).raw(",\"without_cause_ns\":{");
+void add_line(JsonText& json, const CauseTimes::OfLine& line) {
+  json.raw("{\"source\":").string(line.source).raw(",\"without_ns\":").number(line.without_ns).raw(",\"without_cause_ns\":{");
   bool first = true;
-  for (const auto& [cause, ns] : one.without_cause_ns) {
+  for (const auto& [cause, ns] : line.without_cause_ns) {
     json.raw(first ? "" : ",").string(kCauseNames[static_cast<size_t>(cause)]).raw(":").number(ns);
     first = false;
   }
@@ -36,8 +36,10 @@ std::string text_of(const CauseTimes& times, const Listing& listing) {
   }
   json.raw("},\"chosen\":").list(times.chosen, [&](Cause cause) { json.string(kCauseNames[static_cast<size_t>(cause)]); });
   json.raw(",\"subset_ns\":").list(times.subset_ns, [&](uint64_t ns) { json.number(ns); });
-  json.raw(",\"instructions\":").list(times.instructions, [&](const auto& one) { add_instruction(json, one, listing); });
-  json.raw(",\"lines\":").list(times.lines, [&](const auto& one) { add_line(json, one); });
+  json.raw(",\"instructions\":").list(times.instructions, [&](const auto& instruction) {
+    add_instruction(json, instruction, listing);
+  });
+  json.raw(",\"lines\":").list(times.lines, [&](const auto& line) { add_line(json, line); });
   json.raw("}\n");
   return json.text();
 }

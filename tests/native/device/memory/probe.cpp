@@ -86,15 +86,15 @@ void compare_caches() {
   for (int step = 0; step < kSteps; ++step) {
     const uint64_t line = below(30) * 4 + below(4);
     PlainSet& set = sets[set_of(line)];
-    size_t place = cache.find(line);
+    size_t slot = cache.find(line);
     PlainSet::Line* plain = set.find(line);
-    expect((place != kNowhere) == (plain != nullptr), "presence", step);
+    expect((slot != kNotFound) == (plain != nullptr), "presence", step);
     if (!plain) {
       bool evicts;
       PlainSet::Line evicted{};
       plain = &set.allocate(line, evicts, evicted);
       const auto made = cache.allocate(line);
-      place = made.place;
+      slot = made.slot;
       expect(made.evicts == evicts, "eviction", step);
       if (evicts) expect(made.evicted.line == evicted.number, "the line evicted", step);
       if (evicts) expect(equal(made.evicted.dirty, mask_of(evicted.dirty)), "dirty bytes evicted", step);
@@ -106,16 +106,16 @@ void compare_caches() {
     expect(equal(bytes, mask_of(numbers)), "a range of bytes", step);
     switch (below(8)) {
       case 0:
-        cache.fill(place);
+        cache.fill(slot);
         for (int byte = 0; byte < 128; ++byte) plain->valid.insert(byte);
         break;
       case 1:
-        cache.add(place, bytes);
+        cache.add(slot, bytes);
         plain->valid.insert(numbers.begin(), numbers.end());
         break;
       case 2:
       case 3:
-        cache.write(place, bytes);
+        cache.write(slot, bytes);
         plain->valid.insert(numbers.begin(), numbers.end());
         plain->dirty.insert(numbers.begin(), numbers.end());
         break;
@@ -129,8 +129,8 @@ void compare_caches() {
         break;
       default: break;
     }
-    expect(cache.is_full(place) == (plain->valid.size() == kLineBytes), "fullness", step);
-    expect(cache.has(place, bytes) == std::includes(plain->valid.begin(), plain->valid.end(), numbers.begin(), numbers.end()),
+    expect(cache.is_full(slot) == (plain->valid.size() == kLineBytes), "fullness", step);
+    expect(cache.has(slot, bytes) == std::includes(plain->valid.begin(), plain->valid.end(), numbers.begin(), numbers.end()),
            "valid bytes", step);
     if (below(400) != 0) continue;
     std::map<uint64_t, std::set<int>> dirty;
@@ -153,11 +153,11 @@ void compare_mall() {
   for (int step = 0; step < kSteps; ++step) {
     const uint64_t line = 2 + below(60);
     auto& set = sets[(line ^ line / 2) % 2];
-    const auto there = std::find(set.begin(), set.end(), line);
-    const bool known = there != set.end();
+    const auto slot = std::find(set.begin(), set.end(), line);
+    const bool known = slot != set.end();
     expect(mall.holds(line) == known, "what the Infinity Cache holds", step);
     expect(mall.touch(line) == known, "a hit in the Infinity Cache", step);
-    if (known) set.erase(there);
+    if (known) set.erase(slot);
     else if (set.size() == Mall::kWays) set.erase(set.begin());
     set.push_back(line);
   }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
     from rocm_perf_lab.replaying.run import ReplayResult
     from rocm_perf_lab.report.dag_schema import DagDocument
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument
 
 AnyPath = str | os.PathLike[str]
@@ -75,7 +75,7 @@ class Run:
     not copy.
     """
 
-    documents: Reports
+    documents: CoreDocuments
     directory: Path | None
 
     @property

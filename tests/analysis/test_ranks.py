@@ -1,4 +1,4 @@
-"""What each of several databases is, judged by where and when it was recorded."""
+"""Identifies each of several databases by where and when it was recorded."""
 
 from __future__ import annotations
 

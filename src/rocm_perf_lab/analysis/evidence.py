@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
@@ -37,7 +37,7 @@ def gather(
     dispatches: int,
     occupancy: DispatchOccupancy,
     roofline: Roofline | None,
-    device: GpuFigures,
+    device: GpuSpecs,
     scratch_bytes: int = 0,
     traced: ThreadTraceFindings | None = None,
     measured: bool = True,
@@ -139,7 +139,7 @@ def _timed(roofline: Roofline) -> Value:
     return Value(float(roofline.time_ns), "ns") if roofline.time_ns else Value.missing("ns", NO_TIME)
 
 
-def _parallelism(occupancy: DispatchOccupancy, device: GpuFigures) -> dict[str, Value]:
+def _parallelism(occupancy: DispatchOccupancy, device: GpuSpecs) -> dict[str, Value]:
     theoretical, waves = occupancy.occupancy, occupancy.waves
     if theoretical is None or waves is None:
         reason = occupancy.reason or "no occupancy"
@@ -172,7 +172,7 @@ _SHARES = {
 }
 
 
-def _cycles(values: dict[str, Value], time_ns: int, device: GpuFigures, measured: bool) -> Value:
+def _cycles(values: dict[str, Value], time_ns: int, device: GpuSpecs, measured: bool) -> Value:
     """The number of shader clock cycles while the kernel ran. A count reflects the clock that the power limit allows.
 
     The count is capped at the number of cycles that the peak clock gives in the kernel's time: the counter also runs while a
@@ -185,7 +185,7 @@ def _cycles(values: dict[str, Value], time_ns: int, device: GpuFigures, measured
     return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
 
 
-def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, family: Family) -> dict[str, Value]:
+def _activity(values: dict[str, Value], cycles: Value, device: GpuSpecs, family: Family) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that are summed over its SIMDs or CUs."""
     cu, rules = device.cu.value, family.occupancy_rules
     if not (cu and cycles.value):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analysis import registers
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
@@ -41,7 +41,7 @@ class DispatchOccupancy:
 
 
 def dispatch_occupancy(
-    trace: Trace, symbol: Symbol, row: int, device: GpuFigures, metadata: KernelMetadata | None = None
+    trace: Trace, symbol: Symbol, row: int, device: GpuSpecs, metadata: KernelMetadata | None = None
 ) -> DispatchOccupancy:
     """The occupancy of the dispatch in `row`, computed from its own workgroup size and LDS size and its kernel's registers.
 

@@ -56,7 +56,7 @@ def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath)
 
     def known(remedy: Remedy) -> Remedy:
         gain = _gain(remedy.cause, {name: 1 - remedy.gain}, replay, path)
-        return replace(remedy, program=gain.gain, then=gain.dominant)
+        return replace(remedy, program_gain=gain.gain, then_dominant=gain.dominant)
 
     bottleneck = kernel.bottleneck
     return replace(kernel, bottleneck=replace(bottleneck, remedies=tuple(map(known, bottleneck.remedies))))
@@ -67,7 +67,7 @@ def _remaining_shares(cause: str, kernels: Sequence[KernelFindings]) -> dict[str
     shares = {}
     for kernel in kernels:
         for remedy in kernel.bottleneck.remedies:
-            if remedy.cause == cause and remedy.program is not None:
+            if remedy.cause == cause and remedy.program_gain is not None:
                 shares[kernel.symbol.name] = 1 - remedy.gain
     return shares
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import COPY, KERNEL, RUNTIME, Dag
-from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
+from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, sampled_shapley, shapley
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
@@ -81,7 +81,7 @@ class _Combinations:
     def stack(self) -> ProgramStack:
         causes, n = self._causes, len(self._causes)
         all_causes = (1 << n) - 1
-        exact = not n or (n <= MOST_EXACT and self._replay.nodes << n <= _MOST_STEPS)
+        exact = not n or (n <= MAX_EXACT_CAUSES and self._replay.nodes << n <= _MOST_STEPS)
         every = tuple(self._spans(range(1 << n)).values()) if exact else ()
         if exact:
             values, pairs = [(value, 0.0) for value in shapley(every)], None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import stdev
 
-MOST_EXACT = 10
+MAX_EXACT_CAUSES = 10
 _SEED = 1953
 _NORMAL_95 = 1.96
 

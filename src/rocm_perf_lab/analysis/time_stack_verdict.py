@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.headroom import Headroom, from_ceiling
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack, meanings
 from rocm_perf_lab.arch.metric import Value
 
-SMALL_GRID = "small-grid"
+SMALL_GRID = "small-grid"  # in causes.toml, and as a factor in bottleneck.toml
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
 # Costs that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
@@ -35,19 +35,19 @@ class Remedy:
     """A change to the program, and the share of the kernel's time that it would save according to the experiment that removes
     its cause.
 
-    line: the source line that contributes most to the gain; None if not known. low, high: bounds that hold the gain in four out
-    of five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
-    critical path. then: the kernel that dominates the path afterwards.
+    line: the source line that contributes most to the gain; None if not known. gain_at_least, gain_at_most: bounds that hold
+    the gain in four out of five cases; None if the model's error is not known. program_gain: the share of the GPU's span that
+    is saved; None without a critical path. then_dominant: the kernel that dominates the path afterwards.
     """
 
     cause: str
     change: str
     gain: float
     line: str | None
-    low: float | None = None
-    high: float | None = None
-    program: float | None = None
-    then: str | None = None
+    gain_at_least: float | None = None
+    gain_at_most: float | None = None
+    program_gain: float | None = None
+    then_dominant: str | None = None
 
 
 def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_software_device: bool) -> Bottleneck:

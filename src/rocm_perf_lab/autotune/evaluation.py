@@ -78,7 +78,7 @@ class GpuTimer:
 
         database = folder / "run_results.db"
         command = resolve(argv)
-        with (folder / "stderr").open("wb") as errors, device_code.expected(command, environment, self.device):
+        with (folder / "stderr").open("wb") as errors, device_code.checking_device_code(command, environment, self.device):
             self.trace(command, environment, database, output, errors)
         trace = read_trace(database)
         symbols = [symbol for symbol in symbols_of(trace) if not symbol.is_runtime]
@@ -111,11 +111,11 @@ class WallTimer:
             began = time.perf_counter()
             execute(command, self._environment(environment, folder), stdout=output, stderr=errors, timeout=self.timeout)
             elapsed_ms = (time.perf_counter() - began) * 1e3
-        kernel_failures.expect_none(argv[0], folder / _FAILURES)
+        kernel_failures.raise_if_any(argv[0], folder / _FAILURES)
         return elapsed_ms, {}
 
     def _expect_device_code(self, command: Command, environment: Mapping[str, str]) -> AbstractContextManager[object]:
-        return device_code.expected(command, environment, self.device) if self.device else contextlib.nullcontext()
+        return device_code.checking_device_code(command, environment, self.device) if self.device else contextlib.nullcontext()
 
     def _environment(self, base: Mapping[str, str], folder: Path) -> Mapping[str, str]:
         return self.device.environment(base) | kernel_failures.variables(folder / _FAILURES) if self.device else base

@@ -231,7 +231,7 @@ def expect_race_check(device: Device) -> None:
     """Raises UnavailableError for a software device whose code the race check does not understand."""
     if not device.is_hardware and not has_race_check(device.target):
         raise UnavailableError(
-            f"the race check, which is part of a full judgement, does not know code for {device.target}",
+            f"the race check, which is part of a full judgement, does not support code for {device.target}",
             f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
         )
 
@@ -255,7 +255,7 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
         )
     if name in _OF_RACE_CHECK and not has_race_check(target):
         raise UsageError(
-            f"--device-option {option}: the race check does not know code for {target}",
+            f"--device-option {option}: the race check does not support code for {target}",
             f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):

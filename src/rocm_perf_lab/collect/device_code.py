@@ -26,7 +26,7 @@ from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKill
 Note = Callable[[str], None]
 
 _LOADER_SECONDS = 20
-_IN_VAIN = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
+_NO_COMPATIBLE_CODE = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
 _LOG_BYTES = 1 << 16
 _LOADING = (b"hipModuleLoad", b"hipLibraryLoad")
 _RUNTIME = ("libamdhip64.", "libhiprtc")
@@ -54,7 +54,7 @@ class Misfit:
 
 
 @contextlib.contextmanager
-def expected(
+def checking_device_code(
     command: Command, environment: Mapping[str, str], device: Device, note: Note = lambda _text: None
 ) -> Iterator[Callable[[], None]]:
     """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
@@ -175,7 +175,7 @@ class _Log:
         self._before = set(self._files())
 
     def tells_of_missing_code(self) -> bool:
-        return any(_IN_VAIN in _beginning(path) for path in self._files() if path not in self._before)
+        return any(_NO_COMPATIBLE_CODE in _beginning(path) for path in self._files() if path not in self._before)
 
     def _files(self) -> list[Path]:
         return list(self._path.parent.glob(f"{self._path.name}*")) if self._path else []

@@ -87,7 +87,7 @@ class Rocprofv3:
         """The same collector, counting only kernels with these demangled names; None for all."""
         return replace(self, kernels=kernels)
 
-    def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
+    def collect_counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """Run the program once per pass, for at most `limit` seconds; return one result per set of counters, in order.
 
         A set of counters that the GPU cannot collect together is split and retried. After a failure that is bound to recur,
@@ -140,7 +140,7 @@ class Rocprofv3:
             return Pass.failed_counters(names, missing[names[0]]), LogMessage(missing[names[0]])
         return Pass(COUNTERS, database, None, names, missing, doubt=doubt(_text(log))), None
 
-    def thread_trace(
+    def record_thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
         """Trace one dispatch into `folder`: stats_*.csv and ui_output_agent_*_dispatch_*/, as rocprofv3 names them.
@@ -208,7 +208,7 @@ class Rocprofv3:
         watch = Rocprofv3Watch(log, command.program, show)
         try:
             with log.open("ab") as stderr:
-                execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, look=watch.look)
+                execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, on_poll=watch.look)
         finally:
             watch.finish()
             shutil.rmtree(temporary, ignore_errors=True)

@@ -62,18 +62,18 @@ class BuiltinTracer:
                 f"the trace of {command.program} is not being written: no progress for {_IDLE_SECONDS:g} s after its end",
                 "end what the program left running on the GPU, if anything; otherwise try a smaller run",
             )
-        kernel_failures.expect_none(command.program, _failures(database))
+        kernel_failures.raise_if_any(command.program, _failures(database))
         _check(command, database)
 
     def restricted_to(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
         """Return self: every trace includes the counters, and they cover all kernels."""
         return self
 
-    def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
+    def collect_counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """No passes: a device that has counters records them in every trace."""
         return []
 
-    def thread_trace(
+    def record_thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
         """In a separate run, have the software device write the files that rocprofv3 would write for one dispatch."""

@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.importing.formats import Imports
 from rocm_perf_lab.profiling.only_rank import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import is_run_directory, reports_in
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -105,7 +105,7 @@ def _read_traces(origins: Sequence[Origin]) -> list[Trace]:
 
 def _of_reports(
     label: str,
-    reports: Reports,
+    reports: CoreDocuments,
     runs: Sequence[Trace],
     passes: Sequence[Trace],
     durations: Mapping[str, Sequence[Integers]] | None = None,
@@ -171,7 +171,7 @@ def _span(run: Trace) -> float:
     return float(max(int(table.end.max()) for table in tables) - min(int(table.start.min()) for table in tables))
 
 
-def _recorded_span(reports: Reports) -> list[float]:
+def _recorded_span(reports: CoreDocuments) -> list[float]:
     length = reports.dag.critical_path_ns  # the path runs from the first start to the last end
     return [] if length is None else [float(length)]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.extras import missing_extra
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.text import words
 
@@ -46,7 +46,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[KernelAnalysis], Any]]] = {
 }
 
 
-def kernels_table(reports: Reports) -> pa.Table:
+def kernels_table(reports: CoreDocuments) -> pa.Table:
     """One row per kernel, longest time first. Unknown values are null. Column names include units; fractions are from 0 to 1.
 
     Raises UnavailableError without pyarrow.
@@ -59,7 +59,7 @@ def kernels_table(reports: Reports) -> pa.Table:
     return pa.table({name: pa.array(map(value, kernels), kind) for name, (kind, value) in _COLUMNS.items()})
 
 
-def write_kernels(reports: Reports, path: Path) -> None:
+def write_kernels(reports: CoreDocuments, path: Path) -> None:
     """Write kernels.csv, with the rows of kernels_table()."""
     values = [value for _, value in _COLUMNS.values()]
     with _csv(path, _COLUMNS) as write:
@@ -95,7 +95,7 @@ def _cells(column: Column | None, rows: int) -> Iterable[Any]:
     return cells
 
 
-def kernels_markdown(reports: Reports) -> str:
+def kernels_markdown(reports: CoreDocuments) -> str:
     """A heading, the GPU and how times were obtained, and a table of the kernels."""
     profile, dag = reports.profile, reports.dag
     how = "modelled; no GPU ran this" if profile.timing == "modelled" else "measured"

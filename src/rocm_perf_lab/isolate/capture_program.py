@@ -72,7 +72,7 @@ def capture(
         run = _prepared(request, Path(scratch))
         with _nothing_half_done(run.report), answering(kernel, Path(scratch) / _ASK):
             execute(run.command, run.environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
-        kernel_failures.expect_none(run.program, run.failures)
+        kernel_failures.raise_if_any(run.program, run.failures)
         return Capture.open(_the_capture(request, run.report))
 
 
@@ -89,13 +89,13 @@ def isolate(
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         run, asked = _prepared(request, Path(scratch)), Path(scratch) / _ASK
-        expected = device_code.expected(run.command, os.environ, run.device, note)
+        expected = device_code.checking_device_code(run.command, os.environ, run.device, note)
         with expected as explain, _nothing_half_done(run.report), answering(request.kernel, asked):
             status = execute_attached(run.command, run.environment, output, interruptible=True)
             if status != 0:
                 explain()
         if status == 0:
-            kernel_failures.expect_none(run.program, run.failures)
+            kernel_failures.raise_if_any(run.program, run.failures)
         elif not _reported(run.report, _CAPTURED):
             return status, None
         return status, _the_capture(request, run.report)

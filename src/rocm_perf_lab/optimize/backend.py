@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 Log = Callable[[Line], None]
 """Writes one line to the journal."""
@@ -45,12 +45,12 @@ class ProfileSummary:
     device: str
     targets: Sequence[Target]
     skipped: Sequence[SkippedTarget]
-    documents: Reports | None = None
+    documents: CoreDocuments | None = None
     dominant: str | None = None
     fraction: float | None = None
 
     @property
-    def reports(self) -> Reports:
+    def reports(self) -> CoreDocuments:
         """The documents of a summary made by this process; a summary restored from a journal has none."""
         if self.documents is None:
             raise ValueError("a summary restored from a journal has no documents")

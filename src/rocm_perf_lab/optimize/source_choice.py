@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.targets import no_kernel_fits
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 """choose(program, its arguments, the sources) returns one of the sources, or None if nothing distinguishes them."""
@@ -37,13 +37,13 @@ def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
     return choose
 
 
-def by_reports(reports: Callable[[], Reports], pattern: str | None, note: Callable[[str], None]) -> Choose:
+def by_reports(reports: Callable[[], CoreDocuments], pattern: str | None, note: Callable[[str], None]) -> Choose:
     """Like by_time(), but uses an earlier profile of the program. Raises the same UsageError, and whatever reports() raises."""
     return lambda _program, _arguments, sources: _source_of_dominant_kernel(reports(), pattern, sources, note)
 
 
 def _source_of_dominant_kernel(
-    reports: Reports, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]
+    reports: CoreDocuments, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]
 ) -> Path | None:
     """Raises UsageError if the pattern matches none of the program's kernels."""
     kernels = dict(_kernels_by_share(reports))
@@ -58,7 +58,9 @@ def _source_of_dominant_kernel(
     return None
 
 
-def _profile_program(program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]) -> Reports:
+def _profile_program(
+    program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]
+) -> CoreDocuments:
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile
 
@@ -75,7 +77,7 @@ def _profile_program(program: Path, arguments: Sequence[str], options: BackendOp
         return profile(request, subprocess.DEVNULL, note)[0]
 
 
-def _kernels_by_share(reports: Reports) -> Iterator[tuple[str, float]]:
+def _kernels_by_share(reports: CoreDocuments) -> Iterator[tuple[str, float]]:
     """The program's own kernels with their shares of the critical path, largest first."""
     own = {analysis.kernel for analysis in reports.analysis.kernels}
     for symbol in sorted(reports.dag.symbols, key=lambda symbol: -(symbol.fraction or 0)):

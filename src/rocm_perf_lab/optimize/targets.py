@@ -15,7 +15,7 @@ from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.optimize.prediction import Stack
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import KernelAnalysis
 
 
@@ -64,7 +64,7 @@ class SkippedTarget:
 
 
 def targets_of(
-    documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
+    documents: CoreDocuments, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[SkippedTarget]]:
     """The kernels to try, largest potential gain first, and the kernels to skip. pattern: selects names; None for all.
 

@@ -10,7 +10,7 @@ from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.exporters.parquet_file import why_absent
 from rocm_perf_lab.report.json_writer import write_json
 from rocm_perf_lab.report.schema import SummaryDocument
@@ -26,7 +26,7 @@ Note = Callable[[str], None]
 class ExistingAnalysis:
     """reports: one per rank. summary: None for a single rank."""
 
-    reports: list[Reports]
+    reports: list[CoreDocuments]
     summary: SummaryDocument | None
 
 
@@ -45,7 +45,7 @@ def analyse_existing(
     if len(paths) > 1:
         for text in _describe_ranks(all_ranks):
             note(text)
-    with run_directory.growing(destination) as directory:
+    with run_directory.new_run_directory(destination) as directory:
         folders = (
             [""] if len(all_ranks) == 1 else [_name(rank, index).replace(" ", "_") for index, rank in enumerate(all_ranks)]
         )
@@ -106,7 +106,7 @@ def _with_content(
     return with_content
 
 
-def _not_traced(reports: Reports) -> list[str]:
+def _not_traced(reports: CoreDocuments) -> list[str]:
     """Notes on the traces that yield nothing; if no kernel in the report has a thread trace, the reason why none has."""
     kernels = reports.analysis.kernels
     if any(kernel.thread_trace for kernel in kernels):

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
 from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
-from rocm_perf_lab.analysis.device import GpuFigures, devices_of
+from rocm_perf_lab.analysis.device import GpuSpecs, devices_of
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel_findings import kernel_findings
@@ -162,6 +162,6 @@ def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
     return stability([runtime_ms(run) for run in runs])
 
 
-def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, GpuFigures]) -> GpuFigures:
+def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, GpuSpecs]) -> GpuSpecs:
     """The device of the symbol's longest dispatch."""
     return devices[int(trace.dispatches.agent_id[symbol.longest])]

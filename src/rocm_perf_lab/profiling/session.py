@@ -83,7 +83,10 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
         note(f"device: {device.description}; collector: {collector.name}")
         if request.destination is None and (earlier := run_name.replaced(destination, command)):
             note(f"{destination} contains a run of `{earlier}`, which this run will replace; -o DIR keeps both")
-        with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
+        with (
+            device_code.checking_device_code(command, os.environ, device, note),
+            run_directory.new_run_directory(destination) as directory,
+        ):
             folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
             base, traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
@@ -115,7 +118,7 @@ def _collect(
 ) -> tuple[BaseRun, Traces]:
     from rocm_perf_lab.analysis.base_run import read_base_run
 
-    environment = os.environ | triton.described_in(folder)
+    environment = os.environ | triton.description_variables(folder)
     databases = [folder / "base_results.db"]
     databases += [folder / f"repeat_{number}_results.db" for number in range(1, runs)]
     seconds = []
@@ -126,13 +129,14 @@ def _collect(
         seconds.append(time.monotonic() - began)
     other_processes = len(list(folder.glob("base_results_*.db")))  # the tracer adds the process id to all names but the first
     if other_processes:
-        note(f"{other_processes} other processes of the program used the GPU; only the first is analysed")
+        others = "another process" if other_processes == 1 else f"{other_processes} other processes"
+        note(f"{others} of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
     base = read_base_run(databases[0], request.kernel)
-    passes = collector.restricted_to(_kernels(base)).counters(command, environment, folder, limit)
+    passes = collector.restricted_to(_kernels(base)).collect_counters(command, environment, folder, limit)
     if request.deep_analysis and (target := _thread_trace_target(base, request)):
         note(f"thread trace: dispatch {target.iteration} of {target.name}")
-        passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
+        passes.append(collector.record_thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
     return base, Traces(databases[1:], passes)
 
 

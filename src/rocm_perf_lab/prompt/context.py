@@ -17,7 +17,7 @@ from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried_changes import TriedChange
 from rocm_perf_lab.prompt.triton.function import TritonFunction
 from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Context:
 
     target: Target
     kernel: SourceKernel | TritonFunction
-    reports: Reports
+    reports: CoreDocuments
     analysis: KernelAnalysis
     roof: RooflineSection | None
     code: SourceExcerpts
@@ -67,7 +67,11 @@ class Context:
 
 
 def build_context(
-    reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
+    reports: CoreDocuments,
+    source: HipSource,
+    target: Target,
+    tried: Sequence[TriedChange] = (),
+    rules: AnswerRules = AnswerRules(),
 ) -> Context:
     """The context for `target`, a kernel that `source` contains and whose times are in the reports.
 
@@ -80,7 +84,7 @@ def build_context(
 
 
 def cleaned_context(
-    reports: Reports, target: Target, kernel: SourceKernel | TritonFunction, code: SourceExcerpts, root: Path,
+    reports: CoreDocuments, target: Target, kernel: SourceKernel | TritonFunction, code: SourceExcerpts, root: Path,
     rules: AnswerRules | TritonAnswerRules, tried: Sequence[TriedChange] = (), launch: LaunchTerms = FIXED_LAUNCH,
 ) -> Context:  # fmt: skip
     """The context without this machine's paths. root: the source's folder. Raises TraceError if the reports lack the kernel."""
@@ -92,7 +96,7 @@ def cleaned_context(
     return Context(
         target,
         kernel,
-        Reports(**{name: _clean_section(document, scrubber) for name, document in reports.by_name().items()}),
+        CoreDocuments(**{name: _clean_section(document, scrubber) for name, document in reports.by_name().items()}),
         _clean_section(analysis, scrubber),
         None if roof is None else _clean_section(roof, scrubber),
         code,

@@ -22,7 +22,7 @@ from rocm_perf_lab.prompt.context import Context, build_context
 from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried_changes import tried_in
 from rocm_perf_lab.report.dag import DOMINATES
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import reports_in
 
 
@@ -66,7 +66,7 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
 
 def _source_and_reports(
     request: PromptRequest, build_target: BuildTarget, scratch: Path, note: Callable[[str], None]
-) -> tuple[HipSource, Reports]:
+) -> tuple[HipSource, CoreDocuments]:
     if request.profile is None:
         backend = HipBackend(build_target, scratch, request.backend_options, lambda _event, **_fields: None, note)
         source = backend.read(build_target.source.read_bytes())
@@ -77,7 +77,7 @@ def _source_and_reports(
     return build_target.read(), reports
 
 
-def ranked_targets(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
+def ranked_targets(reports: CoreDocuments, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
     """The kernels to work on, in order: first the one that dominates the critical path, if any, then the rest by their
     potential gain for the program. Raises UsageError if the pattern matches no kernel, and SourceError if the source contains
     none.

@@ -17,21 +17,21 @@ def remedy_section(remedy: Remedy) -> RemedySection:
     reasons = {}
     if remedy.line is None:
         reasons["line"] = NO_LINE
-    if remedy.program is None:
+    if remedy.program_gain is None:
         reasons["program_gain"] = NO_PATH
-    if remedy.then is None:
-        reasons["then_dominant"] = NO_PATH if remedy.program is None else "no kernel of the program is on the path then"
-    if remedy.low is None:
+    if remedy.then_dominant is None:
+        reasons["then_dominant"] = NO_PATH if remedy.program_gain is None else "no kernel of the program is on the path then"
+    if remedy.gain_at_least is None:
         reasons |= {"gain_at_least": NO_ERROR, "gain_at_most": NO_ERROR}
     return RemedySection(
         cause=remedy.cause,
         change=remedy.change,
         line=remedy.line,
         gain=remedy.gain,
-        gain_at_least=remedy.low,
-        gain_at_most=remedy.high,
-        program_gain=remedy.program,
-        then_dominant=remedy.then,
+        gain_at_least=remedy.gain_at_least,
+        gain_at_most=remedy.gain_at_most,
+        program_gain=remedy.program_gain,
+        then_dominant=remedy.then_dominant,
         reasons=reasons,
     )
 

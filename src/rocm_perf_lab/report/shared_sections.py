@@ -6,7 +6,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Signal
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
@@ -43,7 +43,7 @@ def durations(statistics: Durations) -> schema.DurationsSection:
     )
 
 
-def gpu(device: GpuFigures, trace: Trace) -> schema.Gpu:
+def gpu(device: GpuSpecs, trace: Trace) -> schema.Gpu:
     numbers = nullable(clock_mhz=device.clock, memory_bandwidth_gbps=device.memory_bandwidth, compute_units=device.cu)
     if numbers["compute_units"] is not None:
         numbers["compute_units"] = int(numbers["compute_units"])

@@ -10,7 +10,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.report import schema
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import AnalysisDocument
 
 NO_RANK = "the launcher's environment is not in the trace"
@@ -22,7 +22,7 @@ class RankReports:
 
     rank: Rank
     folder: str
-    reports: Reports
+    reports: CoreDocuments
 
 
 def summary(reports_of_ranks: Sequence[RankReports], notes: Sequence[str]) -> schema.SummaryDocument:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS
 from rocm_perf_lab.report.dag_schema import DagDocument
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import heading as _heading
 from rocm_perf_lab.report.paragraphs import say as _say
 from rocm_perf_lab.report.program_time_stack import render_program_stack
@@ -50,7 +50,7 @@ _NOT_SURE = {
 }
 
 
-def render(documents: Reports, console: Console) -> None:
+def render(documents: CoreDocuments, console: Console) -> None:
     """Print the report on the kernel that dominates the critical path: first the answer, then its basis.
 
     If the console is not a terminal, the report is plain text.
@@ -78,7 +78,7 @@ def render(documents: Reports, console: Console) -> None:
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
 
-def _kernels(documents: Reports) -> list[str]:
+def _kernels(documents: CoreDocuments) -> list[str]:
     """All kernels that the report can name."""
     in_what_if = [name for scenario in documents.dag.what_if for name in scenario.kernels]
     return [*(symbol.kernel for symbol in documents.dag.symbols), *(kernel.kernel for kernel in documents.analysis.kernels),
@@ -136,7 +136,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
         return
-    ceiling = f"at most {words.times(dag.speedup_ceiling)} sooner" if dag.speedup_ceiling else "at once: it is the whole path"
+    ceiling = f"at most {words.times(dag.speedup_ceiling)} faster" if dag.speedup_ceiling else "at once: it is the whole path"
     _say(
         console,
         f"{names.prose(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
@@ -290,7 +290,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _say(console, f"Assumed: {headroom.assumption}.", style="dim")
 
 
-def _priorities(documents: Reports, names: Names, console: Console) -> None:
+def _priorities(documents: CoreDocuments, names: Names, console: Console) -> None:
     """Print the program's own kernels, sorted by possible gain. If fewer than two gains are known, print nothing."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]

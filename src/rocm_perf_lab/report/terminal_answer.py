@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.bottleneck_thresholds import factors as all_factors
 from rocm_perf_lab.report.dag_schema import DagDocument
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import labelled
 from rocm_perf_lab.report.schema import BottleneckSection, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
@@ -24,7 +24,7 @@ _CERTAINTY_WORDS = {"high": "certain", "medium": "likely", "low": "uncertain"}
 _MOSTLY = 0.5
 
 
-def kernel_of_interest(documents: Reports) -> KernelAnalysis:
+def kernel_of_interest(documents: CoreDocuments) -> KernelAnalysis:
     """Of the program's own kernels that the report covers, the kernel with the most time on the critical path; the profile's
     kernel if none of them is on the path, or the path is not known.
     """
@@ -57,7 +57,7 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
         yield "Time", _model_error(kernel.model_error)
     if kernel.sampling is not None:
         yield "Sample", _sampling(kernel.sampling)
-    yield "Gain", _to_win(kernel.headroom, dag)
+    yield "Gain", _possible_gain(kernel.headroom, dag)
     for advice in first_advice(kernel, _MOST_ADVICE):
         yield "Try", advice
 
@@ -123,12 +123,12 @@ def _model_error(error: ModelErrorSection) -> str:
 
 def _sampling(sampling: SamplingSection) -> str:
     return (
-        f"not observed in full: its time is within ±{words.percent(sampling.time_error)} of the time if it were; "
+        f"observed only in part: its time is within ±{words.percent(sampling.time_error)} of what full observation would give; "
         f"{len(sampling.counter_errors)} counters are estimates, with errors in analysis.json"
     )
 
 
-def _to_win(headroom: HeadroomSection, dag: DagDocument) -> str:
+def _possible_gain(headroom: HeadroomSection, dag: DagDocument) -> str:
     """The possible gain for the whole program, not only for the kernel."""
     if headroom.program_speedup is not None:
         ceiling = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.dag_schema import ProgramGainSection
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.report.table import Table
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 6
 
 
-def render_gains(documents: Reports, names: Names, console: Console) -> None:
+def render_gains(documents: CoreDocuments, names: Names, console: Console) -> None:
     """Print the table; without experiments, print nothing."""
     gains = documents.dag.program_gains
     if not gains:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from rocm_perf_lab.report.dag_schema import WhatIfSection
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal import is_calibrated
@@ -23,7 +23,7 @@ MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from mo
 UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times come from models."
 
 
-def render_short(documents: Reports, directory: Path, console: Console) -> None:
+def render_short(documents: CoreDocuments, directory: Path, console: Console) -> None:
     """Print at most 15 lines of 80 columns. directory: the path of the run directory."""
     profile, kernel = documents.profile, kernel_of_interest(documents)
     say(console, f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target}){_time(profile)}", "bold", indent=0)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.analysis.shapley import MOST_EXACT, shapley
+from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, shapley
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, load
 from rocm_perf_lab.toml import tomllib
 
@@ -126,7 +126,7 @@ def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
         raise Unreadable(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
     duration, chosen, times = _whole_number(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
     times = [_whole_number(path, time) for time in times]
-    if len(chosen) > MOST_EXACT or len(times) != 1 << len(chosen) or times[0] != duration:
+    if len(chosen) > MAX_EXACT_CAUSES or len(times) != 1 << len(chosen) or times[0] != duration:
         raise Unreadable(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
     if not set(chosen) <= set(document["causes"]):
         raise Unreadable(f"{path.name} names a cause that it does not describe")

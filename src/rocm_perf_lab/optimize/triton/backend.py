@@ -26,7 +26,7 @@ from rocm_perf_lab.optimize.targets import Target, stack_of, waits_of
 from rocm_perf_lab.optimize.triton.gate import TritonGate
 from rocm_perf_lab.optimize.triton.script_profile import profile_script
 from rocm_perf_lab.optimize.triton.whole_script import WholeScript
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.triton_launches import ScriptKernel
 from rocm_perf_lab.triton_source import TritonSource
@@ -111,12 +111,12 @@ class TritonBackend:
         )
         return request if options.timeout is None else replace(request, timeout=options.timeout)
 
-    def _target(self, documents: Reports) -> Target:
+    def _target(self, documents: CoreDocuments) -> Target:
         analysis = longest(documents, self._kernel.kernel)
         return target_of(analysis, self._kernel.kernel, self._file.name)
 
 
-def longest(reports: Reports, name: str) -> KernelAnalysis:
+def longest(reports: CoreDocuments, name: str) -> KernelAnalysis:
     """Of the kernels compiled from the function, the one that takes the most time. Raises NoKernelsError if there are none."""
     kernels = [kernel for kernel in reports.analysis.kernels if any(of.function == name for of in kernel.triton)]
     if not kernels:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.errors import NoKernelsError
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.triton_launches import ScriptKernel
 
 
 def profile_script(
     kernel: ScriptKernel, device: str, destination: Path, timeout: float | None, note: Callable[[str], None]
-) -> Reports:
+) -> CoreDocuments:
     """The profile of the script that launches the kernel. destination: the run directory to create.
 
     Raises whatever profiling raises; if the script launches nothing, the error names the script.

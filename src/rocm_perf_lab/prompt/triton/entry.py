@@ -15,7 +15,7 @@ from rocm_perf_lab.prompt.context import Context, cleaned_context
 from rocm_perf_lab.prompt.tried_changes import TriedChange
 from rocm_perf_lab.prompt.triton.function import function_at
 from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import reports_in
 from rocm_perf_lab.triton_launches import ScriptKernel
 from rocm_perf_lab.triton_source import TritonSource
@@ -45,7 +45,7 @@ def context_of_function(request: TritonPromptRequest, note: Callable[[str], None
 
 
 def context_in(
-    reports: Reports, source: TritonSource, name: str, rules: TritonAnswerRules, note: Callable[[str], None],
+    reports: CoreDocuments, source: TritonSource, name: str, rules: TritonAnswerRules, note: Callable[[str], None],
     tried: Sequence[TriedChange] = (),
 ) -> Context:  # fmt: skip
     """The context of the function, as defined in the given text of its file. Raises NoKernelsError if the function was not

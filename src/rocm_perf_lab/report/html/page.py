@@ -23,15 +23,16 @@ from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 _MOST_ADVICE = 5
 _SCRIPTS = (
-    "timeline.js", "roofline.js", "stack.js", "kernels.js", "source.js", "kernels_start.js", "program_stack.js", "what_if.js",
+    "timeline.js", "roofline.js", "kernel_time_stack.js", "kernels.js", "source.js", "kernels_init.js",
+    "program_time_stack.js", "what_if.js",
 )  # fmt: skip
 
 
-def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
+def page(documents: CoreDocuments, source: SourceDocument, timeline: TimelineDocument) -> str:
     """The text of report.html. The same documents always yield the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
@@ -76,12 +77,12 @@ def _shortened(value: Any, names: dict[str, str]) -> Any:
     return {key: value[key] if key in ("timeline", "files") else shortened(value[key]) for key in value}
 
 
-def _answer(documents: Reports) -> Iterator[list[str]]:
+def _answer(documents: CoreDocuments) -> Iterator[list[str]]:
     kernel = kernel_of_interest(documents)
     yield from map(list, answer(documents.dag, kernel, Names(analysed.kernel for analysed in documents.analysis.kernels)))
 
 
-def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
+def _kernel(kernel: KernelAnalysis, documents: CoreDocuments) -> dict[str, Any]:
     bottleneck, headroom = kernel.bottleneck, kernel.headroom
     roof = next((candidate for candidate in documents.roofline.kernels if candidate.kernel == kernel.kernel), None)
     return {
@@ -176,7 +177,7 @@ def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
             yield [part.fraction, f"{part.pipe.upper()} {part.precision}", words.amount(part.flop, "FLOP"), *rates]
 
 
-def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
+def _roofline(documents: CoreDocuments, kinds: Mapping[str, int]) -> dict[str, Any]:
     """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes at each level."""
     roofs = documents.roofline.kernels
     index_of = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
@@ -207,12 +208,12 @@ def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _why_no_roofline(documents: Reports) -> str:
+def _why_no_roofline(documents: CoreDocuments) -> str:
     reasons = [roof.reasons.get("position") for roof in documents.roofline.kernels]
     return next((f"Not known: {reason}." for reason in reasons if reason), "No kernel has floating-point operations.")
 
 
-def _program_stack(documents: Reports) -> dict[str, Any] | None:
+def _program_stack(documents: CoreDocuments) -> dict[str, Any] | None:
     stack = documents.dag.program_stack
     if stack is None or not stack.parts:
         return None
@@ -232,7 +233,7 @@ def _program_stack(documents: Reports) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _what_if(documents: Reports) -> dict[str, Any]:
+def _what_if(documents: CoreDocuments) -> dict[str, Any]:
     dag = documents.dag
     own = [symbol for symbol in dag.symbols if symbol.kind == "kernel" and symbol.fraction]
     return {

@@ -35,7 +35,7 @@ def assemble(title: str, body: str, data: object, scripts: Sequence[str], *, wit
         "D3": f"<script>{file_text('d3.min.js')}</script>" if with_d3 else "",
         "LICENCE": _licence() if with_d3 else "",
     }  # fmt: skip
-    pieces = file_text("frame.html").split("@")
+    pieces = file_text("page_skeleton.html").split("@")
     return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 

@@ -32,7 +32,7 @@ def do_bench(
     for tensor in grad_to_none or ():
         tensor.grad = None
     if CLOCK.launches:
-        software_device.forget_caches()
+        software_device.invalidate_caches()
     before, launches = CLOCK.milliseconds, CLOCK.launches
     fn()
     time = CLOCK.milliseconds - before if CLOCK.launches > launches else _nothing_launched()

@@ -25,7 +25,7 @@ class _Api(ctypes.Structure):
         ("map_memory", CFUNCTYPE(c_int, c_uint64, c_uint64)),
         ("unmap_memory", c_void_p),
         ("host_address", CFUNCTYPE(c_void_p, c_uint64)),
-        ("forget_caches", CFUNCTYPE(None)),
+        ("invalidate_caches", CFUNCTYPE(None)),
     ]
 
 
@@ -65,6 +65,6 @@ def contents(device: int, size: int) -> bytes:
     return ctypes.string_at(_api().host_address(device), size)
 
 
-def forget_caches() -> None:
+def invalidate_caches() -> None:
     """Make the next kernel start with empty caches."""
-    _api().forget_caches()
+    _api().invalidate_caches()

@@ -67,7 +67,7 @@ def _separate_buffers(memories: list[Message], stack: ExitStack) -> list[int]:
 
 def _launch(launch: Message, words: list[int], image: bytes) -> float:
     module, function = hip.load(image, launch["name"])
-    software_device.forget_caches()
+    software_device.invalidate_caches()
     addresses, _store = kernel_arguments.packed(words)
     before = CLOCK.milliseconds
     with CLOCK.timed(0):

@@ -16,7 +16,7 @@ def modelled(launch: Launched) -> list[float]:
     from rocm_perf_triton import software_device
 
     if CLOCK.launches:
-        software_device.forget_caches()
+        software_device.invalidate_caches()
     before = CLOCK.milliseconds
     launch()
     return [CLOCK.milliseconds - before]

@@ -68,7 +68,7 @@ def run(script: str, log: Path, **options) -> float:
     began = time.monotonic()
     with log.open("ab") as errors:
         execute(resolve(["sh", "-c", script]), os.environ, stdout=subprocess.DEVNULL, stderr=errors, timeout=60,
-                look=Rocprofv3Watch(log, "app").look, **options)  # fmt: skip
+                on_poll=Rocprofv3Watch(log, "app").look, **options)  # fmt: skip
     return time.monotonic() - began
 
 

@@ -261,11 +261,11 @@ def test_a_program_that_cannot_be_built_is_refused(judge, world):
 
 
 def test_a_judgement_continues_from_a_first_time(judge, world, monkeypatch):
-    monkeypatch.setattr(judging, "first_time", lambda *_: SimpleNamespace(ratio=0.5))
+    monkeypatch.setattr(judging, "time_on_captured_inputs", lambda *_: SimpleNamespace(ratio=0.5))
     made = judge()
-    assert made.first_ratio(b"candidate") == 0.5 and made.judge(b"candidate").accepted
+    assert made.ratio_on_captured_inputs(b"candidate") == 0.5 and made.judge(b"candidate").accepted
     assert sum(one[0] == "code object" for one in world.asked) == 1
     world.says["code object"] = rejected("code object", "no")
-    assert made.first_ratio(b"candidate") is None and not made.judge(b"candidate").accepted
+    assert made.ratio_on_captured_inputs(b"candidate") is None and not made.judge(b"candidate").accepted
     world.says["source"] = rejected("source", "no")
-    assert made.first_ratio(b"candidate") is None
+    assert made.ratio_on_captured_inputs(b"candidate") is None

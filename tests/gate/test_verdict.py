@@ -61,7 +61,7 @@ def test_a_candidate_that_passed_a_step_and_was_not_rejected_is_accepted(steps, 
 
 def test_figures_come_from_the_step_that_has_them():
     verdict = Verdict(ALL)
-    assert (verdict.ratio, verdict.first_ratio) == (0.75, 0.5)
+    assert (verdict.ratio, verdict.ratio_on_captured_inputs) == (0.75, 0.5)
     assert (verdict.runtime_ms, verdict.kernel_ms, verdict.program_timing) == ((3.0, 2.0), (2.0, 1.0), ("measured", None))
     assert verdict.symbol == "_Z1kv" and verdict.counters == ({"SQ_WAVES": (4.0, 2.0)}, ["SQ_INSTS"])
     assert verdict.resources == {"vgprs": (8, 9), "agprs": (0, 0), "code_bytes": (64, 32)}
@@ -70,7 +70,14 @@ def test_figures_come_from_the_step_that_has_them():
 
 def test_without_these_steps_there_are_no_figures():
     verdict = Verdict((SOURCE, BUILD))
-    found = (verdict.ratio, verdict.first_ratio, verdict.runtime_ms, verdict.kernel_ms, verdict.program_timing, verdict.symbol)
+    found = (
+        verdict.ratio,
+        verdict.ratio_on_captured_inputs,
+        verdict.runtime_ms,
+        verdict.kernel_ms,
+        verdict.program_timing,
+        verdict.symbol,
+    )
     assert set(found) == {None} and verdict.counters == ({}, ()) and verdict.resources == {} and verdict.unproven == ()
     assert Verdict((SOURCE, PROGRAM)).counters == ({}, ())  # the kernel's symbol is not known
 

@@ -73,7 +73,7 @@ def test_the_history_of_a_program_with_spaces(rocm_perf, tmp_path):
     (tmp_path / "it's a.rocm-perf-optimize" / "run-0001" / "journal.jsonl").touch()
     for words in (["it's a", "1"], ["it's a.hip"], ["it's a.hip", "it's a"]):
         done = rocm_perf("optimize", "--history", *words)
-        assert done.returncode == 0 and "run-0001  began not" in done.stdout, done.stderr
+        assert done.returncode == 0 and "run-0001  not begun" in done.stdout, done.stderr
 
 
 def test_an_option_after_the_program_is_noted(rocm_perf):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.errors import OutputError
-from rocm_perf_lab.optimize.journal import FILE, Entries, Journal, read
+from rocm_perf_lab.optimize.journal import FILE, Journal, JournalReader, read
 from rocm_perf_lab.optimize.journal_lines import BackupLine, Line, VerdictLine
 
 
@@ -31,7 +31,7 @@ def test_a_line_that_a_kill_cut_short_is_removed_before_the_next_entry(tmp_path_
     end = round(where * len(data))
     (run / FILE).write_bytes(data[:end])  # as if the disk held this when the process was killed
     whole = data[:end].count(b"\n")
-    assert [line.word for line in Entries(run).of(Step)] == words[:whole]
+    assert [line.word for line in JournalReader(run).of(Step)] == words[:whole]
 
     resumed = Journal(run)
     resumed.append(Step(word=later))
@@ -53,7 +53,7 @@ def test_opening_it_is_enough_to_repair_it(tmp_path):
 @pytest.mark.parametrize("name", ["source.hip", "n\udcff.hip"])
 def test_names_with_any_bytes_are_read_back(tmp_path, name):
     Journal(tmp_path).append(BackupLine(source=name, digest=""))
-    assert Entries(tmp_path).last(BackupLine).source == name
+    assert JournalReader(tmp_path).last(BackupLine).source == name
 
 
 def test_an_incomplete_line_counts_as_damage(tmp_path):
@@ -61,4 +61,4 @@ def test_an_incomplete_line_counts_as_damage(tmp_path):
     with (tmp_path / FILE).open("a") as file:
         file.write('{"number": 1, "event": "verdict", "baseline": "x"}\n')
     with pytest.raises(OutputError, match="damaged in line 2, verdict"):
-        Entries(tmp_path).of(VerdictLine)
+        JournalReader(tmp_path).of(VerdictLine)

@@ -96,7 +96,7 @@ class _Gate:
     def __init__(self, backend, source):
         self.backend, self.before = backend, source.text
 
-    def first_ratio(self, candidate, promises):
+    def ratio_on_captured_inputs(self, candidate, promises):
         """Slightly better than the ratio in the verdict, as on favourable inputs; unknown for one candidate."""
         self.backend.timed.append(candidate)
         return None if candidate == UNTIMED else self._favourable(candidate)
@@ -160,9 +160,9 @@ def test_the_reason_why_a_run_stops_is_given(folder):
             return replace(super().profile(source), targets=[])
 
     assert stop(max_iterations=1) == "ended at --max-iters 1"
-    assert stop() == "no proposal for a kernel that could gain is kept"
+    assert stop() == "no proposal was kept for any kernel that could still gain"
     assert stop(dry_run=True) == "a dry run judges nothing"
-    assert stop(backend=NothingLeft(), min_improvement=0.02) == "nothing left above 2 %"
+    assert stop(backend=NothingLeft(), min_improvement=0.02) == "no kernel left that could gain 2 % or more"
     assert [entry.stop for entry in run_folder.history(folder / "runs").root][:1] == ["ended at --max-iters 1"]
 
 

@@ -149,7 +149,7 @@ def test_a_run_that_cannot_be_measured_again_is_reported(tmp_path, rocm_perf):
     for words, told, code in (
         (["absent"], "absent is not a run of `rocm-perf optimize`", 66),
         (["empty"], "empty is not a run of `rocm-perf optimize`", 66),
-        ([run, "./app"], "./app and --remeasure exclude each other", 2),
+        ([run, "./app"], "./app cannot be combined with --remeasure", 2),
         ([run], "no usable AMD GPU here", 69),
         ([nothing, "--device", "gfx942"], "nothing accepted no change", 66),
         ([run, "--device", "hardware"], "", 69),

@@ -134,8 +134,8 @@ class SearchLoop:
         self.on_evaluation(evaluation, len(self._done))
 
     def _evaluate_one(self, configuration: Configuration) -> Evaluated | None:
-        """The result of one configuration; None if the time is up. A new result is cached, unless it is LOST, before
-        anything waits for another worker.
+        """The result of one configuration; None if the time is up. Unless it is LOST, a new result is cached right
+        away, before waiting for other workers.
         """
         if self._deadline is not None and time.monotonic() > self._deadline:
             return None

@@ -127,7 +127,7 @@ def run(
 def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
     """Raise NoCageError if the launcher reports a failure or, with a cage, reports nothing although no signal ended it."""
     if report == b"failed" or (not report and status >= 0 and not view.trusted):
-        last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
+        last = (stderr.decode(errors="replace").strip().splitlines() or ["no error message"])[-1]
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)
 
 

@@ -67,7 +67,7 @@ def command(
     your permissions, as in any CI system. Exit code: 54 if a limit is exceeded; that of `profile` if a program fails.
     """
     if markdown and as_json:
-        raise UsageError("--markdown and --json exclude each other", "give one of them")
+        raise UsageError("--markdown cannot be combined with --json", "give one of them")
     from rocm_perf_lab.ci.check import check
     from rocm_perf_lab.ci.files import write_files
     from rocm_perf_lab.ci.request import CiProgram, CiRequest

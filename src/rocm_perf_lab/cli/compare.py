@@ -48,7 +48,7 @@ def command(
     a GPU nor ROCm is needed. Exit code: 54 if a limit is exceeded.
     """
     if markdown and as_json:
-        raise UsageError("--markdown and --json exclude each other", "give one of them")
+        raise UsageError("--markdown cannot be combined with --json", "give one of them")
     from rocm_perf_lab.comparison.compare import compare
 
     document = compare([base, *new], limits, kernel)

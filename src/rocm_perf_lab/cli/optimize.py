@@ -179,7 +179,7 @@ def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: Back
     from rocm_perf_lab.optimize.remeasure_words import lines_of_remeasurement
 
     if program:
-        raise UsageError(f"{program[0]} and --remeasure exclude each other", "omit the program: the run knows it")
+        raise UsageError(f"{program[0]} cannot be combined with --remeasure", "omit the program: the run has recorded it")
     document = remeasure(run, options, note)
     click.echo(json_text(document) if as_json else "\n".join(lines_of_remeasurement(document)))
 
@@ -220,7 +220,7 @@ def _history(
     if not runs.root:
         raise MissingInputError(f"{runs_folder} has no runs", "start one with `rocm-perf optimize`")
     for entry in runs.root:
-        click.echo(f"{entry.run}  began {entry.began or 'not'}  {_how_it_ended(entry)}")
+        click.echo(f"{entry.run}  {f'began {entry.began}' if entry.began else 'not begun'}  {_how_it_ended(entry)}")
         for description in entry.accepted:
             click.echo(f"    accepted: {description}")
 

@@ -141,7 +141,7 @@ def command(
     from rocm_perf_lab.profiling.session import profile
 
     if as_json and quiet:
-        raise UsageError("--json and --quiet exclude each other", "choose one")
+        raise UsageError("--json cannot be combined with --quiet", "choose one")
     request = ProfileRequest(
         command=program,
         runs=runs,
@@ -172,7 +172,7 @@ def command(
 
 def _collector(choice: str, no_rocprof: bool) -> str:
     if no_rocprof and choice == "rocprofv3":
-        raise UsageError("--no-rocprof and --collector rocprofv3 exclude each other", "choose one")
+        raise UsageError("--no-rocprof cannot be combined with --collector rocprofv3", "choose one")
     return "tracer" if no_rocprof else choice
 
 

@@ -1,7 +1,7 @@
 """The parts that the gate takes from a candidate, and the source that it builds from them and the baseline.
 
-Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
-the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is not copied: the gate
+Only the target kernel's head (with its promises), its body and new device functions come from the candidate. All other bytes
+are the baseline's, so nothing else in a candidate can have any effect. The text between `<<<` and `>>>` is not copied: the gate
 parses it and writes its own equivalent; see launch_change.py.
 """
 

@@ -30,7 +30,12 @@ from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
-from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement, first_time, not_faster
+from rocm_perf_lab.gate.measurement.measurement_check import (
+    MeasurementOptions,
+    check_measurement,
+    not_faster,
+    time_on_captured_inputs,
+)
 from rocm_perf_lab.gate.measurement.timed_replays import CodePair, KnownTimes
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source import source_check
@@ -182,7 +187,7 @@ class Judge:
         plain_text = self._source_with(progress.without_line_directives, progress.launch).state
         return _verdict_with_adopted(Verdict(tuple(verdicts), plain_text).with_unproven(not_compared), progress.source_to_keep)
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
         the baseline's. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from
         here.
@@ -196,7 +201,7 @@ class Judge:
         started.verdicts = self._continue_steps(started.verdicts, started.progress, _CHEAP_STEPS)
         if started.verdicts[-1].outcome is not StepOutcome.PASSED:
             return None
-        first = first_time(self._captures, self._code_pair(started.progress), self._options.measurement)
+        first = time_on_captured_inputs(self._captures, self._code_pair(started.progress), self._options.measurement)
         return None if first is None else first.ratio
 
     def _begin(self, candidate: bytes, promises: Promises) -> _StartedCandidate:

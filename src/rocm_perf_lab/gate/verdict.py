@@ -67,7 +67,7 @@ class Verdict:
         return self._evidence(MeasurementEvidence).ratio
 
     @property
-    def first_ratio(self) -> float | None:
+    def ratio_on_captured_inputs(self) -> float | None:
         """The kernel's time on the captured inputs, candidate / baseline; None if it was not measured."""
         return self._evidence(MeasurementEvidence).ratio_on_captured_inputs
 

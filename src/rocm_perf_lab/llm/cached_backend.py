@@ -111,8 +111,8 @@ class _RedactedGate:
         verdict = self._gate.judge(candidate, promises)
         return replace(verdict, steps=tuple(map(self._redacted_step, verdict.steps)))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
-        return self._gate.first_ratio(candidate, promises)
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+        return self._gate.ratio_on_captured_inputs(candidate, promises)
 
     def _redacted_step(self, step: StepVerdict) -> StepVerdict:
         reason, evidence = self._redactor.text(step.reason), with_texts_changed(step.evidence, self._redactor.text)

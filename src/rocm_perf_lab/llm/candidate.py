@@ -44,7 +44,7 @@ class Attempt:
     judged: Judged | None = None
 
 
-class CandidateChain:
+class CandidateRound:
     """What all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the gate's
     tolerance.
     """

@@ -23,7 +23,7 @@ from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
-from rocm_perf_lab.optimize.journal import FILE, Entries, Journal
+from rocm_perf_lab.optimize.journal import FILE, Journal, JournalReader
 from rocm_perf_lab.optimize.journal import read as entries_of
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
@@ -75,7 +75,7 @@ def _entries(directory: Path) -> list[dict[str, Any]]:
 
 def _last_settings(directory: Path) -> SettingsLine:
     """The settings of the most recent start or resumption of the run."""
-    settings = Entries(directory).last(SettingsLine)
+    settings = JournalReader(directory).last(SettingsLine)
     if settings is None:
         raise MissingInputError(f"{directory} is not a run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
     return settings

@@ -9,7 +9,7 @@ from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.cached_backend import CachedBackend
-from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
+from rocm_perf_lab.llm.candidate import Attempt, CandidateRound
 from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, Stop
 from rocm_perf_lab.llm.language import Language
@@ -125,7 +125,7 @@ class ModelLoop:
         alone = summary.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             shared = (self._run, self._backend, self._asker, self._journal, source, target)
-            chain = CandidateChain(*shared, lambda: gate, self._options.ulps, self._language)
+            chain = CandidateRound(*shared, lambda: gate, self._options.ulps, self._language)
             ends = list(self._candidate_ends(lambda which: self._run_candidate(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts
@@ -142,7 +142,7 @@ class ModelLoop:
             if end[1] is not None and self._options.workers == 1:
                 return
 
-    def _run_candidate(self, chain: CandidateChain, number: int, which: int, context: str) -> _CandidateEnd:
+    def _run_candidate(self, chain: CandidateRound, number: int, which: int, context: str) -> _CandidateEnd:
         """Run one candidate; exceptions are returned rather than raised, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:

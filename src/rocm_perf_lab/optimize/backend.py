@@ -61,7 +61,7 @@ class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         """Judge a candidate. candidate: the whole source. promises: see gate.source.promises."""
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
         the baseline. None if only a full judgement can tell.
         """

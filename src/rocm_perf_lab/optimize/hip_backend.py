@@ -463,8 +463,8 @@ class _AllInstances:
         (_, self._first), *self._others = judges.items()
         self._unjudged = unjudged
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
-        return self._first.first_ratio(candidate, promises)
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+        return self._first.ratio_on_captured_inputs(candidate, promises)
 
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         verdict = self._first.judge(candidate, promises)

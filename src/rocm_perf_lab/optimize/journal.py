@@ -27,7 +27,7 @@ def event_of(kind: type[Line]) -> str:
     return event
 
 
-class Entries:
+class JournalReader:
     """The journal of one run directory, for reading only. entries: all complete lines in order, as parsed JSON."""
 
     def __init__(self, directory: Path):
@@ -57,7 +57,7 @@ class Entries:
             raise OutputError(message, "move it away and start over") from error
 
 
-class Journal(Entries):
+class Journal(JournalReader):
     """The journal, open for writing by one process at a time (run_folder.lock_run); a truncated last line is removed."""
 
     def __init__(self, directory: Path):

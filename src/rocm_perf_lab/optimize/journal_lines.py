@@ -171,7 +171,7 @@ class VerdictLine(Line):
     verdict: VerdictDocument
 
 
-class AnswerLine(Line):
+class DecisionLine(Line):
     """kept: whether the user kept an accepted candidate."""
 
     event: Literal["answer"] = "answer"

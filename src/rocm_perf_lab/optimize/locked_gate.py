@@ -16,7 +16,8 @@ Answer = TypeVar("Answer")
 
 
 class LockedGate:
-    """A gate for several threads, opened by the first one that needs it. alone: whether only one thread may judge at a time.
+    """A gate for several threads, opened by the first one that needs it. one_at_a_time: whether only one thread may judge at a
+    time.
 
     Measurements on a GPU must not overlap; times from the software device do not depend on how busy the machine is.
     """
@@ -36,8 +37,8 @@ class LockedGate:
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         return self._ask_gate(lambda gate: gate.judge(candidate, promises))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
-        return self._ask_gate(lambda gate: gate.first_ratio(candidate, promises))
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+        return self._ask_gate(lambda gate: gate.ratio_on_captured_inputs(candidate, promises))
 
     def _ask_gate(self, question: Callable[[Gate], Answer]) -> Answer:
         with self._lock:

@@ -12,8 +12,8 @@ from pathlib import Path
 from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
-from rocm_perf_lab.optimize.prediction import RankedProposal, predict_gain
-from rocm_perf_lab.optimize.ranking import rank_proposals
+from rocm_perf_lab.optimize.prediction import PredictedProposal, predict_gain
+from rocm_perf_lab.optimize.ranking import order_by_waits
 from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
@@ -105,8 +105,8 @@ class Session:
         if self._budget.used:
             return str(self._budget)
         if not summary.targets:
-            return f"nothing left above {self._options.min_improvement * 100:g} %"
-        return "no proposal for a kernel that could gain is kept"
+            return f"no kernel left that could gain {self._options.min_improvement * 100:g} % or more"
+        return "no proposal was kept for any kernel that could still gain"
 
     def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, Judged, Source] | None:
         """The best accepted change for the first kernel that has one; kernels that have none are skipped from then on."""
@@ -124,16 +124,16 @@ class Session:
             self._run.skip(target, obstacle or self._why_nothing_kept(judged, refusals))
         return None
 
-    def _ranked_proposals(self, source: Source, target: Target) -> tuple[list[RankedProposal], list[Refusal]]:
+    def _ranked_proposals(self, source: Source, target: Target) -> tuple[list[PredictedProposal], list[Refusal]]:
         """The proposals, with the largest predicted gain first, and the refusals."""
         kernel = source.kernel(target.kernel)
         used = {name: self._transformations[name] for name in self._options.transforms}
         answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
         proposals += with_enabled_changes(source, kernel, proposals, used, self._options.factors, self._backend.read)
-        ordered = rank_proposals(proposals, kernel, target.waited_cycles, source.text)
+        ordered = order_by_waits(proposals, kernel, target.waited_cycles, source.text)
         ranked_proposals = [
-            RankedProposal(proposal, predict_gain(proposal, kernel, target.stack, target.share, source.text))
+            PredictedProposal(proposal, predict_gain(proposal, kernel, target.stack, target.share, source.text))
             for proposal in ordered
         ]
         return (
@@ -142,7 +142,7 @@ class Session:
         )
 
     def _search(
-        self, source: Source, target: Target, ranked_proposals: Sequence[RankedProposal]
+        self, source: Source, target: Target, ranked_proposals: Sequence[PredictedProposal]
     ) -> tuple[Judged | None, list[Judged], str]:
         """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
@@ -163,7 +163,7 @@ class Session:
             search.obstacle or ("" if search.judged or not ranked_proposals else self._why_unjudged(search, ranked_proposals)),
         )
 
-    def _why_unjudged(self, search: Search, ranked_proposals: Sequence[RankedProposal]) -> str:
+    def _why_unjudged(self, search: Search, ranked_proposals: Sequence[PredictedProposal]) -> str:
         if self._budget.used:
             return str(self._budget)
         if search.rejected_before == len(ranked_proposals):

@@ -91,7 +91,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class RankedProposal:
+class PredictedProposal:
     """A proposal with its prediction, which is None without experiments."""
 
     proposal: Proposal

@@ -1,4 +1,5 @@
-"""Orders proposals for judging: those for the loops where waves wait most come first; otherwise, the given order is kept."""
+"""Orders proposals by where waves wait: those for the loops where waves wait most come first; otherwise, the given order is
+kept. It decides between proposals of which the experiments predict the same."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from rocm_perf_lab.optimize.source_protocol import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 
-def rank_proposals(
+def order_by_waits(
     proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes
 ) -> list[Proposal]:
-    """Sort proposals into the order in which they are judged.
+    """Sort proposals by the waiting in their loops. Predictions take precedence over this order; see PredictedProposal.rank.
 
     waited_cycles: source line -> cycles that waves spent waiting for that line's accesses; empty without a thread trace.
     """

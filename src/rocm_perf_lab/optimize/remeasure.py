@@ -28,7 +28,7 @@ from rocm_perf_lab.hip_source.source_texts import join_texts
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
-from rocm_perf_lab.optimize.journal import Entries, Journal
+from rocm_perf_lab.optimize.journal import Journal, JournalReader
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, ProgramLine, RemeasuredLine, VerdictLine
 from rocm_perf_lab.optimize.remeasure_document import RemeasureDocument, RemeasuredSection
 from rocm_perf_lab.optimize.run_folder import lock_run
@@ -66,7 +66,7 @@ def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -
 
 
 def _expect_run(run: Path) -> Path:
-    if not Entries(run).entries:
+    if not JournalReader(run).entries:
         raise MissingInputError(
             f"{run} is not a run of `rocm-perf optimize`", "name one of those that `rocm-perf optimize --history` lists"
         )
@@ -81,7 +81,7 @@ def _target_of(journal: Journal) -> ProgramLine:
     return target
 
 
-def changes_of(journal: Entries) -> list[Change]:
+def changes_of(journal: JournalReader) -> list[Change]:
     """The run's accepted changes, in the order of acceptance. Raises MissingInputError if there are none, or a backup is
     missing.
     """
@@ -99,7 +99,7 @@ def changes_of(journal: Entries) -> list[Change]:
     return changes
 
 
-def _original_sources(journal: Entries) -> bytes:
+def _original_sources(journal: JournalReader) -> bytes:
     """The sources as the run found them, from its backups."""
     begun = journal.last(BeginLine)
     source = Path(begun.source if begun else "")

@@ -49,7 +49,9 @@ class PassedOver:
 
 @dataclass(frozen=True)
 class Judged(Candidate):
-    """A candidate with its verdict. text: if accepted, the source as the gate judged it."""
+    """A candidate with its verdict. text: if accepted, the source to keep, which is what the gate judged, usually without #line
+    directives.
+    """
 
     verdict: Verdict
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
-from rocm_perf_lab.optimize.journal import FILE, Entries
+from rocm_perf_lab.optimize.journal import FILE, JournalReader
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, EndLine, VerdictLine
 from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import restore, sweep
@@ -67,7 +67,7 @@ def unfinished(folder: Path, command: str) -> Path:
     runs = runs_in(folder)
     if not runs:
         raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
-    journal = Entries(runs[-1])
+    journal = JournalReader(runs[-1])
     if journal.last(EndLine) is not None:
         raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
     begin = journal.last(BeginLine)
@@ -83,7 +83,7 @@ def sweep_after_kills(folder: Path) -> list[Path]:
     """
     restored = []
     for run in runs_in(folder):
-        journal = Entries(run)
+        journal = JournalReader(run)
         backups = journal.of(BackupLine)
         if not backups or journal.last(EndLine) is not None or _is_locked(run):
             continue
@@ -123,7 +123,7 @@ def history(folder: Path) -> HistoryDocument:
 
 
 def _earlier_run(run: Path) -> EarlierRun:
-    journal = Entries(run)
+    journal = JournalReader(run)
     begin, end = journal.last(BeginLine), journal.last(EndLine)
     return EarlierRun(
         run=str(run),

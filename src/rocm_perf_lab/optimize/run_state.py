@@ -17,8 +17,8 @@ from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
     AcceptedLine,
-    AnswerLine,
     BeginLine,
+    DecisionLine,
     EndLine,
     OutcomeLine,
     PassedOverLine,
@@ -73,7 +73,7 @@ class RunState:
         self.outcome = OptimizeResult(source, found_by, directory)
         verdicts = journal.of(VerdictLine)
         self._known = {(line.baseline, line.candidate): Verdict.from_document(line.verdict) for line in verdicts}
-        self._answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
+        self._answers = {line.candidate: line.kept for line in journal.of(DecisionLine)}
 
     def original(self) -> bytes:
         """The source as the run found it; in a resumed run, it comes from the backup."""
@@ -165,11 +165,15 @@ class RunState:
         self._journal.append(PassedOverLine(kernel=passed_over.kernel, description=passed_over.description, reason=reason))
         self._journal.append(_outcome_line(target, candidate, measured, None, accepted=False))
 
-    def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
-        """See Gate.first_ratio(). If the journal has a verdict on the proposal, the ratio comes from that verdict."""
+    def ratio_on_captured_inputs(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
+        """See Gate. If the journal has a verdict on the proposal, the ratio comes from that verdict."""
         candidate = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), candidate.digest))
-        return gate.first_ratio(candidate.text, proposal.promises) if known is None else known.first_ratio
+        return (
+            gate.ratio_on_captured_inputs(candidate.text, proposal.promises)
+            if known is None
+            else known.ratio_on_captured_inputs
+        )
 
     def may_keep(self, candidate: Judged) -> bool:
         """Whether the gate accepts the candidate and the user has not declined it. Unless modelled gains suffice, a candidate
@@ -190,7 +194,7 @@ class RunState:
                 continue
             if candidate.digest not in self._answers:
                 self._answers[candidate.digest] = self._approve(candidate)
-                self._journal.append(AnswerLine(candidate=candidate.digest, kept=self._answers[candidate.digest]))
+                self._journal.append(DecisionLine(candidate=candidate.digest, kept=self._answers[candidate.digest]))
             if self._answers[candidate.digest]:
                 return candidate
         return None

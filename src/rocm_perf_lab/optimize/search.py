@@ -16,7 +16,7 @@ from typing import Protocol
 
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.passed_over_reasons import group_by_reason
-from rocm_perf_lab.optimize.prediction import RankedProposal
+from rocm_perf_lab.optimize.prediction import PredictedProposal
 from rocm_perf_lab.optimize.rejections import KernelRejections
 from rocm_perf_lab.optimize.result import Candidate, Judged
 from rocm_perf_lab.optimize.run_state import RunState
@@ -60,7 +60,7 @@ class Search:
         self._run, self._source, self._target, self._gate = run, source, target, gate
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
         self._budget, self._rejections = budget, rejections
-        self._waiting: list[tuple[float, RankedProposal]] = []
+        self._waiting: list[tuple[float, PredictedProposal]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
         self._not_judged: list[tuple[str, str]] = []
@@ -68,7 +68,7 @@ class Search:
         self.rejected_before = 0
         self.timed_only = 0
 
-    def best(self, proposals: Sequence[RankedProposal]) -> Judged | None:
+    def best(self, proposals: Sequence[PredictedProposal]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
         self._waiting = self._sorted_by_bound(
             [ranked for ranked in proposals if not (self._is_hopeless(ranked) or self._was_rejected_before(ranked))]
@@ -84,14 +84,14 @@ class Search:
             self._note(f"  not judged ({why}): {descriptions}")
         return best
 
-    def _is_hopeless(self, ranked: RankedProposal) -> bool:
+    def _is_hopeless(self, ranked: PredictedProposal) -> bool:
         prediction = ranked.prediction
         if prediction is None or prediction.kernel >= self._least:
             return False
         self._record_not_judged(ranked, f"{prediction.in_words}, less than {self._least:.1%}", None)
         return True
 
-    def _was_rejected_before(self, ranked: RankedProposal) -> bool:
+    def _was_rejected_before(self, ranked: PredictedProposal) -> bool:
         rejection = self._rejections.of(ranked.proposal)
         if rejection is None:
             return False
@@ -99,7 +99,7 @@ class Search:
         self._record_not_judged(ranked, f"{rejection.in_words}; --judge-again judges it again", None)
         return True
 
-    def _sorted_by_bound(self, proposals: Sequence[RankedProposal]) -> list[tuple[float, RankedProposal]]:
+    def _sorted_by_bound(self, proposals: Sequence[PredictedProposal]) -> list[tuple[float, PredictedProposal]]:
         """The proposals and their bounds, most promising first."""
         bounds = []
         for bound in mapped(self._workers, self._bound, proposals):
@@ -110,11 +110,11 @@ class Search:
         order = sorted(range(len(bounds)), key=lambda i: bounds[i])
         return [(bounds[i], proposals[i]) for i in order]
 
-    def _bound(self, ranked: RankedProposal) -> float | str:
+    def _bound(self, ranked: PredictedProposal) -> float | str:
         if self._budget.used:
             return math.inf
         try:
-            ratio = self._run.first_ratio(self._source, ranked.proposal, self._gate)
+            ratio = self._run.ratio_on_captured_inputs(self._source, ranked.proposal, self._gate)
         except CANNOT_JUDGE as error:
             return f"it cannot be judged: {error.problem}"
         return _UNKNOWN if ratio is None else ratio
@@ -148,7 +148,7 @@ class Search:
     def _is_too_slow(self, bound: float) -> bool:
         return not math.isinf(bound) and 1 - bound < self._least
 
-    def _verdict_on(self, ranked: RankedProposal) -> Judged | str:
+    def _verdict_on(self, ranked: PredictedProposal) -> Judged | str:
         try:
             return self._run.judge(self._source, self._target, ranked.proposal, lambda: self._gate, ranked.prediction)
         except CANNOT_JUDGE as error:
@@ -164,7 +164,7 @@ class Search:
             why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
             self._record_not_judged(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
-    def _record_not_judged(self, ranked: RankedProposal, why: str, measured: float | None) -> None:
+    def _record_not_judged(self, ranked: PredictedProposal, why: str, measured: float | None) -> None:
         """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured
         inputs; None if not measured.
         """

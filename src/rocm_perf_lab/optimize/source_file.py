@@ -16,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import stream_of
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.hip_source.source import content_of
-from rocm_perf_lab.optimize.journal import Entries, Journal
+from rocm_perf_lab.optimize.journal import Journal, JournalReader
 from rocm_perf_lab.optimize.journal_lines import BackupLine, PutLine
 
 
@@ -96,7 +96,7 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
         raise
 
 
-def restore(journal: Entries) -> list[Path]:
+def restore(journal: JournalReader) -> list[Path]:
     """If a killed process replaced only some of the files that change together, restore those and return their paths. A file
     that somebody changed in the meantime is left as it is. Raises OutputError, OSError.
     """

@@ -11,7 +11,7 @@ from rocm_perf_lab.prompt.launch_terms import FIXED_LAUNCH, LaunchTerms
 
 _RESULTS = {
     "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
-    "sampled": "replays of one dispatch, on the captured and on one other input",
+    "sampled": "replays of one dispatch, on the captured and on up to three other inputs",
 }
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source.demangle import qualified_name
-from rocm_perf_lab.optimize.journal import Entries
-from rocm_perf_lab.optimize.journal_lines import AnswerLine, ProposalLine, VerdictLine
+from rocm_perf_lab.optimize.journal import JournalReader
+from rocm_perf_lab.optimize.journal_lines import DecisionLine, ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.run_folder import journals_in
 
 ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
@@ -41,17 +41,17 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
     """
     changes: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
-        for key, change in _changes_of_run(Entries(journal.parent), kernel, digest):
+        for key, change in _changes_of_run(JournalReader(journal.parent), kernel, digest):
             changes.pop(key, None)  # keep only the newest verdict on a change, where it stands in the order
             changes[key] = change
     return list(changes.values())
 
 
-def _changes_of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
+def _changes_of_run(journal: JournalReader, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
     """Yields, for each verdict, the digests of the source before and after the change, and the proposal."""
     name = qualified_name(kernel)  # changing a template changes all its instantiations
     proposals: dict[str, ProposalLine] = {}
-    answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
+    answers = {line.candidate: line.kept for line in journal.of(DecisionLine)}
     for line in journal.of_any(ProposalLine, VerdictLine):
         if isinstance(line, ProposalLine):
             proposals[line.candidate] = line

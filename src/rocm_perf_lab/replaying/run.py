@@ -259,7 +259,7 @@ def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
     line = next((line for line in completed.stderr.splitlines() if line.startswith(_PREFIX)), None)
     error = _ERRORS.get(completed.returncode, ReplayFailedError)
     if line is None:
-        last = (completed.stderr.strip().splitlines() or ["no word of explanation"])[-1]
+        last = (completed.stderr.strip().splitlines() or ["no error message"])[-1]
         status = completed.returncode
         end = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return ReplayFailedError(f"the replay {end}: {last}", "see docs/REPLAY.md")

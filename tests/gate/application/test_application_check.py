@@ -118,7 +118,7 @@ def test_the_error_quotes_the_last_line_of_a_baseline_that_fails(program, tmp_pa
     """It fails with arguments it has not run with before. Its standard error is not shown, so the error quotes the last
     line."""
     options = ApplicationOptions(device="gfx942")
-    with pytest.raises(ProgramFailedError, match=r"program exited with status 9 \(its last words: no such size: .*\)"):
+    with pytest.raises(ProgramFailedError, match=r"exited with status 9 \(last line of its error output: no such size: .*\)"):
         BaselineProgram(program("knows one size"), (), tmp_path, options, other_arguments=[["320"]])
 
 

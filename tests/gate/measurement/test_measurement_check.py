@@ -13,9 +13,9 @@ from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import (
     MeasurementOptions,
     check_measurement,
-    first_time,
     in_words,
     not_faster,
+    time_on_captured_inputs,
 )
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs, ReplayOptions, Times
@@ -150,7 +150,7 @@ def test_a_candidate_that_fails_is_rejected(checked, monkeypatch):
     monkeypatch.setattr(measurement_check, "times", fails)
     verdict = check_measurement([None], CODES, [1])
     assert outcome(verdict) == ("rejected", "it fails while it is measured: a fault")
-    assert first_time([None], CODES, MeasurementOptions()) is None
+    assert time_on_captured_inputs([None], CODES, MeasurementOptions()) is None
 
 
 @pytest.mark.parametrize("ms, said", [(0.5, None), (0.98, None), (0.99, f"1.00% {MODELLED}: {LESS}")])
@@ -162,13 +162,16 @@ def test_the_first_time_alone_may_reject(checked, monkeypatch, ms, said):
     if said is not None:
         assert outcome(verdict) == ("rejected", said)
         assert verdict.evidence.ratio_on_captured_inputs == ms and verdict.evidence.candidate_ms == [ms]
-    found = first_time([None, None], CODES, MeasurementOptions())
+    found = time_on_captured_inputs([None, None], CODES, MeasurementOptions())
     assert (found.ratio, found.ratio_interval, found.timing, found.cold_caches) == (ms, (ms, ms), "modelled", True)
 
 
 def test_on_a_gpu_a_first_time_says_too_little(checked):
     checked([0.5], modelled=False)
-    assert first_time([None], CODES, MeasurementOptions()) is None and not_faster([None], CODES, MeasurementOptions()) is None
+    assert (
+        time_on_captured_inputs([None], CODES, MeasurementOptions()) is None
+        and not_faster([None], CODES, MeasurementOptions()) is None
+    )
 
 
 @pytest.mark.parametrize(

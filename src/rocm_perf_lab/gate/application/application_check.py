@@ -54,7 +54,7 @@ _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every
 class ApplicationOptions:
     """Limits and settings of the application step.
 
-    runtime, dram_bytes: largest allowed growth over the baseline, as fractions; DRAM bytes may grow further if the time
+    runtime, dram_bytes: largest allowed growth over the baseline, as fractions; bytes beyond L2 may grow further if the time
     improves. check: a command that receives the program's standard output on its standard input and exits with 0 if that output
     is correct; it replaces the comparison with the baseline's output. timeout: seconds per run; with None, the baseline has no
     limit and a candidate gets 20 times the baseline's time, but at least a minute. view: what the cage shows to all programs.
@@ -128,7 +128,7 @@ class BaselineProgram:
         except (ProgramFailedError, ProgramKilledError) as error:
             error_lines = (self._folder / f"run-{self._runs}" / _STDERR_FILE).read_text("utf-8", "replace").split("\n")
             last = next((line for line in reversed(error_lines) if line.strip()), "")
-            error.problem += f" (its last words: {' '.join(last.split())[:_SHOWN_CHARACTERS]})" if last else ""
+            error.problem += f" (last line of its error output: {' '.join(last.split())[:_SHOWN_CHARACTERS]})" if last else ""
             raise
 
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:

@@ -107,7 +107,9 @@ def check_measurement(
     return passed(STEP, change, evidence)
 
 
-def first_time(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> MeasurementEvidence | None:
+def time_on_captured_inputs(
+    captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions
+) -> MeasurementEvidence | None:
     """The modelled times for the captured inputs only.
 
     None on a GPU, where a few runs would be inconclusive, and many would be no cheaper than the whole step; also None for a
@@ -134,7 +136,7 @@ def first_time(captures: Sequence[Capture], codes: CodePair, options: Measuremen
 
 def not_faster(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> StepVerdict | None:
     """The verdict that rejects a candidate for saving too little time on the captured inputs alone; None otherwise."""
-    first = first_time(captures, codes, options)
+    first = time_on_captured_inputs(captures, codes, options)
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:
         return None
     ratio = Ratio(first.ratio, *(first.ratio_interval or (first.ratio, first.ratio)), options.confidence)

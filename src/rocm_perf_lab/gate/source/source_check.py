@@ -1,4 +1,4 @@
-"""Step 1: takes from the candidate only the target kernel's body, its promises, new device functions and the meaning of changed
+"""Step 1: takes from the candidate only the target kernel's head and body, new device functions and the meaning of changed
 launch shapes. See change.py.
 """
 

@@ -34,7 +34,7 @@ class TritonGate:
         steps = [step for step in verdict.steps if step.step != APPLICATION]
         return Verdict((*steps, self._judge_script(candidate)))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+    def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         return self._times.ratio(self._with_text(candidate))
 
 

@@ -43,9 +43,9 @@ using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by num
 
 class DispatchExecution {
  public:
-  // The destructor returns slot `at` to `free`.
-  DispatchExecution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
-      : code(std::move(of_code)), slot(std::move(at)), free_(free) {}
+  // The destructor returns the slot to `free`.
+  DispatchExecution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> execution_slot, FreeSlots& free)
+      : code(std::move(of_code)), slot(std::move(execution_slot)), free_(free) {}
   ~DispatchExecution() {
     const uint32_t number = slot->number;
     free_[number] = std::move(slot);

@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 from rocm_perf_lab.autotune.cache import Cache  # noqa: E402
 from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome  # noqa: E402
 from rocm_perf_lab.autotune.recorded import Recording, read_recording  # noqa: E402
-from rocm_perf_lab.autotune.score import Scale  # noqa: E402
+from rocm_perf_lab.autotune.score import RandomSearchScale  # noqa: E402
 from rocm_perf_lab.autotune.search_loop import SearchLoop  # noqa: E402
 from rocm_perf_lab.autotune.simulation import simulate  # noqa: E402
 from rocm_perf_lab.autotune.space import Space  # noqa: E402
@@ -40,20 +40,20 @@ def recordings(named: list[Path]) -> list[Path]:
     return named or sorted(folder.glob("*.json.gz"))
 
 
-def ours(recording: Recording, scale: Scale, name: str, seed: int) -> tuple[float, float]:
+def ours(recording: Recording, scale: RandomSearchScale, name: str, seed: int) -> tuple[float, float]:
     """Return P and the processor time in seconds."""
     began = time.process_time()
     trace = simulate(recording, name, seed, Options(scale.budget))[0]
     return scale.score(trace), time.process_time() - began
 
 
-def peers(python: str, path: Path, scale: Scale, name: str, seed: int) -> tuple[float, float]:
+def peers(python: str, path: Path, scale: RandomSearchScale, name: str, seed: int) -> tuple[float, float]:
     command = [python, str(_PEER), str(path), name, str(scale.budget), str(seed)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
-    return scale.score(found["trace"]), found["seconds"]
+    result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    return scale.score(result["trace"]), result["seconds"]
 
 
-def row(path: Path, scale: Scale, name: str, runs: list[tuple[float, float]]) -> str:
+def row(path: Path, scale: RandomSearchScale, name: str, runs: list[tuple[float, float]]) -> str:
     scores, seconds = np.array(runs).T
     half = 1.96 * np.std(scores, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else float("nan")
     return (
@@ -66,8 +66,17 @@ def overhead(evaluations: int = 2000) -> None:
     """Print how long it takes to search a space of 10,000 configurations whose runs take no time."""
     values = {name: list(range(10)) for name in "abcd"}
 
-    def evaluate(one: dict[str, int], _worker: int) -> EvaluationOutcome:
-        return EvaluationOutcome(OK, None, [1.0 + 5 * (one["a"] - 3) ** 2 + 3 * (one["b"] - 3) ** 2 + abs(one["c"] - one["d"])])
+    def evaluate(configuration: dict[str, int], _worker: int) -> EvaluationOutcome:
+        return EvaluationOutcome(
+            OK,
+            None,
+            [
+                1.0
+                + 5 * (configuration["a"] - 3) ** 2
+                + 3 * (configuration["b"] - 3) ** 2
+                + abs(configuration["c"] - configuration["d"])
+            ],
+        )
 
     print(f"| strategy | evaluations of {10**4} | processor time, ms per evaluation | wall time, ms per evaluation |")
     print("|---|---|---|---|")
@@ -104,7 +113,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for path in paths:
         recording = read_recording(path)
-        scale = Scale(recording.times.values(), arguments.cutoff)
+        scale = RandomSearchScale(recording.times.values(), arguments.cutoff)
         for name in arguments.strategy or STRATEGIES:
             runs = [ours(recording, scale, name, seed) for seed in range(arguments.seeds)]
             print(row(path, scale, name, runs), flush=True)

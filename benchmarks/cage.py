@@ -31,11 +31,11 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     print("| cage | command | without, ms | within, ms | ratio | range over pairs |\n|---|---|---|---|---|---|")
     for kind in ("bubblewrap", "namespaces"):
-        found = next(filter(mechanism.works, mechanism.candidates_of(kind)), None)
-        if found is None:
+        working = next(filter(mechanism.mechanism_works, mechanism.candidates_of(kind)), None)
+        if working is None:
             print(f"| {kind} | does not work here | | | | |")
             continue
-        mechanism.best_mechanism = lambda found=found: found
+        mechanism.best_mechanism = lambda working=working: working
         with tempfile.TemporaryDirectory() as folder:
             measure(kind, Path(folder), rounds)
 

@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.plot import plot  # noqa: E402
 from silicon.programs import PROGRAMS, Point, recorded_points  # noqa: E402
-from silicon.runs import Parameters, Runs, note, written  # noqa: E402
+from silicon.runs import Parameters, Runs, note, parameter_text  # noqa: E402
 
 # These do not include the latencies, which pointer chases have measured directly, or mall_read_gbps, which the recorded waves
 # of vecCopy determine.
@@ -60,19 +60,19 @@ class Modelled:
 
 
 def main() -> None:
-    given = _arguments()
-    points = list(recorded_points(given.times, given.only, given.all))
+    options = _arguments()
+    points = list(recorded_points(options.times, options.only, options.all))
     with tempfile.TemporaryDirectory(prefix="rocm-perf-calibration-") as folder:
-        runs = Runs(given.sources, Path(folder), given.device, given.jobs, given.kept)
+        runs = Runs(options.sources, Path(folder), options.device, options.jobs, options.kept)
         runs.compile(points)
         times = runs.times(points, {})
         points = [point for point, time in zip(points, times, strict=True) if time is not None]
-        if given.fit is None:
-            found = modelled(points, [time for time in times if time is not None])
-            if given.plot:
-                plot(found, given.plot, "Twelve programs recorded on an MI300A, and modelled")
-            return _show(found, given.json)
-        _fit(points, runs, given)
+        if options.fit is None:
+            modelled_points = modelled(points, [time for time in times if time is not None])
+            if options.plot:
+                plot(modelled_points, options.plot, "Twelve programs recorded on an MI300A, and modelled")
+            return _show(modelled_points, options.json)
+        _fit(points, runs, options)
 
 
 def _arguments() -> argparse.Namespace:
@@ -88,21 +88,21 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--errors", type=Path, metavar="FILE", help="with --fit: writes the errors by limit")
     parser.add_argument("--kept", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="without --fit: draws the points")
-    given = parser.parse_args()
-    if given.sources is None or given.times is None:
+    options = parser.parse_args()
+    if options.sources is None or options.times is None:
         print("no recorded programs: name their sources and times")
         sys.exit()
-    if unknown := sorted(set(given.only) - set(PROGRAMS)):
+    if unknown := sorted(set(options.only) - set(PROGRAMS)):
         parser.error(f"--only: {', '.join(unknown)} is not among {', '.join(PROGRAMS)}")
-    if not given.times.is_file():
-        parser.error(f"{given.times} is not a file: name the recorded times")
-    if lacking := sorted({f"{PROGRAMS[name].source}.cpp" for name in given.only if not _source(given, name).is_file()}):
-        parser.error(f"{given.sources} has no {', '.join(lacking)}: name gpu_perf_scripts/ of a checkout")
-    return given
+    if not options.times.is_file():
+        parser.error(f"{options.times} is not a file: name the recorded times")
+    if lacking := sorted({f"{PROGRAMS[name].source}.cpp" for name in options.only if not _source(options, name).is_file()}):
+        parser.error(f"{options.sources} has no {', '.join(lacking)}: name gpu_perf_scripts/ of a checkout")
+    return options
 
 
-def _source(given: argparse.Namespace, name: str) -> Path:
-    return Path(given.sources, f"{PROGRAMS[name].source}.cpp")
+def _source(options: argparse.Namespace, name: str) -> Path:
+    return Path(options.sources, f"{PROGRAMS[name].source}.cpp")
 
 
 def modelled(points: Sequence[Point], times: Sequence[float]) -> list[Modelled]:
@@ -113,18 +113,18 @@ def _show(points: Sequence[Modelled], as_json: bool) -> None:
     print(json.dumps([asdict(point) for point in points], indent=1) if as_json else "\n".join(table(points)))
 
 
-def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None:
+def _fit(points: Sequence[Point], runs: Runs, options: argparse.Namespace) -> None:
     import numpy as np
     from silicon.fit import Parameter, linearised
 
     from rocm_perf_lab.arch.timing_parameters import timing_parameters
 
     entries = timing_parameters()
-    parameters = [Parameter(name, entries[name]["value"], entries[name]["uncertainty"]) for name in given.fit or FITTED]
+    parameters = [Parameter(name, entries[name]["value"], entries[name]["uncertainty"]) for name in options.fit or FITTED]
 
     def timed(points: Sequence[Point], changed: Parameters) -> list[float]:
-        what = ", ".join(f"{name} {written(value)}" for name, value in changed.items())
-        note(f"{len(points)} points with {what or 'the table'}")
+        description = ", ".join(f"{name} {parameter_text(value)}" for name, value in changed.items())
+        note(f"{len(points)} points with {description or 'the table'}")
         return [time if time is not None else float("nan") for time in runs.times(points, changed)]
 
     base = timed(points, {})
@@ -137,27 +137,27 @@ def _fit(points: Sequence[Point], runs: Runs, given: argparse.Namespace) -> None
         fits[name] = model.fitted(programs != name)
         left_out = [point for point in points if point.program == name]
         unseen += modelled(left_out, timed(left_out, fits[name]))
-    if given.errors:
-        _write_errors(given.errors, unseen, points, runs, fits[None])
+    if options.errors:
+        _write_errors(options.errors, unseen, points, runs, fits[None])
     after = modelled(points, timed(points, fits[None]))
     before = modelled(points, base)
-    if given.json:
+    if options.json:
         print(json.dumps({"parameters": {name or "all": fit for name, fit in fits.items()},
                           "before": [asdict(p) for p in before], "after": [asdict(p) for p in after],
                           "left_out": [asdict(p) for p in unseen]}, indent=1))  # fmt: skip
         return
     print("| Parameter | Table | Fitted | With one program left out |\n|---|---|---|---|")
     for parameter in parameters:
-        others = [fit[parameter.name] for name, fit in fits.items() if name is not None]
-        name, found = parameter.name, fits[None][parameter.name]
-        print(f"| {name} | {parameter.value} | {found:.4g} | {min(others):.4g} to {max(others):.4g} |")
-    for title, found in (
+        left_one_out = [fit[parameter.name] for name, fit in fits.items() if name is not None]
+        name, fitted_value = parameter.name, fits[None][parameter.name]
+        print(f"| {name} | {parameter.value} | {fitted_value:.4g} | {min(left_one_out):.4g} to {max(left_one_out):.4g} |")
+    for title, results in (
         ("With the table:", before),
         ("With what was fitted:", after),
         ("Each program left out of the fit:", unseen),
     ):
         print(f"\n{title}\n")
-        _show(found, False)
+        _show(results, False)
 
 
 def _write_errors(file: Path, unseen: Sequence[Modelled], points: Sequence[Point], runs: Runs, fitted: Parameters) -> None:
@@ -166,11 +166,11 @@ def _write_errors(file: Path, unseen: Sequence[Modelled], points: Sequence[Point
     kernels = [point for point in points if not point.program.startswith(COPIES)]
     note(f"what limits {len(kernels)} points")
     limits = dict(zip((point.name for point in kernels), runs.limits(kernels, fitted), strict=True))
-    known = [one for one in unseen if limits.get(f"{one.program} {one.size}")]
-    ratios = [one.modelled_us / one.recorded_us for one in known]
-    found = [str(limits[f"{one.program} {one.size}"]) for one in known]
+    known = [point for point in unseen if limits.get(f"{point.program} {point.size}")]
+    ratios = [point.modelled_us / point.recorded_us for point in known]
+    limiting = [str(limits[f"{point.program} {point.size}"]) for point in known]
     before = file.read_text() if file.is_file() else ""
-    file.write_text(errors.with_limits(before, found, [one.program for one in known], ratios))
+    file.write_text(errors.with_limits(before, limiting, [point.program for point in known], ratios))
 
 
 def table(points: Sequence[Modelled]) -> Iterator[str]:

@@ -98,18 +98,18 @@ def main() -> None:
     parser.add_argument("--hecbench", type=Path, metavar="CHECKOUT")
     parser.add_argument("--functions", metavar="NAME", choices=[*CLASSES, "waves", *KERNELS])
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.hecbench is None and any(name in _hecbench_names() for name in given.only or ()):
+    options = parser.parse_args()
+    if options.hecbench is None and any(name in _hecbench_names() for name in options.only or ()):
         parser.error("HeCBench's programs need --hecbench CHECKOUT")
-    if given.hecbench is not None and not (given.hecbench / "src").is_dir():
-        parser.error(f"{given.hecbench} is no checkout of HeCBench: it has no folder src")
+    if options.hecbench is not None and not (options.hecbench / "src").is_dir():
+        parser.error(f"{options.hecbench} is no checkout of HeCBench: it has no folder src")
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
-        if given.functions:
-            print(functions(program, given.functions))
+        if options.functions:
+            print(functions(program, options.functions))
             return
-        found = measure(program, given)
-    print(json.dumps(found, indent=1) if given.json else text(found))
+        medians = measure(program, options)
+    print(json.dumps(medians, indent=1) if options.json else text(medians))
 
 
 def build(folder: Path) -> Path:
@@ -128,15 +128,18 @@ def testbed_kernels(program: Path) -> dict[str, Kernel]:
     """The kernels with the paths of their programs."""
     return {
         name: Kernel(
-            [str(TESTBED / one.command[0]), *one.command[1:]], one.repeats, [str(program), *one.host], one.host_repeats
+            [str(TESTBED / kernel.command[0]), *kernel.command[1:]],
+            kernel.repeats,
+            [str(program), *kernel.host],
+            kernel.host_repeats,
         )
-        for name, one in KERNELS.items()
+        for name, kernel in KERNELS.items()
     }
 
 
 def hecbench_kernels(checkout: Path, folder: Path) -> dict[str, Kernel]:
     """HeCBench's programs, built for the device, and their OpenMP versions, built for the host."""
-    found = {}
+    kernels = {}
     for name, (arguments, repeats, host_repeats) in HECBENCH.items():
         built = {}
         for version, compiler in (
@@ -147,8 +150,8 @@ def hecbench_kernels(checkout: Path, folder: Path) -> dict[str, Kernel]:
             built[version] = str(folder / f"{name}-{version}")
             command = [*compiler, "-std=c++17", "-w", *_from_makefile(sources / "Makefile"), "-o", built[version]]
             subprocess.run(command, cwd=sources, check=True)
-        found[f"hecbench {name}"] = Kernel([built["hip"], *arguments], repeats, [built["omp"], *arguments], host_repeats)
-    return found
+        kernels[f"hecbench {name}"] = Kernel([built["hip"], *arguments], repeats, [built["omp"], *arguments], host_repeats)
+    return kernels
 
 
 def _from_makefile(makefile: Path) -> list[str]:
@@ -173,20 +176,20 @@ def functions(program: Path, name: str) -> str:
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.startswith("#"))
 
 
-def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, float]]:
-    here, folder = native.device_library(), program.parent
-    kernels = testbed_kernels(program) | (hecbench_kernels(given.hecbench, folder) if given.hecbench else {})
-    devices_by_label = {"here": on_device(here, folder)}
-    if given.against:
-        devices_by_label["against"] = on_device(given.against.resolve(), folder)
-    if given.unobserved:
-        devices_by_label["unobserved"] = on_device(here, folder, [devices.NO_OBSERVATION])
-    wanted = given.only or [*CLASSES, "waves", *kernels]
-    found: dict[str, dict[str, float]] = {}
+def measure(program: Path, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    library, folder = native.device_library(), program.parent
+    kernels = testbed_kernels(program) | (hecbench_kernels(options.hecbench, folder) if options.hecbench else {})
+    devices_by_label = {"here": on_device(library, folder)}
+    if options.against:
+        devices_by_label["against"] = on_device(options.against.resolve(), folder)
+    if options.unobserved:
+        devices_by_label["unobserved"] = on_device(library, folder, [devices.NO_OBSERVATION])
+    wanted = options.only or [*CLASSES, "waves", *kernels]
+    medians: dict[str, dict[str, float]] = {}
     for name in wanted:
-        rounds = [one_round(program, name, kernels.get(name), devices_by_label) for _ in range(given.rounds)]
-        found[name] = {key: statistics.median(row[key] for row in rounds) for key in rounds[0]}
-    return found
+        rounds = [one_round(program, name, kernels.get(name), devices_by_label) for _ in range(options.rounds)]
+        medians[name] = {key: statistics.median(row[key] for row in rounds) for key in rounds[0]}
+    return medians
 
 
 def one_round(program: Path, name: str, kernel: Kernel | None, on: dict[str, Callable[[list[str]], float]]) -> dict[str, float]:
@@ -232,9 +235,9 @@ def seconds_of(command: list[str], environment: dict[str, str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def text(found: dict[str, dict[str, float]]) -> str:
-    classes = {name: row for name, row in found.items() if "host" not in row}
-    kernels = {name: row for name, row in found.items() if "host" in row}
+def text(medians: dict[str, dict[str, float]]) -> str:
+    classes = {name: row for name, row in medians.items() if "host" not in row}
+    kernels = {name: row for name, row in medians.items() if "host" in row}
     lines = [f"{'':22} {'million/s':>10} {'before':>10} {'ratio':>6} {'unobserved':>10}"]
     for name, row in classes.items():
         before, free = row.get("against"), row.get("unobserved")
@@ -248,8 +251,8 @@ def text(found: dict[str, dict[str, float]]) -> str:
                      f"{_or_none(free and free / host, 10, 0)}")  # fmt: skip
     if kernels:
         means = (_mean_ratio(kernels, label) for label in ("here", "against", "unobserved"))
-        here, before, free = (_or_none(mean, width, 1) for mean, width in zip(means, (6, 6, 10), strict=True))
-        lines.append(f"{'geometric mean':54} {here} {before} {free}")
+        now, before, free = (_or_none(mean, width, 1) for mean, width in zip(means, (6, 6, 10), strict=True))
+        lines.append(f"{'geometric mean':54} {now} {before} {free}")
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.caches import l2_hit_rate  # noqa: E402
-from silicon.series import SERIES_ON_GFX90A, counted, expect_checkout  # noqa: E402
+from silicon.series import SERIES_ON_GFX90A, count_per_dispatch, expect_checkout  # noqa: E402
 
 _EDGE = 512  # numbers along each edge of a plane
 # Fetch efficiency and L2CacheHit in percent, as given in Laplacian_Part1.md to Laplacian_Part3.md.
@@ -37,16 +37,23 @@ def main() -> None:
     parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--planes", type=int, default=16)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.checkout is None:
+    options = parser.parse_args()
+    if options.checkout is None:
         print("no checkout of amd-lab-notes: name one")
         return
-    series = replace(SERIES_ON_GFX90A["laplacian"], arguments=(str(_EDGE), str(_EDGE), str(given.planes)))
-    expect_checkout(parser, given.checkout, series)
-    variants = [one for one in series.variants if one.name in RECORDED]
-    modelled = {one.name: shares(counted(series, one, given.checkout), given.planes) for one in variants}
-    if given.json:
-        print(json.dumps({name: {"recorded": RECORDED[name], "modelled": found} for name, found in modelled.items()}, indent=1))
+    series = replace(SERIES_ON_GFX90A["laplacian"], arguments=(str(_EDGE), str(_EDGE), str(options.planes)))
+    expect_checkout(parser, options.checkout, series)
+    variants = [variant for variant in series.variants if variant.name in RECORDED]
+    modelled = {
+        variant.name: shares(count_per_dispatch(series, variant, options.checkout), options.planes) for variant in variants
+    }
+    if options.json:
+        print(
+            json.dumps(
+                {name: {"recorded": RECORDED[name], "modelled": percentages} for name, percentages in modelled.items()},
+                indent=1,
+            )
+        )
         return
     print("| Laplacian on gfx90a, % | to be read: recorded | modelled | L2 hits: recorded | modelled |\n|---|---|---|---|---|")
     for name, (efficiency, hits) in modelled.items():

@@ -52,11 +52,11 @@ def main() -> None:
         return judge_everything(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("| program | judged, of all | passed over | saved | changes | same source |\n|---|---|---|---|---|---|", flush=True)
     sums: Counter[str] = Counter()
     same = True
-    for name in given.only:
+    for name in options.only:
         ordered, everything = (optimized(name, command) for command in (("-m", "rocm_perf_lab"), (__file__, EVERYTHING)))
         is_same = ordered.written == everything.written
         same &= is_same
@@ -81,14 +81,14 @@ def optimized(name: str, command: Sequence[str]) -> Outcome:
         ran = subprocess.run(words, cwd=folder, capture_output=True, text=True)
         if ran.returncode != 0:
             sys.exit(f"{' '.join(words)} ended with {ran.returncode}: {ran.stderr[-500:]}")
-        found = json.loads(ran.stdout)
-        events = Counter(json.loads(line)["event"] for line in Path(found["run"], "journal.jsonl").read_text().splitlines())
+        document = json.loads(ran.stdout)
+        events = Counter(json.loads(line)["event"] for line in Path(document["run"], "journal.jsonl").read_text().splitlines())
         return Outcome(
             events["verdict"],
             events["passed over"],
-            found["improvement"] or 0.0,
-            tuple(one["description"] for one in found["iterations"]),
-            Path(found["written"][0]).read_text() if found["written"] else None,
+            document["improvement"] or 0.0,
+            tuple(iteration["description"] for iteration in document["iterations"]),
+            Path(document["written"][0]).read_text() if document["written"] else None,
         )
 
 
@@ -100,7 +100,7 @@ def judge_everything(words: Sequence[str]) -> None:
     def never(_search: Search, _bound: object) -> bool:
         return False
 
-    Search._hopeless = Search._is_beaten = never
+    Search._is_hopeless = Search._is_beaten = never
     sys.argv = ["rocm-perf", *words]
     command_line()
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from silicon.caches import l1_hit_rate, l2_hit_rate  # noqa: E402
-from silicon.series import GFX90A, SERIES, Series, counted, expect_checkout  # noqa: E402
+from silicon.series import GFX90A, SERIES, Series, count_per_dispatch, expect_checkout  # noqa: E402
 
 
 class Rates(NamedTuple):
@@ -34,7 +34,9 @@ class Rates(NamedTuple):
 def _one_process(series: Series) -> Series:
     """The series with as many cells as each of the four recorded processes had, and one time step."""
     edits = ((r"NX = 2048", "NX = 8192"), (r"NSTEPS = \d+", "NSTEPS = 1"))
-    return replace(series, rate=None, variants=tuple(replace(one, edits=((*one.edits[0], *edits),)) for one in series.variants))
+    return replace(
+        series, rate=None, variants=tuple(replace(variant, edits=((*variant.edits[0], *edits),)) for variant in series.variants)
+    )
 
 
 _ON_MI300A, _SOLVER = SERIES["yAx"], _one_process(SERIES["shallow water"])
@@ -55,14 +57,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.checkout is None:
+    options = parser.parse_args()
+    if options.checkout is None:
         print("no checkout of HPCTrainingExamples: name one")
         return
     for series in (_ON_MI300A, _SOLVER):
-        expect_checkout(parser, given.checkout, series)
-    modelled = {case: _modelled(series, case[1], given.checkout) for case, (series, _) in RECORDED.items()}
-    if given.json:
+        expect_checkout(parser, options.checkout, series)
+    modelled = {case: _modelled(series, case[1], options.checkout) for case, (series, _) in RECORDED.items()}
+    if options.json:
         rows = [{"gpu": gpu, "kernel": kernel, "recorded": RECORDED[gpu, kernel][1]._asdict(), "modelled": rates._asdict()}
                 for (gpu, kernel), rates in modelled.items()]  # fmt: skip
         print(json.dumps(rows, indent=1))
@@ -72,13 +74,13 @@ def main() -> None:
         recorded = RECORDED[gpu, kernel][1]
         print(f"| {kernel} | {gpu} | {recorded.l1:.1f} | {rates.l1:.1f} | {recorded.l2:.1f} | {rates.l2:.1f} |")
     for level in Rates._fields:
-        apart = [abs(getattr(rates, level) - getattr(RECORDED[case][1], level)) for case, rates in modelled.items()]
-        print(f"\n{level.upper()}: {statistics.mean(apart):.1f} percentage points apart on average.")
+        differences = [abs(getattr(rates, level) - getattr(RECORDED[case][1], level)) for case, rates in modelled.items()]
+        print(f"\n{level.upper()}: {statistics.mean(differences):.1f} percentage points apart on average.")
 
 
 def _modelled(series: Series, name: str, checkout: Path) -> Rates:
-    (variant,) = [one for one in series.variants if one.name == name]
-    counters = counted(series, variant, checkout)
+    (variant,) = [variant for variant in series.variants if variant.name == name]
+    counters = count_per_dispatch(series, variant, checkout)
     return Rates(l1_hit_rate(counters), l2_hit_rate(counters))
 
 

@@ -54,13 +54,13 @@ class Findings:
     in_objects: Counter[tuple[str, str]] = field(default_factory=Counter)
     unreadable: list[str] = field(default_factory=list)
 
-    def add(self, other: Findings) -> None:
-        self.objects += other.objects
-        self.instructions += other.instructions
+    def add(self, other_findings: Findings) -> None:
+        self.objects += other_findings.objects
+        self.instructions += other_findings.instructions
         for name in ("executes", "refuses", "in_objects"):
-            getattr(self, name).update(getattr(other, name))
-        self.examples = other.examples | self.examples
-        self.unreadable += other.unreadable
+            getattr(self, name).update(getattr(other_findings, name))
+        self.examples = other_findings.examples | self.examples
+        self.unreadable += other_findings.unreadable
 
 
 class Probe:
@@ -76,17 +76,17 @@ class Probe:
         for line in iter(self._process.stdout.readline, b"end\n"):
             if not line:
                 raise RuntimeError("the decoder ended")
-            _take(line.decode().rstrip("\n"), findings)
+            _add_finding(line.decode().rstrip("\n"), findings)
 
 
-def _take(line: str, findings: Findings) -> None:
-    kind, count, rest = line.split(" ", 2)
+def _add_finding(line: str, findings: Findings) -> None:
+    kind, count, details = line.split(" ", 2)
     if kind == "section":
         findings.instructions += int(count)
     elif kind == "ok":
-        findings.executes[rest] += int(count)
+        findings.executes[details] += int(count)
     else:
-        mnemonic, reason, example = rest.split("\t")
+        mnemonic, reason, example = details.split("\t")
         findings.refuses[mnemonic, reason] += int(count)
         findings.in_objects[mnemonic, reason] += 1
         findings.examples.setdefault((mnemonic, reason), example)
@@ -133,13 +133,13 @@ def files_below(folder: Path) -> Iterator[Path]:
                     yield path
 
 
-def unpacked(what: str, release: str | None, folder: Path) -> Path:
-    """The folder or file that `what` names; packages are unpacked below `folder`."""
-    path = Path(what)
+def unpacked(subject: str, release: str | None, folder: Path) -> Path:
+    """The folder or file that `subject` names; packages are unpacked below `folder`."""
+    path = Path(subject)
     if path.exists() and path.suffix != ".deb":
         return path
     if not path.exists():
-        command = ["apt-get", "download", "--quiet", f"{what}/{release}" if release else what]
+        command = ["apt-get", "download", "--quiet", f"{subject}/{release}" if release else subject]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         path = next(folder.glob("*.deb"))
     contents = folder / "contents"
@@ -147,11 +147,11 @@ def unpacked(what: str, release: str | None, folder: Path) -> Path:
     return contents
 
 
-def survey(what: str, release: str | None, pool: concurrent.futures.Executor) -> Findings:
+def survey(subject: str, release: str | None, pool: concurrent.futures.Executor) -> Findings:
     total = Findings()
     with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
         # The largest files come first, so that no process is left working alone on one at the end.
-        files = sorted(files_below(unpacked(what, release, Path(folder))), key=lambda path: -path.stat().st_size)
+        files = sorted(files_below(unpacked(subject, release, Path(folder))), key=lambda path: -path.stat().st_size)
         for findings in pool.map(survey_file, files):
             total.add(findings)
     return total
@@ -160,10 +160,10 @@ def survey(what: str, release: str | None, pool: concurrent.futures.Executor) ->
 # ---- the table ----
 
 
-def print_row(what: str, findings: Findings, seconds: float) -> None:
+def print_row(title: str, findings: Findings, seconds: float) -> None:
     refused, mnemonics = sum(findings.refuses.values()), len(findings.executes.keys() | {m for m, _ in findings.refuses})
     print(
-        f"{what:34} {findings.objects:>7,} {findings.instructions:>13,} {mnemonics:>9,} {refused:>9,} {seconds:>8.0f}",
+        f"{title:34} {findings.objects:>7,} {findings.instructions:>13,} {mnemonics:>9,} {refused:>9,} {seconds:>8.0f}",
         flush=True,
     )
     for why in findings.unreadable:
@@ -187,10 +187,10 @@ def main() -> int:
     print(f"{'':34} {'objects':>7} {'instructions':>13} {'mnemonics':>9} {'refused':>9} {'seconds':>8}")
     total = Findings()
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
-        for what in arguments.what:
+        for subject in arguments.what:
             begin = time.monotonic()
-            findings = survey(what, arguments.release, pool)
-            print_row(Path(what).name, findings, time.monotonic() - begin)
+            findings = survey(subject, arguments.release, pool)
+            print_row(Path(subject).name, findings, time.monotonic() - begin)
             total.add(findings)
     if len(arguments.what) > 1:
         print_row("all", total, 0)

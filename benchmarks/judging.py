@@ -31,14 +31,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path)
-    given = parser.parse_args()
-    name = f"{given.against}" if given.against else "--trust-candidates"
-    pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
+    options = parser.parse_args()
+    name = f"{options.against}" if options.against else "--trust-candidates"
+    pairs = [(seconds(options.against), seconds(None, caged=True)) for _ in range(options.rounds)]
     print(f"| time | {name}, s | this, in the cage, s | ratio | range over pairs |\n|---|---|---|---|---|")
     for number, kind in enumerate(("wall", "processor")):
-        taken = [(other[number], this[number]) for other, this in pairs]
-        first, second = (statistics.median(times) for times in zip(*taken, strict=True))
-        ratios = [this / other for other, this in taken]
+        durations = [(other[number], this[number]) for other, this in pairs]
+        first, second = (statistics.median(times) for times in zip(*durations, strict=True))
+        ratios = [this / other for other, this in durations]
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
         print(f"| {kind} | {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
 

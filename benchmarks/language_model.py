@@ -31,21 +31,21 @@ from others.table import markdown  # noqa: E402
 _PACKAGES = ("llama.cpp", "libggml0-backend-hip")
 _LIBRARIES = "usr/lib/x86_64-linux-gnu"
 _PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen."
-_SHOWN = 3  # kernels
+_SHOWN_KERNELS = 3  # kernels
 _ATTEMPTS = 4
 _TOKEN = re.compile(rb" w\d{3}|.", re.DOTALL)  # one token of the model's vocabulary
 
 
 def main() -> None:
-    given = _arguments()
-    if given.folder is None:
+    options = _arguments()
+    if options.folder is None:
         print("no folder for llama.cpp and the models: name one")
         return
-    llama = LlamaCpp(given.folder, given.device)
-    plain = given.folder / f"random-{given.seed}.gguf"
-    write_model(plain, given.seed)
-    results = [_result(llama, llama.quantised(plain, kind), kind, given.tokens) for kind in given.types]
-    print(json.dumps(results, indent=1) if given.json else _report(results, given.device))
+    llama = LlamaCpp(options.folder, options.device)
+    unquantised = options.folder / f"random-{options.seed}.gguf"
+    write_model(unquantised, options.seed)
+    results = [_result(llama, llama.quantised(unquantised, kind), kind, options.tokens) for kind in options.types]
+    print(json.dumps(results, indent=1) if options.json else _report(results, options.device))
 
 
 def _arguments() -> argparse.Namespace:
@@ -71,7 +71,7 @@ class LlamaCpp:
         self._environment = os.environ | {"LD_LIBRARY_PATH": f"{path}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         self._here = folder / "backends"  # llama.cpp looks for its backends in the working directory
         self._here.mkdir(exist_ok=True)
-        for backend in (one for root in roots for one in (root / _LIBRARIES / "ggml/backends0").glob("*.so")):
+        for backend in (library for root in roots for library in (root / _LIBRARIES / "ggml/backends0").glob("*.so")):
             link = self._here / backend.name
             link.unlink(missing_ok=True)
             link.symlink_to(backend)
@@ -79,9 +79,9 @@ class LlamaCpp:
     def quantised(self, model: Path, kind: str) -> Path:
         if kind == "f16":
             return model
-        made = model.with_name(f"{model.stem}-{kind}.gguf")
-        self._run([self._programs / "llama-quantize", "--pure", model, made, kind])
-        return made
+        quantised_model = model.with_name(f"{model.stem}-{kind}.gguf")
+        self._run([self._programs / "llama-quantize", "--pure", model, quantised_model, kind])
+        return quantised_model
 
     def on_cpu(self, model: Path, tokens: int) -> bytes:
         return self._completed([*self._completion(model, tokens), "--device", "none"])
@@ -118,44 +118,55 @@ class LlamaCpp:
 
 
 def _result(llama: LlamaCpp, model: Path, kind: str, tokens: int) -> dict[str, object]:
-    expected, got = llama.on_cpu(model, tokens), llama.on_device(model, tokens)
+    expected, actual = llama.on_cpu(model, tokens), llama.on_device(model, tokens)
     first, all_of_them = llama.kernel_times(model, 1), llama.kernel_times(model, tokens)
     return {
         "type": kind,
         "tokens": tokens,
-        "equal": _equal(expected, got, tokens),
-        "text": got.decode(errors="replace"),
+        "equal": _equal(expected, actual, tokens),
+        "text": actual.decode(errors="replace"),
         "expected": expected.decode(errors="replace"),
         "prompt": _shares(first),
         "generation": _shares({name: time - first.get(name, 0.0) for name, time in all_of_them.items()}),
     }
 
 
-def _equal(expected: bytes, got: bytes, tokens: int) -> int:
+def _equal(expected: bytes, actual: bytes, tokens: int) -> int:
     """How many of the generated tokens are the same before the first that differs."""
-    if expected == got:
+    if expected == actual:
         return tokens
-    one, other = (_TOKEN.findall(text.partition(_PROMPT[-8:].encode())[2]) for text in (expected, got))
-    return next((at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), min(len(one), len(other)))
+    expected_tokens, got_tokens = (_TOKEN.findall(text.partition(_PROMPT[-8:].encode())[2]) for text in (expected, actual))
+    return next(
+        (
+            index
+            for index, (expected_token, got_token) in enumerate(zip(expected_tokens, got_tokens, strict=False))
+            if expected_token != got_token
+        ),
+        min(len(expected_tokens), len(got_tokens)),
+    )
 
 
 def _shares(times: Mapping[str, float]) -> list[tuple[str, float]]:
     """The kernels that take the most time, with their shares of the total."""
-    whole = sum(times.values())
-    most = sorted(times.items(), key=lambda one: -one[1])[:_SHOWN]
-    return [(name, time / whole) for name, time in most]
+    total = sum(times.values())
+    longest = sorted(times.items(), key=lambda item: -item[1])[:_SHOWN_KERNELS]
+    return [(name, time / total) for name, time in longest]
 
 
 def _report(results: Sequence[Mapping], device: str) -> str:
     rows = [
-        [one["type"], f"{one['equal']} of {one['tokens']}", *(_named(one[phase]) for phase in ("prompt", "generation"))]
-        for one in results
+        [
+            result["type"],
+            f"{result['equal']} of {result['tokens']}",
+            *(_kernel_shares_text(result[phase]) for phase in ("prompt", "generation")),
+        ]
+        for result in results
     ]
     head = ["weights", f"same tokens on {device} and CPU", "prompt: kernels (modelled)", "generation: kernels (modelled)"]
     return markdown(head, rows)
 
 
-def _named(shares: Sequence[tuple[str, float]]) -> str:
+def _kernel_shares_text(shares: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{re.split('[<(]', name)[0][:32]} {share:.0%}" for name, share in shares)
 
 

@@ -50,11 +50,11 @@ class Modelled:
 
 
 def main() -> None:
-    given = _arguments()
+    options = _arguments()
     with tempfile.TemporaryDirectory(prefix="rocm-perf-microbenchmarks-") as folder:
         empty_us = _empty_launch(Path(folder))
-        points = [point for name in given.only for point in modelled(name, given.checkout, Path(folder), empty_us)]
-    print(json.dumps([asdict(point) for point in points], indent=1) if given.json else "\n".join(table(points)))
+        points = [point for name in options.only for point in modelled(name, options.checkout, Path(folder), empty_us)]
+    print(json.dumps([asdict(point) for point in points], indent=1) if options.json else "\n".join(table(points)))
 
 
 def _arguments() -> argparse.Namespace:
@@ -62,32 +62,32 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("checkout", nargs="?", type=Path)
     parser.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, default=list(GROUPS))
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.checkout is None:
+    options = parser.parse_args()
+    if options.checkout is None:
         print("no checkout of gpu-benches: name one")
         sys.exit()
-    if lacking := [GROUPS[name].recorded for name in given.only if not (given.checkout / GROUPS[name].recorded).is_file()]:
-        parser.error(f"{given.checkout} has no {', '.join(lacking)}: name a checkout of github.com/RRZE-HPC/gpu-benches")
-    return given
+    if lacking := [GROUPS[name].recorded for name in options.only if not (options.checkout / GROUPS[name].recorded).is_file()]:
+        parser.error(f"{options.checkout} has no {', '.join(lacking)}: name a checkout of github.com/RRZE-HPC/gpu-benches")
+    return options
 
 
 def modelled(name: str, checkout: Path, folder: Path, empty_us: float) -> list[Modelled]:
     group = GROUPS[name]
     binaries = gpu_benches.compiled(group, checkout, folder)
-    found = corrected(group.joined([_run(binary, group) for binary in binaries]), group, empty_us)
+    figures = corrected(group.merge([_run(binary, group) for binary in binaries]), group, empty_us)
     recorded = group.read((checkout / group.recorded).read_text())
-    pairs = gpu_benches.paired(found, recorded)
+    pairs = gpu_benches.paired(figures, recorded)
     return [Modelled(name, point, recorded_figure, figure) for point, recorded_figure, figure in pairs]
 
 
-def corrected(found: Table, group: Group, empty_us: float) -> Table:
-    """`found`, with the time of the launch itself taken out of the rates if the group has `gigabytes`. The recorded launches
-    are so long that this time does not matter there.
+def corrected(uncorrected: Table, group: Group, empty_us: float) -> Table:
+    """`uncorrected`, with the time of the launch itself taken out of the rates if the group has `gigabytes`. The recorded
+    launches are so long that this time does not matter there.
     """
     if group.gigabytes is None:
-        return found
+        return uncorrected
     rates = {}
-    for point, rate in found.items():
+    for point, rate in uncorrected.items():
         gigabytes = group.gigabytes * gpu_benches.STREAMS[point.split()[0]]
         rates[point] = gigabytes / (gigabytes / rate - empty_us * 1e-6)
     return rates
@@ -95,18 +95,18 @@ def corrected(found: Table, group: Group, empty_us: float) -> Table:
 
 def _run(binary: Path, group: Group) -> Table:
     print(f"{group.folder}: {binary.name}", file=sys.stderr, flush=True)
-    done = subprocess.run(
+    completed = subprocess.run(
         ["rocm-perf", "run", "--device", "gfx942", "--device-option", "sustained", binary],
         capture_output=True,
         text=True,
         check=True,
     )
-    return group.read(done.stdout)
+    return group.read(completed.stdout)
 
 
 def _empty_launch(folder: Path) -> float:
     """The time in microseconds that events measure around an empty kernel."""
-    source, binary = gpu_benches.OWN / "empty.hip", folder / "empty"
+    source, binary = gpu_benches.OWN_PROGRAMS / "empty.hip", folder / "empty"
     subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", source, "-o", binary], check=True, capture_output=True)
     command = ["rocm-perf", "run", "--device", "gfx942", binary]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

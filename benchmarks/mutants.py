@@ -30,7 +30,7 @@ from pathlib import Path
 
 PACKAGES = ("analysis", "arch", "report", "gate", "autotune", "rocpd")
 STATIC = ("tests/dev/test_conventions.py", "tests/dev/test_lint.py::test_mypy", "tests/dev/test_lint.py::test_ruff[check]")
-ALSO = ("tests/report", "tests/cli")  # these test how the packages' findings are printed
+OUTPUT_TESTS = ("tests/report", "tests/cli")  # these test how the packages' findings are printed
 SECONDS = 900.0  # for one round of tests; a mutant that makes them endless counts as caught
 
 
@@ -48,21 +48,21 @@ class Mutant:
 
 
 def main() -> None:
-    given = _arguments()
-    if given.clone is None:
+    options = _arguments()
+    if options.clone is None:
         print("no clone to change files in: name one")
         return
-    clone = given.clone.resolve()
+    clone = options.clone.resolve()
     if subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, check=True).stdout:
         sys.exit(f"{clone} has changes that are not committed: name a clone that nothing else uses")
-    drawn = list(_drawn(clone, given.packages, given.count, random.Random(given.seed)))
+    mutants = list(_draw_mutants(clone, options.packages, options.count, random.Random(options.seed)))
     caught = 0
-    for number, mutant in enumerate(drawn[given.skip :], given.skip + 1):
+    for number, mutant in enumerate(mutants[options.skip :], options.skip + 1):
         began = time.monotonic()
-        by = _caught_by(clone, mutant, given.jobs)
+        by = _caught_by(clone, mutant, options.jobs)
         caught += by is not None
         print(f"{number}: {mutant}\n  {f'caught by {by}' if by else 'SURVIVED'} ({time.monotonic() - began:.0f} s)", flush=True)
-    print(f"{caught} of {len(drawn[given.skip :])} mutants were caught")
+    print(f"{caught} of {len(mutants[options.skip :])} mutants were caught")
 
 
 def _arguments() -> argparse.Namespace:
@@ -76,17 +76,17 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _drawn(clone: Path, packages: list[str], count: int, chance: random.Random) -> Iterator[Mutant]:
+def _draw_mutants(clone: Path, packages: list[str], count: int, chance: random.Random) -> Iterator[Mutant]:
     """One mutant for each of `count` different lines, or of fewer if no more lines can be changed."""
     files = [path for name in packages for path in sorted((clone / "src/rocm_perf_lab" / name).rglob("*.py"))]
     candidates: dict[tuple[Path, int], list[tuple[str, int]]] = {}
     for path in files:
         for operator, occurrence, line in _mutations(path.read_text()):
             candidates.setdefault((path, line), []).append((operator, occurrence))
-    places = sorted(candidates)
-    chance.shuffle(places)
-    made = (_one_of(clone, *place, candidates[place], chance) for place in places)
-    yield from [mutant for mutant, _ in zip((one for one in made if one), range(count), strict=False)]
+    locations = sorted(candidates)
+    chance.shuffle(locations)
+    mutants = (_draw_mutant(clone, *location, candidates[location], chance) for location in locations)
+    yield from [mutant for mutant, _ in zip((mutant for mutant in mutants if mutant), range(count), strict=False)]
 
 
 def _mutations(text: str) -> Iterator[tuple[str, int, int]]:
@@ -95,7 +95,7 @@ def _mutations(text: str) -> Iterator[tuple[str, int, int]]:
     from cosmic_ray.ast import ast_nodes, get_ast
 
     tree = get_ast(text)
-    for name in (one for one in plugins.operator_names() if not plugins.get_operator(one).arguments()):
+    for name in (name for name in plugins.operator_names() if not plugins.get_operator(name).arguments()):
         operator = plugins.get_operator(name)()
         occurrence = 0
         for node in ast_nodes(tree):
@@ -104,7 +104,7 @@ def _mutations(text: str) -> Iterator[tuple[str, int, int]]:
                 occurrence += 1
 
 
-def _one_of(clone: Path, path: Path, line: int, mutations: list[tuple[str, int]], chance: random.Random) -> Mutant | None:
+def _draw_mutant(clone: Path, path: Path, line: int, mutations: list[tuple[str, int]], chance: random.Random) -> Mutant | None:
     from cosmic_ray import mutating, plugins
 
     original = path.read_text()
@@ -138,7 +138,7 @@ def _meaning(text: str) -> str | None:
 def _is_for_annotations(node: ast.If) -> bool:
     """Whether the statement only holds imports for type checkers, even with `not` put before its condition."""
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    imports = all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in node.body)
+    imports = all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
     return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING" and imports and not node.orelse
 
 
@@ -159,12 +159,12 @@ def _rounds(clone: Path, file: Path) -> Iterator[list[str]]:
     package = Path("tests", *file.parts[2:-1])
     while package != Path("tests") and not (clone / package).is_dir():
         package = package.parent
-    own = {*(clone / package).rglob(f"test_*{file.stem}*.py"), *_importing(clone, file)}
-    yield [*sorted(str(one.relative_to(clone)) for one in own), *STATIC]
+    own_tests = {*(clone / package).rglob(f"test_*{file.stem}*.py"), *_importing(clone, file)}
+    yield [*sorted(str(path.relative_to(clone)) for path in own_tests), *STATIC]
     top = Path(*package.parts[:2])
     yield [str(top)]
-    if rest := [one for one in ALSO if one != str(top)]:
-        yield rest
+    if remaining := [tested for tested in OUTPUT_TESTS if tested != str(top)]:
+        yield remaining
 
 
 def _importing(clone: Path, file: Path) -> Iterator[Path]:

@@ -39,44 +39,46 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=_CACHE)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--table", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     end_with_sessions()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [one for one in read_entries() if wanted(one, given)]
-    options = ["--budget", given.budget, "--equivalence", given.equivalence]
-    for entry in chosen if not given.table else ():
-        kept = given.folder / f"{entry.name}.json"
-        if given.again or not kept.is_file():
-            result = Trial(entry, given.folder / entry.name, given.checkout, options).result()
-            kept.write_text(json.dumps(result, indent=1))
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    chosen = [entry for entry in read_entries() if is_wanted(entry, arguments)]
+    options = ["--budget", arguments.budget, "--equivalence", arguments.equivalence]
+    for entry in chosen if not arguments.table else ():
+        result_file = arguments.folder / f"{entry.name}.json"
+        if arguments.again or not result_file.is_file():
+            result = Trial(entry, arguments.folder / entry.name, arguments.checkout, options).result()
+            result_file.write_text(json.dumps(result, indent=1))
             print(f"{entry.name}: {result.get('error') or result['stop']}", file=sys.stderr, flush=True)
-    files = {one.name: given.folder / f"{one.name}.json" for one in chosen}
+    files = {entry.name: arguments.folder / f"{entry.name}.json" for entry in chosen}
     print(table({name: json.loads(file.read_text()) for name, file in files.items() if file.is_file()}))
 
 
-def wanted(entry: Entry, given: argparse.Namespace) -> bool:
-    there = entry.origin != "hecbench" or given.checkout is not None or given.table
-    return there and (not given.only or entry.name in given.only)
+def is_wanted(entry: Entry, arguments: argparse.Namespace) -> bool:
+    is_available = entry.origin != "hecbench" or arguments.checkout is not None or arguments.table
+    return is_available and (not arguments.only or entry.name in arguments.only)
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     lines = [
         "| kernel | kernel's time saved | program's | processor time, s | judged | accepted | stopped | outputs |",
         "|---|---|---|---|---|---|---|---|",
-        *(row(name, one) for name, one in results.items()),
+        *(row(name, result) for name, result in results.items()),
     ]
-    done = [one for one in results.values() if "error" not in one]
-    for what, name in (("kernels", "kernel"), ("programs", "program")):
-        lines.append(f"\nGeometric mean over {len(done)} {what}: {mean([1 / one[name] for one in done]):.2f} times as fast")
+    successful = [result for result in results.values() if "error" not in result]
+    for plural, name in (("kernels", "kernel"), ("programs", "program")):
+        speedup = mean([1 / result[name] for result in successful])
+        lines.append(f"\nGeometric mean over {len(successful)} {plural}: {speedup:.2f} times as fast")
     return "\n".join(lines)
 
 
-def row(name: str, one: dict[str, Any]) -> str:
-    if "error" in one:
-        return f"| {name} | - | - | {one.get('seconds', 0):.0f} | - | - | {one['error']} | - |"
-    accepted = "; ".join(f"`{what}`" for what in one["accepted"]) or "nothing"
-    saved = f"{1 - one['kernel']:.1%} | {1 - one['program']:.1%}"
-    return f"| {name} | {saved} | {one['seconds']:.0f} | {one['judged']} | {accepted} | {one['stop']} | {one['outputs']} |"
+def row(name: str, result: dict[str, Any]) -> str:
+    if "error" in result:
+        return f"| {name} | - | - | {result.get('seconds', 0):.0f} | - | - | {result['error']} | - |"
+    accepted = "; ".join(f"`{change}`" for change in result["accepted"]) or "nothing"
+    saved = f"{1 - result['kernel']:.1%} | {1 - result['program']:.1%}"
+    end = f"{result['stop']} | {result['outputs']}"
+    return f"| {name} | {saved} | {result['seconds']:.0f} | {result['judged']} | {accepted} | {end} |"
 
 
 def mean(ratios: list[float]) -> float:

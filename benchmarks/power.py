@@ -76,40 +76,41 @@ def clock(energies: Energies, row: Row, matrix_utilisation: float = 0.0) -> floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path, nargs="?")
-    given = parser.parse_args()
-    if given.checkout is None:
+    options = parser.parse_args()
+    if options.checkout is None:
         print("no checkout of gpu-benches: name one")
         return
-    rows = _rows((given.checkout / "gpu-roofline/mi300x.txt").read_text())
+    rows = _rows((options.checkout / "gpu-roofline/mi300x.txt").read_text())
     fitted = [row for row in rows[::2] if row.multiply_adds not in REPEATED]
-    others = [row for row in rows if row not in fitted]
+    unfitted = [row for row in rows if row not in fitted]
     energies = _fit(fitted)
     units = f"vector {energies.quad_pj:.0f} pJ per quad-cycle, memory {energies.byte_pj:.1f} pJ per byte"
     print(f"busy CUs {energies.busy_w:.0f} W, {units}")
-    for name, some in (("fitted", fitted), ("others", others)):
-        errors = [clock(energies, row) / row.ghz - 1 for row in some]
+    for name, subset in (("fitted", fitted), ("others", unfitted)):
+        errors = [clock(energies, row) / row.ghz - 1 for row in subset]
         print(
-            f"clocks, {name}: {len(some)} rows, mean error {np.mean(np.abs(errors)):.1%}, largest {max(errors, key=abs):+.1%}"
+            f"clocks, {name}: {len(subset)} rows, mean error {np.mean(np.abs(errors)):.1%}, largest {max(errors, key=abs):+.1%}"
         )
     energies = Energies(energies.busy_w, energies.quad_pj, energies.byte_pj, _matrix_pj(energies))
     print(f"matrix unit {energies.matrix_pj:.0f} pJ per cycle, from BF16")
     for name in ("FP16", "FP8"):
         row, utilisation = _gemm(name)
-        found = clock(energies, row, utilisation)
-        print(f"GEMM {name}: {1000 * row.ghz:.0f} MHz recorded, {1000 * found:.0f} by the model, {found / row.ghz - 1:+.1%}")
+        modelled_ghz = clock(energies, row, utilisation)
+        error = modelled_ghz / row.ghz - 1
+        print(f"GEMM {name}: {1000 * row.ghz:.0f} MHz recorded, {1000 * modelled_ghz:.0f} by the model, {error:+.1%}")
 
 
 def _rows(text: str) -> list[Row]:
-    found = re.findall(r"blocks +(\d+) its .*? (\d+) GB/s +(\d+) GF/s +(\d+) Mhz +(\d+) W", text)
-    return [Row(int(n), int(gb) / 1e3, int(gf) / 1e3, int(mhz) / 1e3, float(watts)) for n, gb, gf, mhz, watts in found]
+    matches = re.findall(r"blocks +(\d+) its .*? (\d+) GB/s +(\d+) GF/s +(\d+) Mhz +(\d+) W", text)
+    return [Row(int(n), int(gb) / 1e3, int(gf) / 1e3, int(mhz) / 1e3, float(watts)) for n, gb, gf, mhz, watts in matches]
 
 
 def _fit(rows: list[Row]) -> Energies:
     def errors(values: np.ndarray) -> list[float]:
         return [np.log(clock(Energies(*values), row) / row.ghz) for row in rows]
 
-    found = least_squares(errors, (500.0, 600.0, 50.0), bounds=(0, np.inf), x_scale=(500.0, 600.0, 50.0), diff_step=1e-3)
-    return Energies(*found.x)
+    solution = least_squares(errors, (500.0, 600.0, 50.0), bounds=(0, np.inf), x_scale=(500.0, 600.0, 50.0), diff_step=1e-3)
+    return Energies(*solution.x)
 
 
 def _gemm(name: str) -> tuple[Row, float]:

@@ -41,11 +41,11 @@ class Outcome:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", type=Path)
-    given = parser.parse_args()
-    if not given.runs:
+    options = parser.parse_args()
+    if not options.runs:
         print("no folders with journals of `rocm-perf optimize`: name some")
         return
-    journals = sorted({journal for run in given.runs for journal in run.rglob(JOURNAL)})
+    journals = sorted({journal for run in options.runs for journal in run.rglob(JOURNAL)})
     outcomes = [outcome for journal in journals for outcome in outcomes_of(journal)]
     if not outcomes:
         sys.exit(f"{len(journals)} journals, and no outcome with a prediction and a measured time in any of them")
@@ -56,8 +56,8 @@ def main() -> None:
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.transformation].append(outcome)
-    for name, some in [*sorted(by_kind.items()), ("all", outcomes)]:
-        print(row(name, some))
+    for name, group in [*sorted(by_kind.items()), ("all", outcomes)]:
+        print(row(name, group))
 
 
 def lines_of(journal: Path) -> list[dict]:
@@ -65,32 +65,32 @@ def lines_of(journal: Path) -> list[dict]:
 
 
 def outcomes_of(journal: Path) -> list[Outcome]:
-    found = {}
+    by_candidate = {}
     for line in lines_of(journal):
         if line["event"] == "outcome" and line["predicted_kernel"] is not None and line["measured_kernel"] is not None:
-            found[line["candidate"]] = Outcome(
+            by_candidate[line["candidate"]] = Outcome(
                 str(journal.parent), line["kernel"], line["transformation"], line["description"],
                 line["at_most_kernel"], line["predicted_kernel"], line["measured_kernel"], line["accepted"],
             )  # fmt: skip
-    return list(found.values())
+    return list(by_candidate.values())
 
 
-def row(name: str, some: list[Outcome]) -> str:
-    within = sum(one.measured <= one.at_most + ERROR for one in some)
-    shares = [one.measured / one.predicted for one in some if one.predicted > ERROR and one.accepted]
+def row(name: str, outcomes: list[Outcome]) -> str:
+    within = sum(outcome.measured <= outcome.at_most + ERROR for outcome in outcomes)
+    shares = [outcome.measured / outcome.predicted for outcome in outcomes if outcome.predicted > ERROR and outcome.accepted]
     share = f"{statistics.median(shares):.0%}" if shares else "-"
-    order = tau_b(some)
-    accepted = sum(one.accepted for one in some)
-    return f"| {name} | {len(some)} | {accepted} | {within} | {share} | {'-' if order is None else f'{order:.2f}'} |"
+    order = tau_b(outcomes)
+    accepted = sum(outcome.accepted for outcome in outcomes)
+    return f"| {name} | {len(outcomes)} | {accepted} | {within} | {share} | {'-' if order is None else f'{order:.2f}'} |"
 
 
-def tau_b(some: list[Outcome]) -> float | None:
+def tau_b(outcomes: list[Outcome]) -> float | None:
     """Kendall's tau-b of predicted and measured savings, over pairs of one run and kernel; None if no pair can be ordered."""
     agree = differ = predicted_ties = measured_ties = 0
-    for one, other in combinations(some, 2):
-        if (one.run, one.kernel) != (other.run, other.kernel):
+    for first, second in combinations(outcomes, 2):
+        if (first.run, first.kernel) != (second.run, second.kernel):
             continue
-        of_prediction, of_measurement = one.predicted - other.predicted, one.measured - other.measured
+        of_prediction, of_measurement = first.predicted - second.predicted, first.measured - second.measured
         if of_prediction == 0 or of_measurement == 0:
             predicted_ties += of_prediction == 0 and of_measurement != 0
             measured_ties += of_measurement == 0 and of_prediction != 0

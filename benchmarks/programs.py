@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from others import checkout, verdict  # noqa: E402
-from others.checkout import Given, Program  # noqa: E402
+from others.checkout import Program, ProgramEntry  # noqa: E402
 from others.process import end_with_sessions  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.stages import STAGES, Result, Trial, next_stage  # noqa: E402
@@ -36,18 +36,18 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roc
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     end_with_sessions()
-    if given.checkout is None:
+    if options.checkout is None:
         print("no checkout of HeCBench: name one")
         return
-    table = checkout.read_table(given.table)
-    results = Results(given.folder / "results")
-    chosen = draw(candidates(given, table, results), given)
-    with ThreadPoolExecutor(given.jobs) as pool:
-        list(pool.map(lambda program: attempt(program, given, results), chosen))
-    found = {program.name: results.get(program.name) for program in chosen}
-    print(json.dumps(found, indent=1) if given.json else report(found))
+    table = checkout.read_table(options.table)
+    results = Results(options.folder / "results")
+    chosen = draw(candidates(options, table, results), options)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda program: attempt(program, options, results), chosen))
+    by_program = {program.name: results.get(program.name) for program in chosen}
+    print(json.dumps(by_program, indent=1) if options.json else report(by_program))
 
 
 def arguments() -> argparse.Namespace:
@@ -69,89 +69,97 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def candidates(given: argparse.Namespace, table: dict[str, Given], results: Results) -> list[Program]:
-    names = given.only or checkout.programs(given.checkout)
-    programs = [Program(given.checkout.resolve(), name, table.get(name, Given())) for name in names]
-    if given.only:
+def candidates(options: argparse.Namespace, table: dict[str, ProgramEntry], results: Results) -> list[Program]:
+    names = options.only or checkout.programs(options.checkout)
+    programs = [Program(options.checkout.resolve(), name, table.get(name, ProgramEntry())) for name in names]
+    if options.only:
         return programs
     headers, libraries = checkout.installed_headers(), checkout.installed_libraries()
-    reasons = {program.name: checkout.needs(program, headers, libraries) for program in programs}
+    reasons = {program.name: checkout.why_not_a_candidate(program, headers, libraries) for program in programs}
     left_out = {name: reason for name, reason in reasons.items() if reason}
-    given.folder.mkdir(parents=True, exist_ok=True)
-    (given.folder / "left_out.json").write_text(json.dumps(left_out, indent=1) + "\n", "utf-8")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    (options.folder / "left_out.json").write_text(json.dumps(left_out, indent=1) + "\n", "utf-8")
     print(f"{len(programs)} programs, {len(programs) - len(left_out)} candidates", file=sys.stderr)
     return [program for program in programs if program.name not in left_out]
 
 
-def draw(programs: list[Program], given: argparse.Namespace) -> list[Program]:
+def draw(programs: list[Program], options: argparse.Namespace) -> list[Program]:
     """The programs to run: those that --listed and --sample select; all of them with --only, or if neither is given."""
-    if given.only or not (given.listed or given.sample):
+    if options.only or not (options.listed or options.sample):
         return programs
-    listed = set(checkout.read_table(given.table))
-    others = [program for program in programs if program.name not in listed]
-    drawn = random.Random(given.seed).sample(others, min(given.sample or 0, len(others)))
-    return [program for program in programs if given.listed and program.name in listed] + drawn
+    listed = set(checkout.read_table(options.table))
+    unlisted = [program for program in programs if program.name not in listed]
+    sampled = random.Random(options.seed).sample(unlisted, min(options.sample or 0, len(unlisted)))
+    return [program for program in programs if options.listed and program.name in listed] + sampled
 
 
-def attempt(program: Program, given: argparse.Namespace, results: Results) -> None:
-    trial = Trial(program, given.folder / "work" / program.name, given.timeout)
-    result = remembered(results.get(program.name), program, given.again)
-    done: dict[str, Result] = result["stages"]
-    while stage := next_stage(done, given.steps.split(",")):
+def attempt(program: Program, options: argparse.Namespace, results: Results) -> None:
+    trial = Trial(program, options.folder / "work" / program.name, options.timeout)
+    result = remembered(results.get(program.name), program, options.again)
+    stages: dict[str, Result] = result["stages"]
+    while stage := next_stage(stages, options.steps.split(",")):
         trial.folder.mkdir(parents=True, exist_ok=True)
-        done[stage] = STAGES[stage](trial)
+        stages[stage] = STAGES[stage](trial)
         results.put(program.name, result)
-        told = done[stage]
+        outcome = stages[stage]
         print(
-            f"{program.name}: {stage} {told['result']}, {told['seconds']:.1f} s {told['reason']}", file=sys.stderr, flush=True
+            f"{program.name}: {stage} {outcome['result']}, {outcome['seconds']:.1f} s {outcome['reason']}",
+            file=sys.stderr,
+            flush=True,
         )
 
 
-def remembered(result: Result, program: Program, again: list[str]) -> Result:
-    """The part of an earlier result to keep: no stage whose class is in `again`; nothing if the table's entry has changed."""
-    key = {name: value for name, value in asdict(program.given).items() if name in ("arguments", "macros", "edits", "make")}
+def remembered(result: Result, program: Program, repeated_stages: list[str]) -> Result:
+    """The part of an earlier result to keep: no stage whose class is in `repeated_stages`; nothing if the table's entry has
+    changed.
+    """
+    key = {name: value for name, value in asdict(program.entry).items() if name in ("arguments", "macros", "edits", "make")}
     if result.get("given") != key:
         return {"given": key, "stages": {}}
-    result["stages"] = {stage: one for stage, one in result["stages"].items() if one["class"] not in again}
+    result["stages"] = {
+        stage: ended_stage for stage, ended_stage in result["stages"].items() if ended_stage["class"] not in repeated_stages
+    }
     return result
 
 
-def report(found: dict[str, Result]) -> str:
+def report(by_program: dict[str, Result]) -> str:
     table = checkout.read_table(TABLE)
     head = ["program", "arguments", *STAGES, "self-check", "seconds", "fault", "reason"]
-    rows = [row(name, result["stages"], table.get(name, Given())) for name, result in sorted(found.items()) if result]
-    return markdown(head, rows) + "\n" + summary(found, table)
+    rows = [
+        row(name, result["stages"], table.get(name, ProgramEntry())) for name, result in sorted(by_program.items()) if result
+    ]
+    return markdown(head, rows) + "\n" + summary(by_program, table)
 
 
-def row(name: str, stages: dict[str, Result], given: Given) -> list[object]:
+def row(name: str, stages: dict[str, Result], entry: ProgramEntry) -> list[object]:
     run = stages.get("run", {})
     words = run.get("command", "").partition(" ")[2]
     ends = [stages.get(stage, {}).get("result") for stage in STAGES]
-    fault, reason = blame(stages, given)
+    fault, reason = blame(stages, entry)
     return [name, words, *ends, run.get("check"), run.get("seconds"), fault, reason]
 
 
-def blame(stages: dict[str, Result], given: Given) -> tuple[str, str]:
+def blame(stages: dict[str, Result], entry: ProgramEntry) -> tuple[str, str]:
     """Return (class, reason) of the first stage that failed; both are empty if none did. What the table says about a failed
     build or run takes precedence, except over refusals and time-outs.
     """
-    stage, worst = next(((stage, one) for stage, one in stages.items() if one["class"]), ("", None))
+    stage, worst = next(((stage, result) for stage, result in stages.items() if result["class"]), ("", None))
     if worst is None:
         return "", ""
-    known = bool(given.fault) and stage in ("build", "run") and worst["class"] not in (verdict.PROJECT, verdict.TIME)
-    return (given.fault, given.note) if known else (worst["class"], f"{stage}: {worst['reason']}")
+    is_known_fault = bool(entry.fault) and stage in ("build", "run") and worst["class"] not in (verdict.PROJECT, verdict.TIME)
+    return (entry.fault, entry.note) if is_known_fault else (worst["class"], f"{stage}: {worst['reason']}")
 
 
-def summary(found: dict[str, Result], table: dict[str, Given]) -> str:
-    rows = [[stage, *tally([result["stages"] for result in found.values() if result], stage)] for stage in STAGES]
-    runs = [result["stages"]["run"] for result in found.values() if result and "run" in result["stages"]]
-    checks = [sum(one["check"] == check for one in runs) for check in ("PASS", "FAIL", "none")]
-    faults = [blame(result["stages"], table.get(name, Given()))[0] for name, result in found.items() if result]
-    told = ", ".join(f"{kind}: {faults.count(kind)}" for kind in verdict.CLASSES)
+def summary(by_program: dict[str, Result], table: dict[str, ProgramEntry]) -> str:
+    rows = [[stage, *tally([result["stages"] for result in by_program.values() if result], stage)] for stage in STAGES]
+    runs = [result["stages"]["run"] for result in by_program.values() if result and "run" in result["stages"]]
+    checks = [sum(run["check"] == check for run in runs) for check in ("PASS", "FAIL", "none")]
+    faults = [blame(result["stages"], table.get(name, ProgramEntry()))[0] for name, result in by_program.items() if result]
+    fault_counts = ", ".join(f"{kind}: {faults.count(kind)}" for kind in verdict.CLASSES)
     return (
         markdown(["step", "tried", "ok", "failed", "time-out", "skipped"], rows)
         + f"\nSelf-checks: {checks[0]} PASS, {checks[1]} FAIL, {checks[2]} none. Of {len(faults)} programs, "
-        + f"{faults.count('')} had no failure; the others by fault: {told}."
+        + f"{faults.count('')} had no failure; the others by fault: {fault_counts}."
     )
 
 

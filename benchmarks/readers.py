@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from scale import CACHE, cached, measured
+from scale import CACHE, cached, measure
 
 from rocm_perf_lab.rocpd.reader import DISPATCH_COLUMNS
 
@@ -83,13 +83,13 @@ def main() -> None:
         READERS[arguments.read[0]][0](arguments.read[1])
         return
     database = cached(arguments.cache, arguments.dispatches, False)
-    there = [name for name, (_, module) in READERS.items() if module is None or importlib.util.find_spec(module)]
+    available = [name for name, (_, module) in READERS.items() if module is None or importlib.util.find_spec(module)]
     rounds = [
-        {name: measured([sys.executable, __file__, "--read", name, database]) for name in there}
+        {name: measure([sys.executable, __file__, "--read", name, database]) for name in available}
         for _ in range(arguments.rounds)
     ]
     print("| reader | processor, s | min | max | wall, s | memory, GB |\n|---|---|---|---|---|---|")
-    for name in there:
+    for name in available:
         processor = [of[name].processor for of in rounds]
         wall, memory = (statistics.median(getattr(of[name], field) for of in rounds) for field in ("wall", "bytes"))
         spread = f"{statistics.median(processor):.2f} | {min(processor):.2f} | {max(processor):.2f}"

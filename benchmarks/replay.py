@@ -78,13 +78,13 @@ def one_round(folder: Path, device: devices.Device, command: list[str], size: in
     try:
         dd_rate = written_by_dd(folder, size)
         capture_rate = written_by_capture(folder, device, command)
-        plain = subprocess.run(command, env=device.environment(os.environ), check=True, capture_output=True, text=True)
+        uncaptured = subprocess.run(command, env=device.environment(os.environ), check=True, capture_output=True, text=True)
         capture = newest(folder)
         stateless, stateful = (replay(capture, iterations=launches, warmup=1, recopy=recopy) for recopy in (True, False))
         restore_rate = size / stateless.document.timing.restore.median * 1e3
         copy_rate = copied(size)
         per_second = {
-            "launches_per_second": 1 / float(plain.stdout),
+            "launches_per_second": 1 / float(uncaptured.stdout),
             "stateful_iterations_per_second": 1e3 * launches / stateful.document.timing.total_wall,
             "stateless_iterations_per_second": 1e3 * launches / stateless.document.timing.total_wall,
         }
@@ -108,8 +108,8 @@ def written_by_capture(folder: Path, device: devices.Device, command: list[str])
     """Bytes per second, as reported by the capture library itself."""
     environment = device.environment(os.environ, (native.isolate_library(),))
     environment |= {"ISOLATE_KERNEL": "change_pages", "ISOLATE_OUTPUT_DIR": str(folder)}
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    megabytes, seconds = re.search(r"([\d.]+) MB written in ([\d.]+) s", done.stderr).groups()
+    completed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    megabytes, seconds = re.search(r"([\d.]+) MB written in ([\d.]+) s", completed.stderr).groups()
     return float(megabytes) * 1e6 / max(float(seconds), 1e-3)
 
 
@@ -117,9 +117,9 @@ def written_by_dd(folder: Path, size: int) -> float:
     """Bytes per second, as reported by dd itself. It writes zeros, which the folder's file system must not treat specially."""
     block = min(size, BLOCK)
     command = ["dd", "if=/dev/zero", f"of={folder / 'dd'}", f"bs={block}", f"count={size // block}"]
-    done = subprocess.run(command, env=os.environ | {"LC_ALL": "C"}, check=True, capture_output=True, text=True)
+    completed = subprocess.run(command, env=os.environ | {"LC_ALL": "C"}, check=True, capture_output=True, text=True)
     (folder / "dd").unlink()
-    copied_bytes, seconds = re.search(r"(\d+) bytes.* copied, ([\d.e-]+) s", done.stderr).groups()
+    copied_bytes, seconds = re.search(r"(\d+) bytes.* copied, ([\d.e-]+) s", completed.stderr).groups()
     return int(copied_bytes) / float(seconds)
 
 

@@ -44,8 +44,8 @@ SMALLER = {
 PROGRAMS = LARGE | SMALLER
 
 # For each block, the counter that includes the others: their errors are relative to at least a thousandth of it.
-_WHOLE = {"TCC": "TCC_REQ_sum", "TCP": "TCP_TOTAL_CACHE_ACCESSES_sum", "SQC": "SQC_DCACHE_REQ", "SQ": "SQ_WAVE_CYCLES"}
-_WHOLE_OF = {"SQ_LDS": "SQ_LDS_IDX_ACTIVE"}
+_TOTAL_COUNTERS = {"TCC": "TCC_REQ_sum", "TCP": "TCP_TOTAL_CACHE_ACCESSES_sum", "SQC": "SQC_DCACHE_REQ", "SQ": "SQ_WAVE_CYCLES"}
+_TOTAL_COUNTERS_BY_PREFIX = {"SQ_LDS": "SQ_LDS_IDX_ACTIVE"}
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class Estimate:
     whole: float
 
     @property
-    def off(self) -> float:
+    def relative_error(self) -> float:
         return abs(self.value - self.true) / max(abs(self.true), self.whole / 1000, 1)
 
     @property
-    def within(self) -> bool:
+    def is_within_error(self) -> bool:
         return abs(self.value - self.true) <= self.error
 
 
 @dataclass(frozen=True)
-class Found:
+class Comparison:
     """What was found for one program. sampled, all: wall and processor time in seconds."""
 
     sampled: tuple[float, float]
@@ -81,16 +81,20 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=PROGRAMS, default=[*PROGRAMS])
     parser.add_argument("--threads", type=int, default=2, help="threads of the device")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    found = {name: compare(PROGRAMS[name], given.threads) for name in given.only}
-    print(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) if given.json else text(found))
+    options = parser.parse_args()
+    comparisons = {name: compare(PROGRAMS[name], options.threads) for name in options.only}
+    print(
+        json.dumps({name: asdict(comparison) for name, comparison in comparisons.items()}, indent=1)
+        if options.json
+        else text(comparisons)
+    )
 
 
-def compare(program: list[str], threads: int) -> Found:
+def compare(program: list[str], threads: int) -> Comparison:
     with tempfile.TemporaryDirectory() as folder:
         sampled = profile(program, "sampled", Path(folder), threads)
-        whole = profile(program, "all", Path(folder), threads)
-        return Found(sampled, whole, estimates(Path(folder) / "sampled", Path(folder) / "all"))
+        full = profile(program, "all", Path(folder), threads)
+        return Comparison(sampled, full, estimates(Path(folder) / "sampled", Path(folder) / "all"))
 
 
 def profile(program: list[str], observe: str, folder: Path, threads: int) -> tuple[float, float]:
@@ -103,28 +107,35 @@ def profile(program: list[str], observe: str, folder: Path, threads: int) -> tup
     return time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def estimates(sampled: Path, whole: Path) -> list[Estimate]:
+def estimates(sampled: Path, full: Path) -> list[Estimate]:
     """The estimated and the true values of all dispatches. Values without a stated error, except durations, must be equal."""
-    true = values(whole)
-    found = []
+    true = values(full)
+    estimated = []
     for dispatch, named in values(sampled).items():
         for name, (value, error) in named.items():
             if error is None:
                 assert value == true[dispatch][name][0] or name == "duration", (dispatch, name, value, true[dispatch][name])
                 continue
-            found.append(Estimate(f"{name} of {dispatch}", value, error, true[dispatch][name][0], of(name, true[dispatch])))
-    return found
+            estimated.append(
+                Estimate(
+                    f"{name} of {dispatch}", value, error, true[dispatch][name][0], including_counter(name, true[dispatch])
+                )
+            )
+    return estimated
 
 
-def of(name: str, true: dict[str, tuple[float, float | None]]) -> float:
-    part = next((whole for prefix, whole in _WHOLE_OF.items() if name.startswith(prefix)), _WHOLE.get(name.split("_")[0]))
+def including_counter(name: str, true: dict[str, tuple[float, float | None]]) -> float:
+    part = next(
+        (total for prefix, total in _TOTAL_COUNTERS_BY_PREFIX.items() if name.startswith(prefix)),
+        _TOTAL_COUNTERS.get(name.split("_")[0]),
+    )
     return true[part][0] if part in true else 0.0
 
 
 def values(run: Path) -> dict[str, dict[str, tuple[float, float | None]]]:
     """Maps dispatch -> counter name, or "duration" (in ns) -> value, and its error if it is an estimate."""
     (database,) = run.glob("**/*.db")
-    found: dict[str, dict[str, tuple[float, float | None]]] = {}
+    by_dispatch: dict[str, dict[str, tuple[float, float | None]]] = {}
     with sqlite3.connect(database) as connection:
         tables = dict(connection.execute("SELECT replace(name, 'rocpd_', ''), name FROM sqlite_master WHERE type = 'view'"))
         rows = connection.execute(
@@ -134,24 +145,25 @@ def values(run: Path) -> dict[str, dict[str, tuple[float, float | None]]]:
                 LEFT JOIN {tables["pmc_event"]} c ON c.event_id = v.id LEFT JOIN {tables["info_pmc"]} p ON p.id = c.pmc_id"""
         )
         for number, kernel, duration, duration_error, counter, value, error in rows:
-            named = found.setdefault(f"{number} {kernel.split('(')[0]}", {})
+            named = by_dispatch.setdefault(f"{number} {kernel.split('(')[0]}", {})
             named["duration"] = (duration, None if duration_error is None else duration_error * duration)
             if counter is not None:
                 named[counter] = (value, error)
-    return found
+    return by_dispatch
 
 
-def text(found: dict[str, Found]) -> str:
+def text(comparisons: dict[str, Comparison]) -> str:
     lines = [f"{'':20} {'sampled, s':>15} {'all, s':>15} {'worst error':>12} {'stated':>7} {'within':>9}"]
-    for name, one in found.items():
-        worst = max(one.estimates, key=lambda estimate: estimate.off, default=None)
-        times = f"{name:20} {one.sampled[0]:7.1f} {one.sampled[1]:7.1f} {one.all[0]:7.1f} {one.all[1]:7.1f}"
+    for name, comparison in comparisons.items():
+        worst = max(comparison.estimates, key=lambda estimate: estimate.relative_error, default=None)
+        seconds = " ".join(f"{time:7.1f}" for time in (*comparison.sampled, *comparison.all))
+        times = f"{name:20} {seconds}"
         if worst is None:
             lines.append(f"{times} {'not sampled':>12}")
             continue
         stated = worst.error / max(abs(worst.true), 1)
-        within = sum(estimate.within for estimate in one.estimates)
-        lines.append(f"{times} {100 * worst.off:10.2f} % {100 * stated:5.1f} % {within:4}/{len(one.estimates):<4} {worst.name}")
+        within = f"{sum(estimate.is_within_error for estimate in comparison.estimates):4}/{len(comparison.estimates):<4}"
+        lines.append(f"{times} {100 * worst.relative_error:10.2f} % {100 * stated:5.1f} % {within} {worst.name}")
     return "\n".join(lines)
 
 

@@ -41,7 +41,7 @@ class Usage:
     bytes: int
 
 
-def measured(command: Sequence[str | Path]) -> Usage:
+def measure(command: Sequence[str | Path]) -> Usage:
     """Run a command and discard its output. Raises RuntimeError if it fails."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
@@ -62,11 +62,11 @@ def reading(database: Path, host: bool) -> Usage:
     ]
     if host:
         selects += ['SELECT id, tid, start, "end", name_id, event_id FROM rocpd_region', "SELECT id, stack_id FROM rocpd_event"]
-    return measured(["sqlite3", database, "; ".join(selects)])
+    return measure(["sqlite3", database, "; ".join(selects)])
 
 
 def analysis(database: Path, scratch: Path) -> Usage:
-    return measured([sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "-o", scratch / "out", database])
+    return measure([sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "-o", scratch / "out", database])
 
 
 def cached(folder: Path, dispatches: int, host: bool) -> Path:
@@ -128,29 +128,29 @@ def available_peers(cache: Path, dispatches: int, hta: str | None, scratch: Path
     database = cached(cache, dispatches, False)
     loop = [sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"]
     view = ["sqlite3", database, 'SELECT * FROM "top_kernels"']
-    found = [
+    available = [
         Peer("plain Python row loop", loop, database, dispatches, "totals, path, slack, JSON, CSV"),
         Peer("rocpd's view top_kernels", view, database, dispatches, "totals per kernel"),
     ]
     if shutil.which("rocpd"):
-        found.append(
+        available.append(
             Peer("rocpd summary", ["rocpd", "summary", "-i", database], database, dispatches, "totals per kernel and API")
         )
     if hta is not None:
         fewer, script = dispatches // 10, HERE / "peers" / "holistic.py"
         database = cached(cache, fewer, True)
-        measured([sys.executable, script, "convert", database, scratch / "kineto.json"])
+        measure([sys.executable, script, "convert", database, scratch / "kineto.json"])
         command = [hta, script, "analyse", scratch / "kineto.json"]
-        found.append(Peer("Holistic Trace Analysis", command, database, fewer, "path"))
-    return found
+        available.append(Peer("Holistic Trace Analysis", command, database, fewer, "path"))
+    return available
 
 
-def peers(found: Sequence[Peer], rounds: int, scratch: Path) -> None:
+def peers(available: Sequence[Peer], rounds: int, scratch: Path) -> None:
     """Print each peer's medians, and its processor time relative to our analysis of the same trace, run in alternation."""
     head = ("peer", "dispatches", "wall, s", "processor, s", "memory, GB", "processor / analysis", "does")
     print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for peer in found:
-        pairs = [(measured(peer.command), analysis(peer.database, scratch)) for _ in range(rounds)]
+    for peer in available:
+        pairs = [(measure(peer.command), analysis(peer.database, scratch)) for _ in range(rounds)]
         wall, processor, memory = (statistics.median(getattr(a, f) for a, _ in pairs) for f in ("wall", "processor", "bytes"))
         ratio = statistics.median(a.processor / b.processor for a, b in pairs)
         figures = f"{wall:.1f} | {processor:.1f} | {memory / 1e9:.2f} | {ratio:.2f}"
@@ -173,8 +173,8 @@ def main() -> None:
             cached(arguments.cache, arguments.dispatches, arguments.host), arguments.rounds, arguments.host, Path(scratch)
         )
         if arguments.peers:
-            found = available_peers(arguments.cache, arguments.peer_dispatches, arguments.hta, Path(scratch))
-            peers(found, arguments.rounds, Path(scratch))
+            available = available_peers(arguments.cache, arguments.peer_dispatches, arguments.hta, Path(scratch))
+            peers(available, arguments.rounds, Path(scratch))
     sys.exit(0 if holds else f"the bounds do not hold: wall time {MOST_RATIO:g} times that of reading, {MOST_BYTES / 1e9:g} GB")
 
 

@@ -66,10 +66,10 @@ $ rocm-perf explain after
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = page(Path(folder))
-    if given.write:
+    if options.write:
         PAGE.write_text(text)
     else:
         print(text, end="")
@@ -79,7 +79,7 @@ def page(folder: Path) -> str:
     for name in ("softmax.hip", "check.h"):
         shutil.copy(REPOSITORY / "testbed" / name, folder)
     before = explained(folder, "softmax.hip", "before")
-    printed = said(folder, OPTIMIZE)
+    printed = output_of(folder, OPTIMIZE)
     run = next((folder / "softmax.rocm-perf-optimize").glob("run-*"))
     journal = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     accepted = next(line for line in journal if line["event"] == "accepted")
@@ -87,7 +87,7 @@ def page(folder: Path) -> str:
         line["verdict"] for line in journal if line["event"] == "verdict" and line["candidate"] == accepted["candidate"]
     )
     captures = next(step for step in verdict["steps"] if step["step"] == "equivalence")["evidence"]["captures"]
-    cases = sum(len(one["cases"]) for one in captures)
+    cases = sum(len(capture["cases"]) for capture in captures)
     return TEXT.format(
         arguments=ARGUMENTS,
         before=before,
@@ -100,9 +100,9 @@ def page(folder: Path) -> str:
 
 
 def explained(folder: Path, source: str, name: str) -> str:
-    said(folder, f"hipcc -O3 -g --offload-arch=gfx942 {source} -o softmax")
-    said(folder, f"rocm-perf profile --device gfx942 -o {name} ./softmax {ARGUMENTS}")
-    lines = said(folder, f"rocm-perf explain {name}").splitlines()
+    output_of(folder, f"hipcc -O3 -g --offload-arch=gfx942 {source} -o softmax")
+    output_of(folder, f"rocm-perf profile --device gfx942 -o {name} ./softmax {ARGUMENTS}")
+    lines = output_of(folder, f"rocm-perf explain {name}").splitlines()
     time = next(i for i, line in enumerate(lines) if line.startswith("  Time"))
     end = next(i for i, line in enumerate(lines) if i > time and not line.startswith("   "))
     return "\n".join([*lines[:end], "  ..."])
@@ -115,11 +115,11 @@ def ending(printed: str) -> str:
     return "\n".join(lines[first:])
 
 
-def said(folder: Path, command: str) -> str:
-    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        sys.exit(f"{command} ended with {done.returncode}: {done.stderr[-500:]}")
-    return done.stdout
+def output_of(folder: Path, command: str) -> str:
+    completed = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if completed.returncode:
+        sys.exit(f"{command} ended with {completed.returncode}: {completed.stderr[-500:]}")
+    return completed.stdout
 
 
 if __name__ == "__main__":

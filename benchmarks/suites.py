@@ -32,22 +32,22 @@ from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
 from others.testing import Binary, CannotList  # noqa: E402
 
-_DRAWN = 4000  # records of test data that a program reads at each start
+_RANDOM_RECORDS = 4000  # records of test data that a program reads at each start
 _STARTS = 120  # seconds that listing the cases may take
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     end_with_sessions()
-    if given.folder is None:
+    if options.folder is None:
         print("no folder for AMD's test packages: name one")
         return
-    results = Results(given.folder / "results")
-    for library in LIBRARIES if given.cap else ():
-        if not given.only or library.name in given.only:
-            attempt_library(library, given, results)
-    found = results.all()
-    print(json.dumps(found, indent=1) if given.json else report(found))
+    results = Results(options.folder / "results")
+    for library in LIBRARIES if options.cap else ():
+        if not options.only or library.name in options.only:
+            attempt_library(library, options, results)
+    programs = results.all()
+    print(json.dumps(programs, indent=1) if options.json else report(programs))
 
 
 def arguments() -> argparse.Namespace:
@@ -65,92 +65,96 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def attempt_library(library: Library, given: argparse.Namespace, results: Results) -> None:
-    if library.devices and given.device not in library.devices:
+def attempt_library(library: Library, options: argparse.Namespace, results: Results) -> None:
+    if library.devices and options.device not in library.devices:
         print(f"{library.name} is left out: Debian builds it only for {' and '.join(library.devices)}", file=sys.stderr)
         return
     try:
-        folder = packages.unpack(library.package, given.folder / "packages", *library.more)
+        folder = packages.unpack(library.package, options.folder / "packages", *library.additional_packages)
     except packages.CannotUnpack as why:
         results.put(library.name, {"library": library.name, "binary": "", "problem": str(why), "cases": 0, "outcomes": {}})
         return
-    drawn = given.folder / "drawn" / library.package
-    libraries.draw_data(folder, drawn, library, given.seed, _DRAWN)
+    data_folder = options.folder / "drawn" / library.package
+    libraries.draw_data(folder, data_folder, library, options.seed, _RANDOM_RECORDS)
     for path in libraries.binaries(folder, library):
-        if re.search(given.binaries, path):
-            attempt(library, path, libraries.start(folder, drawn, path, given.device), given, results)
+        if re.search(options.binaries, path):
+            attempt(library, path, libraries.start(folder, data_folder, path, options.device), options, results)
 
 
-def attempt(library: Library, path: str, command: Sequence[str], given: argparse.Namespace, results: Results) -> None:
-    logs = given.folder / "logs" / library.name / Path(path).name
+def attempt(library: Library, path: str, command: Sequence[str], options: argparse.Namespace, results: Results) -> None:
+    logs = options.folder / "logs" / library.name / Path(path).name
     logs.mkdir(parents=True, exist_ok=True)
-    binary = Binary(command, logs, given.case_cap, library.frame)
+    binary = Binary(command, logs, options.case_cap, library.frame)
     try:
         listed, problem = library.frame.parts(Path(path).name, binary.cases(_STARTS)), ""
     except CannotList as why:
         listed, problem = {Path(path).name: []}, str(why)
     for name, cases in listed.items():
         result = results.get(f"{library.name}.{name}") or {"library": library.name, "binary": name, "outcomes": {}}
-        outcomes = {case: one for case, one in result["outcomes"].items() if one[0] not in given.again}
-        outcomes |= binary.attempt([case for case in chosen(cases, given) if case not in outcomes], given.cap)
+        outcomes = {case: outcome for case, outcome in result["outcomes"].items() if outcome[0] not in options.again}
+        outcomes |= binary.attempt([case for case in choose_cases(cases, options) if case not in outcomes], options.cap)
         result |= {"problem": problem, "cases": len(cases), "outcomes": outcomes}
         results.put(f"{library.name}.{name}", result)
-        print(told(result), file=sys.stderr, flush=True)
+        print(progress_text(result), file=sys.stderr, flush=True)
 
 
-def chosen(cases: list[str], given: argparse.Namespace) -> list[str]:
-    if not given.sample:
+def choose_cases(cases: list[str], options: argparse.Namespace) -> list[str]:
+    if not options.sample:
         return cases
-    drawn = set(random.Random(given.seed).sample(cases, min(given.sample, len(cases))))
-    return [case for case in cases if case in drawn]
+    sampled = set(random.Random(options.seed).sample(cases, min(options.sample, len(cases))))
+    return [case for case in cases if case in sampled]
 
 
-def told(result: dict[str, Any]) -> str:
+def progress_text(result: dict[str, Any]) -> str:
     counted = gtest.counts(result["outcomes"])
     kinds = ", ".join(f"{count} {kind}" for kind, count in counted.items() if count)
     return f"{result['library']} {result['binary']}: {kinds or 'nothing reached'} of {result['cases']} {result['problem']}"
 
 
-def report(found: dict[str, dict[str, Any]]) -> str:
+def report(programs: dict[str, dict[str, Any]]) -> str:
     """The table by library, the table of programs of which some cases did not pass, and the causes."""
     named = [library.name for library in LIBRARIES]
-    groups = {name: [one for one in found.values() if one["library"] == name] for name in named}
+    groups = {name: [program for program in programs.values() if program["library"] == name] for name in named}
     rows = [summed(name, group) for name, group in groups.items() if group]
     head = ["library", "programs", "cases", *gtest.OUTCOMES, "not reached"]
-    return "\n".join([markdown(head, rows), markdown(["program", *head[2:]], by_program(found)), causes(found)])
+    return "\n".join([markdown(head, rows), markdown(["program", *head[2:]], by_program(programs)), causes(programs)])
 
 
 def summed(name: str, group: list[dict[str, Any]]) -> list[object]:
     total = Counter[str]()
-    for one in group:
-        total += Counter(gtest.counts(one["outcomes"]))
-    cases = sum(one["cases"] for one in group)
+    for program in group:
+        total += Counter(gtest.counts(program["outcomes"]))
+    cases = sum(program["cases"] for program in group)
     return [
         name,
-        sum(bool(one["binary"]) for one in group),
+        sum(bool(program["binary"]) for program in group),
         cases,
         *(total[kind] for kind in gtest.OUTCOMES),
         cases - total.total(),
     ]
 
 
-def by_program(found: dict[str, dict[str, Any]]) -> list[list[object]]:
-    notable = (one for one in found.values() if set(kind for kind, _ in one["outcomes"].values()) - {gtest.PASSED})
-    return [[f"{one['library']} {one['binary']}", *summed("", [one])[2:]] for one in notable]
+def by_program(programs: dict[str, dict[str, Any]]) -> list[list[object]]:
+    notable = (
+        program for program in programs.values() if set(kind for kind, _ in program["outcomes"].values()) - {gtest.PASSED}
+    )
+    return [[f"{program['library']} {program['binary']}", *summed("", [program])[2:]] for program in notable]
 
 
-def causes(found: dict[str, dict[str, Any]]) -> str:
+def causes(programs: dict[str, dict[str, Any]]) -> str:
     counted: Counter[tuple[str, str, str]] = Counter()
     first: dict[tuple[str, str, str], str] = {}
-    for one in found.values():
-        for case, (outcome, why) in one["outcomes"].items():
-            if outcome not in (gtest.PASSED, gtest.SKIPPED, gtest.LONG):
-                cause = (one["library"], outcome, gtest.words(why))
+    for program in programs.values():
+        for case, (outcome, why) in program["outcomes"].items():
+            if outcome not in (gtest.PASSED, gtest.SKIPPED, gtest.TOO_LONG):
+                cause = (program["library"], outcome, gtest.words(why))
                 counted[cause] += 1
-                first.setdefault(cause, f"{one['binary']} {case}")
+                first.setdefault(cause, f"{program['binary']} {case}")
     rows = [[library, kind, count, why, first[library, kind, why]] for (library, kind, why), count in counted.most_common()]
     rows += [
-        [one["library"], "not started", "", one["problem"][:160], one["binary"]] for one in found.values() if one["problem"]
+        [program["library"], "not started", "", program["problem"][:160], program["binary"]]
+        for program in programs.values()
+        if program["problem"]
     ]
     return markdown(["library", "outcome", "cases", "first words", "for example"], rows)
 

@@ -82,9 +82,9 @@ def read_trace(folder: Path) -> int:
     from rocm_perf_lab.analysis.thread_trace import findings, read
     from rocm_perf_lab.arch.families import family_of
 
-    found = findings(read(folder / NAME), family_of("gfx942"))
-    assert found.waited_for is not None and not found.trace.missing, found.trace.missing
-    return int(found.instructions.value)
+    traced = findings(read(folder / NAME), family_of("gfx942"))
+    assert traced.waited_for is not None and not traced.trace.missing, traced.trace.missing
+    return int(traced.instructions.value)
 
 
 WAYS = {"json.load": load_json, "reader": read_trace}
@@ -93,8 +93,8 @@ WAYS = {"json.load": load_json, "reader": read_trace}
 def timed(way: str, folder: Path) -> tuple[float, int, float]:
     """The processor seconds of the work without Python's start-up, the number of records, and the peak memory in MB."""
     command = [sys.executable, __file__, "--way", way, folder]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, records, kib = json.loads(done.stdout)
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)
+    seconds, records, kib = json.loads(completed.stdout)
     return seconds, records, kib / 1024
 
 
@@ -127,12 +127,12 @@ def measure(folder: Path, options: argparse.Namespace) -> dict:
     size = sum(path.stat().st_size for path in (folder / NAME).iterdir())
     rounds = [{way: timed(way, folder) for way in WAYS} for _ in range(options.rounds)]
     records = sum(lengths)
-    assert all(found == records for one in rounds for _, found, _ in one.values())
+    assert all(count == records for by_way in rounds for _, count, _ in by_way.values())
     result: dict = {"records": records, "megabytes": round(size / 1e6, 1)}
     for way in WAYS:
-        result[f"{way}, s"] = spread([one[way][0] for one in rounds])
-        result[f"{way}, MB of memory"] = spread([one[way][2] for one in rounds])
-    result["reader / json.load, time"] = spread([one["reader"][0] / one["json.load"][0] for one in rounds])
+        result[f"{way}, s"] = spread([by_way[way][0] for by_way in rounds])
+        result[f"{way}, MB of memory"] = spread([by_way[way][2] for by_way in rounds])
+    result["reader / json.load, time"] = spread([by_way["reader"][0] / by_way["json.load"][0] for by_way in rounds])
     return result
 
 

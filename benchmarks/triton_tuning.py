@@ -51,21 +51,21 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        kept = ("--cache", str(folder / "results.db"))
-        sweep = tuned(arguments.python, arguments.words, folder / "sweep", "--strategy", "random", *kept)
+        cache_options = ("--cache", str(folder / "results.db"))
+        sweep = tuned(arguments.python, arguments.words, folder / "sweep", "--strategy", "random", *cache_options)
         budget = max(1, int(arguments.share * max(size["search"]["total"] for size in sweep)))
         few = ("--budget", str(budget))
         fresh = tuned(arguments.python, arguments.words, folder / "fresh", "--no-cache", *few)
         print(f"sweep: {seconds_each(sweep):.2f} s per evaluation; a search of {budget} per size: {seconds_each(fresh):.2f} s")
         further = (
-            tuned(arguments.python, arguments.words, folder / "sweep", "--seed", str(seed), *kept, *few)
+            tuned(arguments.python, arguments.words, folder / "sweep", "--seed", str(seed), *cache_options, *few)
             for seed in range(1, arguments.seeds)
         )
         runs = [fresh, *further]
     print("| size | configurations | best, us | median, us | within 3 % after a quarter | mean | worst |")
     print("|---|---|---|---|---|---|---|")
     for number, size in enumerate(sweep):
-        times = sorted(one["ms"] for one in size["search"]["evaluations"] if one["ms"] is not None)
+        times = sorted(evaluation["ms"] for evaluation in size["search"]["evaluations"] if evaluation["ms"] is not None)
         ratios = [run[number]["search"]["best"]["ms"] / times[0] for run in runs]
         near = sum(ratio <= 1.03 for ratio in ratios)
         words = " ".join(f"{name}={value}" for name, value in size["key"].items())

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from others.process import Ran, end_with_sessions, run  # noqa: E402
+from others.process import RunResult, end_with_sessions, run  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
 from others.triton_runs import CACHE, ON_DEVICE, last_error, triton_version  # noqa: E402
@@ -31,7 +31,7 @@ _RUNNER = Path(__file__).parent / "others" / "triton_tutorial.py"
 _ATTENTION = "06-fused-attention"
 _LENGTHS, _HEADS = (128, 1024, 2048), (64, 128)
 
-_CHANGED = re.compile(r"^.*(?:left out|run once)$", re.MULTILINE)
+_CHANGE_NOTES = re.compile(r"^.*(?:left out|run once)$", re.MULTILINE)
 _DECLINES = re.compile(r"^.*(?:not supported on|requires GPU support).*$", re.MULTILINE)
 
 
@@ -47,19 +47,21 @@ class Case(NamedTuple):
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     end_with_sessions()
-    if given.checkout is None or given.python is None:
+    if options.checkout is None or options.python is None:
         print("no checkout of Triton, or no Python with Triton and PyTorch: name both")
         return
-    version = triton_version(given.python)
-    results = Results(given.folder / version)
-    chosen = [case for case in cases(given.checkout) if not given.only or any(word in case.name for word in given.only)]
-    for case in chosen if given.timeout else []:
-        attempt(case, given, results)
+    version = triton_version(options.python)
+    results = Results(options.folder / version)
+    chosen = [case for case in cases(options.checkout) if not options.only or any(word in case.name for word in options.only)]
+    for case in chosen if options.timeout else []:
+        attempt(case, options, results)
     print(f"Triton {version}\n")
-    found = ((case.name, results.get(case.name)) for case in chosen)
-    print(markdown(["tutorial", "outcome", "s", "what it says"], [row(name, one) for name, one in found if one]))
+    named_results = ((case.name, results.get(case.name)) for case in chosen)
+    print(
+        markdown(["tutorial", "outcome", "s", "what it says"], [row(name, result) for name, result in named_results if result])
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -74,9 +76,9 @@ def arguments() -> argparse.Namespace:
 
 
 def cases(checkout: Path) -> list[Case]:
-    found = sorted(path.stem for path in (checkout / _TUTORIALS).glob("[0-9]*.py"))
-    plain = [Case(name) for name in found if name != _ATTENTION]
-    return sorted([*plain, *attention()]) if _ATTENTION in found else plain
+    tutorials = sorted(path.stem for path in (checkout / _TUTORIALS).glob("[0-9]*.py"))
+    simple_cases = [Case(name) for name in tutorials if name != _ATTENTION]
+    return sorted([*simple_cases, *attention()]) if _ATTENTION in tutorials else simple_cases
 
 
 def attention() -> list[Case]:
@@ -85,28 +87,28 @@ def attention() -> list[Case]:
     return [Case(_ATTENTION, f"test_op[{kind}-False-{causal}-{head}-{length}-2-1]") for kind, causal, head, length in choices]
 
 
-def attempt(case: Case, given: argparse.Namespace, results: Results) -> None:
+def attempt(case: Case, options: argparse.Namespace, results: Results) -> None:
     before = results.get(case.name)
-    if before and not (given.again and before["outcome"] != "passes"):
+    if before and not (options.again and before["outcome"] != "passes"):
         return
-    place = given.folder / "runs" / case.name.replace(" ", "-")
-    place.mkdir(parents=True, exist_ok=True)
-    script = given.checkout / _TUTORIALS / f"{case.tutorial}.py"
-    words = (*ON_DEVICE, given.python, str(_RUNNER), str(script), *filter(None, [case.test]))
-    result = judged(run(words, place, place / "log", given.timeout))
+    folder = options.folder / "runs" / case.name.replace(" ", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    script = options.checkout / _TUTORIALS / f"{case.tutorial}.py"
+    words = (*ON_DEVICE, options.python, str(_RUNNER), str(script), *filter(None, [case.test]))
+    result = judged(run(words, folder, folder / "log", options.timeout))
     results.put(case.name, result)
     print(f"{case.name}: {result['outcome']}", file=sys.stderr, flush=True)
 
 
-def judged(ran: Ran) -> dict[str, Any]:
+def judged(ran: RunResult) -> dict[str, Any]:
     if ran.status is None:
         return {"outcome": "takes longer", "seconds": ran.seconds, "says": ""}
     if ran.status != 0:
         says = last_error(ran.output) or f"ends with status {ran.status}"
         return {"outcome": "fails", "seconds": ran.seconds, "says": says}
     declined = _DECLINES.findall(ran.output)
-    said = dict.fromkeys(line.strip()[:120] for line in declined or _CHANGED.findall(ran.output))
-    return {"outcome": "declines" if declined else "passes", "seconds": ran.seconds, "says": "; ".join(said)}
+    lines = dict.fromkeys(line.strip()[:120] for line in declined or _CHANGE_NOTES.findall(ran.output))
+    return {"outcome": "declines" if declined else "passes", "seconds": ran.seconds, "says": "; ".join(lines)}
 
 
 def row(name: str, result: dict[str, Any]) -> list[object]:

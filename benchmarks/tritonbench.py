@@ -27,7 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 from others import result_arrays  # noqa: E402
-from others.process import Ran, end_with_sessions, run  # noqa: E402
+from others.process import RunResult, end_with_sessions, run  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
 from others.triton_runs import CACHE, ON_DEVICE, last_error  # noqa: E402
@@ -35,7 +35,7 @@ from others.triton_runs import CACHE, ON_DEVICE, last_error  # noqa: E402
 AGREE, DIFFER, NOT_INTERPRETED, NOT_RUN = OUTCOMES = ("agree", "differ", "not interpreted", "does not run")
 _PROGRAMS = "data/TritonBench_G_v1"
 _RUNNER = Path(__file__).parent / "others" / "triton_program.py"
-_FOUND_OUT = Path(__file__).parent / "others" / "tritonbench.csv"
+_KNOWN_CAUSES_FILE = Path(__file__).parent / "others" / "tritonbench.csv"
 
 # Patterns in the output of a failed run, and what they mean; the first match counts.
 _CAUSES = (
@@ -51,18 +51,18 @@ _CAUSES = (
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     end_with_sessions()
-    if given.checkout is None or given.python is None:
+    if options.checkout is None or options.python is None:
         print("no checkout of TritonBench, or no Python with Triton and PyTorch: name both")
         return
-    results = Results(given.folder / "results")
-    chosen = programs(given)
-    if given.timeout:
-        with ThreadPoolExecutor(given.jobs) as pool:
-            list(pool.map(lambda program: attempt(program, given, results), chosen))
-    found = {program.stem: one for program in chosen if (one := results.get(program.stem))}
-    print(json.dumps(found, indent=1) if given.json else report(found))
+    results = Results(options.folder / "results")
+    chosen = programs(options)
+    if options.timeout:
+        with ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda program: attempt(program, options, results), chosen))
+    by_program = {program.stem: result for program in chosen if (result := results.get(program.stem))}
+    print(json.dumps(by_program, indent=1) if options.json else report(by_program))
 
 
 def arguments() -> argparse.Namespace:
@@ -78,89 +78,99 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def programs(given: argparse.Namespace) -> list[Path]:
-    every = sorted((given.checkout / _PROGRAMS).glob("*.py"))
-    return [program for program in every if not given.only or program.stem in given.only]
+def programs(options: argparse.Namespace) -> list[Path]:
+    every = sorted((options.checkout / _PROGRAMS).glob("*.py"))
+    return [program for program in every if not options.only or program.stem in options.only]
 
 
-def attempt(program: Path, given: argparse.Namespace, results: Results) -> None:
+def attempt(program: Path, options: argparse.Namespace, results: Results) -> None:
     before = results.get(program.stem)
-    if before and before["outcome"] not in given.again:
+    if before and before["outcome"] not in options.again:
         return
-    place = given.folder / "runs" / program.stem
-    place.mkdir(parents=True, exist_ok=True)
-    result = judged(program, place, given)
+    folder = options.folder / "runs" / program.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    result = judged(program, folder, options)
     results.put(program.stem, result)
     print(f"{program.stem}: {result['outcome']} {result['why']}", file=sys.stderr, flush=True)
 
 
-def judged(program: Path, place: Path, given: argparse.Namespace) -> dict[str, Any]:
-    device = ran(program, place, "device", given, {})
+def judged(program: Path, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    device = run_program(program, folder, "device", options, {})
     figures = {"seconds": device.seconds}
     if device.status != 0:
-        return figures | {"outcome": NOT_RUN, "why": why(device)}
-    other = ran(program, place, "interpreter", given, {"TRITON_INTERPRET": "1"})
-    figures["interpreter_seconds"] = other.seconds
-    if other.status != 0:
-        return figures | {"outcome": NOT_INTERPRETED, "why": why(other)}
-    with np.load(place / "device.npz") as ours, np.load(place / "interpreter.npz") as theirs:
-        found = result_arrays.agreement(dict(ours), dict(theirs))
+        return figures | {"outcome": NOT_RUN, "why": failure_reason(device)}
+    interpreted = run_program(program, folder, "interpreter", options, {"TRITON_INTERPRET": "1"})
+    figures["interpreter_seconds"] = interpreted.seconds
+    if interpreted.status != 0:
+        return figures | {"outcome": NOT_INTERPRETED, "why": failure_reason(interpreted)}
+    with np.load(folder / "device.npz") as on_device, np.load(folder / "interpreter.npz") as by_interpreter:
+        agreement = result_arrays.agreement(dict(on_device), dict(by_interpreter))
     return figures | {
-        "outcome": DIFFER if found.reason else AGREE,
-        "why": found.reason,
-        "arrays": found.arrays,
-        "without_numbers": found.without_numbers,
-        "apart": found.apart if np.isfinite(found.apart) else None,
+        "outcome": DIFFER if agreement.reason else AGREE,
+        "why": agreement.reason,
+        "arrays": agreement.arrays,
+        "without_numbers": agreement.without_numbers,
+        "apart": agreement.largest_difference if np.isfinite(agreement.largest_difference) else None,
     }
 
 
-def ran(program: Path, place: Path, name: str, given: argparse.Namespace, more: dict[str, str]) -> Ran:
-    words = (*ON_DEVICE, given.python, str(_RUNNER), str(program), str(place / f"{name}.npz"))
-    return run(words, place, place / f"{name}.log", given.timeout, more)
+def run_program(
+    program: Path, folder: Path, name: str, options: argparse.Namespace, more_environment: dict[str, str]
+) -> RunResult:
+    words = (*ON_DEVICE, options.python, str(_RUNNER), str(program), str(folder / f"{name}.npz"))
+    return run(words, folder, folder / f"{name}.log", options.timeout, more_environment)
 
 
-def why(ended: Ran) -> str:
+def failure_reason(ended: RunResult) -> str:
     if ended.status is None:
         return f"takes more than {ended.seconds:.0f} s"
     cause = next((words for pattern, words in _CAUSES if re.search(pattern, ended.output)), None)
     return cause or last_error(ended.output) or f"ends with status {ended.status}"
 
 
-def report(found: dict[str, dict[str, Any]]) -> str:
-    counted = Counter(one["outcome"] for one in found.values())
-    exact = sum(one.get("apart") == 0 for one in found.values())
+def report(by_program: dict[str, dict[str, Any]]) -> str:
+    counted = Counter(result["outcome"] for result in by_program.values())
+    exact = sum(result.get("apart") == 0 for result in by_program.values())
     return "\n".join(
         [
-            f"{len(found)} programs; of those that agree, {exact} bit by bit\n",
+            f"{len(by_program)} programs; of those that agree, {exact} bit by bit\n",
             markdown(["outcome", "programs"], [[outcome, counted[outcome]] for outcome in OUTCOMES]),
-            explained(found),
-            others(found),
+            explained(by_program),
+            other_failures(by_program),
         ]
     )
 
 
-def explained(found: dict[str, dict[str, Any]]) -> str:
+def explained(by_program: dict[str, dict[str, Any]]) -> str:
     """The programs whose results differ, and others about which more is known than their outcome."""
-    known = found_out()
-    shown = (
-        (name, one) for name, one in found.items() if one["outcome"] != AGREE and (name in known or one["outcome"] == DIFFER)
+    known_causes = read_known_causes()
+    causes_shown = (
+        (name, result)
+        for name, result in by_program.items()
+        if result["outcome"] != AGREE and (name in known_causes or result["outcome"] == DIFFER)
     )
-    rows = [[name, one["outcome"], one["why"], known.get(name, "not looked into")] for name, one in shown]
+    rows = [
+        [name, result["outcome"], result["why"], known_causes.get(name, "not looked into")] for name, result in causes_shown
+    ]
     return markdown(["program", "outcome", "how", "because"], rows)
 
 
-def others(found: dict[str, dict[str, Any]]) -> str:
-    known = found_out()
-    rest = ((name, one) for name, one in found.items() if one["outcome"] in (NOT_INTERPRETED, NOT_RUN) and name not in known)
+def other_failures(by_program: dict[str, dict[str, Any]]) -> str:
+    known_causes = read_known_causes()
+    failing = (
+        (name, result)
+        for name, result in by_program.items()
+        if result["outcome"] in (NOT_INTERPRETED, NOT_RUN) and name not in known_causes
+    )
     causes: dict[tuple[str, str], list[str]] = {}
-    for name, one in rest:
-        causes.setdefault((one["outcome"], one["why"]), []).append(name)
+    for name, result in failing:
+        causes.setdefault((result["outcome"], result["why"]), []).append(name)
     rows = [[*cause, len(names), ", ".join(names)] for cause, names in causes.items()]
     return markdown(["outcome", "why", "programs", ""], sorted(rows, key=lambda row: -row[2]))
 
 
-def found_out() -> dict[str, str]:
-    with _FOUND_OUT.open(newline="") as file:
+def read_known_causes() -> dict[str, str]:
+    with _KNOWN_CAUSES_FILE.open(newline="") as file:
         return {row["program"]: row["why"] for row in csv.DictReader(file)}
 
 

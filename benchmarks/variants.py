@@ -52,26 +52,26 @@ class Compared:
 
 
 def main() -> None:
-    given = _arguments()
-    checkouts = _checkouts(given)
+    options = _arguments()
+    checkouts = _checkouts(options)
     results = {}
-    for name in given.only:
-        series = SERIES_ON_GFX90A.get(name) if given.gfx90a else SERIES[name]
+    for name in options.only:
+        series = SERIES_ON_GFX90A.get(name) if options.gfx90a else SERIES[name]
         if series is None:
             continue
         if (checkout := checkouts[series.repository]) is None:
             continue
         times = [modelled_ms(series, variant, checkout) for variant in series.variants]
         published = [variant.published / series.variants[0].published for variant in series.variants]
-        results[name] = Compared([one.name for one in series.variants], published, [time / times[0] for time in times])
-    print(json.dumps(document(results), indent=1) if given.json else "\n".join(table(results)), flush=True)
-    if given.errors:
-        known = given.errors.read_text() if given.errors.exists() else ""
-        given.errors.write_text(with_differences(known, results))
+        results[name] = Compared([variant.name for variant in series.variants], published, [time / times[0] for time in times])
+    print(json.dumps(document(results), indent=1) if options.json else "\n".join(table(results)), flush=True)
+    if options.errors:
+        known_errors = options.errors.read_text() if options.errors.exists() else ""
+        options.errors.write_text(with_differences(known_errors, results))
 
 
-def _checkouts(given: argparse.Namespace) -> dict[str, Path | None]:
-    return {"github.com/amd/amd-lab-notes": given.lab_notes, "github.com/amd/HPCTrainingExamples": given.training_examples}
+def _checkouts(options: argparse.Namespace) -> dict[str, Path | None]:
+    return {"github.com/amd/amd-lab-notes": options.lab_notes, "github.com/amd/HPCTrainingExamples": options.training_examples}
 
 
 def _arguments() -> argparse.Namespace:
@@ -82,15 +82,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--gfx90a", action="store_true")
     parser.add_argument("--errors", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.lab_notes is None and given.training_examples is None:
+    options = parser.parse_args()
+    if options.lab_notes is None and options.training_examples is None:
         print("no series of variants: name a checkout with --lab-notes or --training-examples")
         sys.exit()
-    checkouts = _checkouts(given)
-    for name in given.only:
+    checkouts = _checkouts(options)
+    for name in options.only:
         if (checkout := checkouts[SERIES[name].repository]) is not None:
             expect_checkout(parser, checkout, SERIES[name])
-    return given
+    return options
 
 
 def table(results: Mapping[str, Compared]) -> Iterator[str]:
@@ -120,11 +120,16 @@ def document(results: Mapping[str, Compared]) -> dict[str, object]:
 def error_for_differences(results: Mapping[str, Compared]) -> tuple[float, int]:
     """Return the error that covers four in five pairs, and the number of pairs. Every series has the same weight."""
     weighted = sorted(
-        (factor, 1 / len(factors)) for one in results.values() for factors in (one.differences(),) for factor in factors
+        (factor, 1 / len(factors))
+        for compared in results.values()
+        for factors in (compared.differences(),)
+        for factor in factors
     )
     covered = itertools.accumulate(weight for _, weight in weighted)
-    whole = _SHARE * len(results) - 1e-9
-    return next(factor for (factor, _), share in zip(weighted, covered, strict=True) if share >= whole) - 1, len(weighted)
+    needed_weight = _SHARE * len(results) - 1e-9
+    return next(factor for (factor, _), share in zip(weighted, covered, strict=True) if share >= needed_weight) - 1, len(
+        weighted
+    )
 
 
 def with_differences(text: str, results: Mapping[str, Compared]) -> str:

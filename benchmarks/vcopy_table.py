@@ -56,8 +56,8 @@ def table(program: Path, folder: Path | None) -> list[tuple[str, int, float]]:
 
 def main() -> None:
     program, folder = ([Path(argument).resolve() for argument in sys.argv[1:3]] + [None, None])[:2]
-    for what, ns, gbps in table(program or native.device_library().parents[1] / "testbed" / "vcopy", folder):
-        print(f"{what:32} {ns:>8} ns {gbps:>8.0f} GB/s")
+    for title, ns, gbps in table(program or native.device_library().parents[1] / "testbed" / "vcopy", folder):
+        print(f"{title:32} {ns:>8} ns {gbps:>8.0f} GB/s")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ class World:
         try:
             source.device  # noqa: B018
         except SourceError as error:
-            return f"{PROGRAM}:40:1: error: {error.what}\n   40 | here\n"
+            return f"{PROGRAM}:40:1: error: {error.problem}\n   40 | here\n"
         return None
 
     @contextlib.contextmanager
@@ -100,7 +100,7 @@ class _Gate:
         taken = check_source(self.source, kernel, self._change(candidate, kernel), promises, lambda: (), lambda _change: None)
         if taken.spliced is None:
             return Verdict((taken.verdict,))
-        adopted = self.world.read(taken.spliced.plain)
+        adopted = self.world.read(taken.spliced.without_line_directives)
         before, after = (self.world.time(self.kernel, source) for source in (self.source, adopted))
         said, measured = f"{1 - after / before:.0%} saved", MeasurementEvidence(ratio=after / before)
         if after >= before:

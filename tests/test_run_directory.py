@@ -9,11 +9,11 @@ import types
 import pytest
 
 from rocm_perf_lab.errors import OutputError, ProgramKilledError
-from rocm_perf_lab.run_directory import growing
+from rocm_perf_lab.run_directory import new_run_directory
 
 
 def write_run(destination, text):
-    with growing(destination) as directory:
+    with new_run_directory(destination) as directory:
         (directory / "profile.json").write_text(text)
 
 
@@ -24,7 +24,7 @@ def names(folder):
 def test_a_run_appears_complete_and_replaces_an_earlier_one(tmp_path):
     destination = tmp_path / "app.rocm-perf"
     for text in ("first", "second"):
-        with growing(destination) as directory:
+        with new_run_directory(destination) as directory:
             (directory / "profile.json").write_text(text)
             (directory / text).touch()
             assert not destination.exists() or (destination / "profile.json").read_text() != text
@@ -36,7 +36,7 @@ def test_a_run_appears_complete_and_replaces_an_earlier_one(tmp_path):
 def test_a_program_that_is_killed_by_a_full_disk_is_not_blamed(tmp_path, monkeypatch, free, error):
     """Its trace is mapped into its memory: if there is no room for a page, the program is killed."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=free))
-    with pytest.raises(error), growing(tmp_path / "app.rocm-perf"):
+    with pytest.raises(error), new_run_directory(tmp_path / "app.rocm-perf"):
         raise ProgramKilledError("app", signal.SIGBUS)
     assert names(tmp_path) == []
 
@@ -44,7 +44,7 @@ def test_a_program_that_is_killed_by_a_full_disk_is_not_blamed(tmp_path, monkeyp
 def test_a_failure_keeps_the_earlier_run(tmp_path):
     destination = tmp_path / "app.rocm-perf"
     write_run(destination, "first")
-    with pytest.raises(ZeroDivisionError), growing(destination) as directory:
+    with pytest.raises(ZeroDivisionError), new_run_directory(destination) as directory:
         (directory / "profile.json").write_text("second")
         raise ZeroDivisionError
     assert names(tmp_path) == ["app.rocm-perf"]
@@ -81,19 +81,19 @@ def test_a_folder_that_is_not_a_run_is_refused_before_anything_runs(tmp_path, ob
     else:
         destination.mkdir()
         (destination / "mine").touch()
-    with pytest.raises(OutputError, match="there"), growing(destination):
+    with pytest.raises(OutputError, match="there"), new_run_directory(destination):
         pytest.fail("the body must not run")
     assert names(tmp_path) == ["there"]
 
 
 def test_the_current_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(OutputError, match="the folder you are in"), growing(tmp_path):
+    with pytest.raises(OutputError, match="the folder you are in"), new_run_directory(tmp_path):
         pytest.fail("the body must not run")
 
 
 def test_a_full_disk_is_an_output_error(tmp_path):
-    with pytest.raises(OutputError, match="No space left"), growing(tmp_path / "run"):
+    with pytest.raises(OutputError, match="No space left"), new_run_directory(tmp_path / "run"):
         with open("/dev/full", "w") as full:
             full.write("x")
     assert names(tmp_path) == []
@@ -102,15 +102,15 @@ def test_a_full_disk_is_an_output_error(tmp_path):
 def test_leftovers_of_a_killed_process_are_removed_but_not_unfinished_runs(tmp_path):
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from rocm_perf_lab.run_directory import growing\n"
-        "with growing(Path(sys.argv[1])) as directory:\n"
+        "from rocm_perf_lab.run_directory import new_run_directory\n"
+        "with new_run_directory(Path(sys.argv[1])) as directory:\n"
         "    (directory / 'half').touch()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     killed = subprocess.run([sys.executable, "-c", program, tmp_path / "app"])
     assert killed.returncode == -signal.SIGKILL
     (abandoned,) = tmp_path.iterdir()
-    with growing(tmp_path / "app") as still_growing:
+    with new_run_directory(tmp_path / "app") as still_growing:
         assert not abandoned.exists()
         write_run(tmp_path / "app", "by another process meanwhile")
         assert still_growing.exists()

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from others import building
-from others.checkout import COMPILER, Given, Program, read_table
-from others.process import Ran, run
+from others.checkout import COMPILER, Program, ProgramEntry, read_table
+from others.process import RunResult, run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("kernels.csv")
@@ -76,10 +76,10 @@ class Trial:
         ran = self._optimized(before)
         seconds = _processor_seconds() - began
         if ran.status != 0:
-            said = (self._folder / _NOTES).read_text("utf-8", errors="replace")
-            return {"error": _last_line(said) if ran.status is not None else "time-out", "seconds": seconds}
-        found = json.loads(ran.output)
-        return self._told(found) | {"seconds": seconds, "outputs": self._outputs(found, before, after)}
+            notes = (self._folder / _NOTES).read_text("utf-8", errors="replace")
+            return {"error": _last_line(notes) if ran.status is not None else "time-out", "seconds": seconds}
+        document = json.loads(ran.output)
+        return self._summary(document) | {"seconds": seconds, "outputs": self._outputs(document, before, after)}
 
     def _prepared(self, folder: Path) -> Path | str:
         """The folder with the built program, or an error message."""
@@ -87,25 +87,25 @@ class Trial:
         if entry.origin == "hecbench":
             if self._checkout is None:
                 return "no checkout of HeCBench was named"
-            given = read_table(_PROGRAMS).get(entry.program, Given())
-            place = building.copy(Program(self._checkout, entry.program, given), folder)
+            program_entry = read_table(_PROGRAMS).get(entry.program, ProgramEntry())
+            copy = building.copy(Program(self._checkout, entry.program, program_entry), folder)
         else:
-            place = folder
-            place.mkdir(parents=True)
+            copy = folder
+            copy.mkdir(parents=True)
             origin = REPOSITORY / ("testbed" if entry.origin == "testbed" else "tests/optimize/transforms")
             for file in (origin / f"{entry.program}.hip", *origin.glob("*.h")):
-                shutil.copy(file, place)
-        ran = run(shlex.split(self._build()), place, folder / "build.log", _SECONDS)
-        return place if ran.status == 0 else f"it does not build: {_last_line(ran.output)}"
+                shutil.copy(file, copy)
+        ran = run(shlex.split(self._build()), copy, folder / "build.log", _SECONDS)
+        return copy if ran.status == 0 else f"it does not build: {_last_line(ran.output)}"
 
     def _build(self) -> str:
         entry = self._entry
         if entry.origin == "hecbench":
             return f"make CC='{COMPILER}'"
-        plain = " -nogpuinc -Wno-unused-command-line-argument" if entry.program == "gains" else ""
-        return f"{COMPILER} -O3{plain} {entry.program}.hip -o main"
+        extra_options = " -nogpuinc -Wno-unused-command-line-argument" if entry.program == "gains" else ""
+        return f"{COMPILER} -O3{extra_options} {entry.program}.hip -o main"
 
-    def _optimized(self, place: Path) -> Ran:
+    def _optimized(self, copy: Path) -> RunResult:
         entry = self._entry
         check = ["--check", entry.check] if entry.check else []
         kernel = ["--kernel", rf"\b{entry.kernel}\b"] if entry.kernel else []
@@ -113,26 +113,26 @@ class Trial:
         fixed = ["--device", "gfx942", "--auto-approve", "--accept", "modelled", "--json", "--seed", "1"]
         words = ["rocm-perf", "optimize", *fixed, *chosen, "--build", self._build(), "./main", *shlex.split(entry.arguments)]
         apart = ["sh", "-c", 'exec "$@" 2> "$0"', str(self._folder / _NOTES), *words]
-        return run(apart, place, self._folder / "optimize.json", _SECONDS)
+        return run(apart, copy, self._folder / "optimize.json", _SECONDS)
 
     @staticmethod
-    def _told(found: dict[str, Any]) -> dict[str, Any]:
+    def _summary(document: dict[str, Any]) -> dict[str, Any]:
         ratio = 1.0
-        for one in found["iterations"]:
-            ratio *= one["kernel_time_ratio"]
-        judged = sum(one["verdict"] is not None for one in found["proposals"])
+        for iteration in document["iterations"]:
+            ratio *= iteration["kernel_time_ratio"]
+        judged = sum(one["verdict"] is not None for one in document["proposals"])
         return {
-            "accepted": [one["description"] for one in found["iterations"]],
+            "accepted": [one["description"] for one in document["iterations"]],
             "kernel": ratio,
-            "program": found["final_ms"] / found["baseline_ms"] if found["baseline_ms"] else 1.0,
+            "program": document["final_ms"] / document["baseline_ms"] if document["baseline_ms"] else 1.0,
             "judged": judged,
-            "passed_over": len(found["passed_over"]),
-            "stop": found["stop"],
+            "passed_over": len(document["passed_over"]),
+            "stop": document["stop"],
         }
 
-    def _outputs(self, found: dict[str, Any], before: Path, after: Path) -> str:
+    def _outputs(self, document: dict[str, Any], before: Path, after: Path) -> str:
         """Run both programs with each of the sizes, and return whether the changed program's output is right, as text."""
-        changed = [Path(path) for path in found["written"] if not path.endswith(".patch")]
+        changed = [Path(path) for path in document["written"] if not path.endswith(".patch")]
         if not changed:
             return "unchanged"
         for path in changed:
@@ -143,21 +143,21 @@ class Trial:
         if built.status != 0:
             return f"the result does not build: {_last_line(built.output)}"
         for size in self._entry.sizes:
-            ran = [self._run(place, size) for place in (before, after)]
+            ran = [self._run(copy, size) for copy in (before, after)]
             if ran[0].status != 0:
                 return f"the unchanged program fails with `{size}`: {_last_line(ran[0].output)}"
-            if not self._is_right(*(one.output for one in ran)):
+            if not self._is_correct_output(*(output_run.output for output_run in ran)):
                 return f"WRONG with `{size}`"
         return f"same at {len(self._entry.sizes)}"
 
-    def _is_right(self, before: str, after: str) -> bool:
+    def _is_correct_output(self, before: str, after: str) -> bool:
         if not self._entry.check:
             return _TIMES.sub("", before) == _TIMES.sub("", after)
         return subprocess.run(shlex.split(self._entry.check), input=after, text=True, check=False).returncode == 0
 
-    def _run(self, place: Path, size: str) -> Ran:
+    def _run(self, copy: Path, size: str) -> RunResult:
         words = ["rocm-perf", "run", "--device", "gfx942", "./main", *shlex.split(size)]
-        return run(words, place, self._folder / "run.log", _SECONDS)
+        return run(words, copy, self._folder / "run.log", _SECONDS)
 
 
 def _last_line(output: str) -> str:

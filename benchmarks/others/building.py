@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from others.checkout import COMPILER, SOURCES, Given, Program
-from others.process import Ran, run
+from others.checkout import COMPILER, SOURCES, Program, ProgramEntry
+from others.process import RunResult, run
 
 _UNWANTED = shutil.ignore_patterns("*.o", "*.gch")
 
@@ -19,32 +19,32 @@ def copy(program: Program, to: Path) -> Path:
     shutil.rmtree(to, ignore_errors=True)
     folder = to / program.folder.name
     shutil.copytree(program.folder, folder, symlinks=True, ignore=_UNWANTED)
-    changed = bool(program.given.macros or program.given.edits)
+    changed = bool(program.entry.macros or program.entry.edits)
     for beside in program.checkout.glob("src/*"):
-        if beside.name != folder.name and _named(beside.name, program):
-            _bring(beside, to / beside.name, whole=changed and beside.name.endswith("-cuda"))
-    for change in changes(program.given):
+        if beside.name != folder.name and _is_neighbour(beside.name, program):
+            _bring(beside, to / beside.name, is_whole_folder=changed and beside.name.endswith("-cuda"))
+    for change in changes(program.entry):
         _apply(change, to)
     return folder
 
 
-def _named(name: str, program: Program) -> bool:
+def _is_neighbour(name: str, program: Program) -> bool:
     stem = program.name
     return name in {f"{stem}-cuda", f"{stem}-omp", f"{stem}-sycl", "data", "include"} or f"../{name}" in program.neighbours()
 
 
-def _bring(beside: Path, to: Path, whole: bool) -> None:
+def _bring(beside: Path, to: Path, is_whole_folder: bool) -> None:
     """Link a folder of the checkout, or copy it as a whole so that sizes in its files can be rewritten."""
-    if whole:
+    if is_whole_folder:
         shutil.copytree(beside, to, symlinks=True)
     else:
         to.symlink_to(beside.resolve())
 
 
-def changes(given: Given) -> list[tuple[str, str]]:
+def changes(program_entry: ProgramEntry) -> list[tuple[str, str]]:
     """The (pattern, replacement) pairs that the table asks for."""
-    named = [word.partition("=")[::2] for word in given.macros.split()]
-    edits = [edit.split(" -> ") for edit in given.edits.split(" ;; ") if edit]
+    named = [word.partition("=")[::2] for word in program_entry.macros.split()]
+    edits = [edit.split(" -> ") for edit in program_entry.edits.split(" ;; ") if edit]
     return [_definition(name, value) for name, value in named] + [(re.escape(old), new) for old, new in edits]
 
 
@@ -74,8 +74,8 @@ def _rewrite(path: Path, pattern: str, replacement: str) -> bool:
 
 
 def command(program: Program) -> list[str]:
-    return ["make", f"CC={COMPILER}", *program.given.make.split()]
+    return ["make", f"CC={COMPILER}", *program.entry.make.split()]
 
 
-def build(program: Program, folder: Path, log: Path, timeout: float) -> Ran:
+def build(program: Program, folder: Path, log: Path, timeout: float) -> RunResult:
     return run(command(program), folder, log, timeout)

@@ -22,7 +22,7 @@ _LINKED = re.compile(r"(?<!\S)-l([A-Za-z][\w+]*)")
 
 
 @dataclass(frozen=True)
-class Given:
+class ProgramEntry:
     """A row of the table: arguments for a small size, and what is known beforehand."""
 
     arguments: str | None = None  # None: the Makefile's own, made smaller
@@ -33,14 +33,14 @@ class Given:
     note: str = ""
 
 
-def read_table(path: Path) -> dict[str, Given]:
+def read_table(path: Path) -> dict[str, ProgramEntry]:
     with path.open(encoding="utf-8", newline="") as file:
-        return {row["program"]: _given(row) for row in csv.DictReader(file)}
+        return {row["program"]: _entry_of_row(row) for row in csv.DictReader(file)}
 
 
-def _given(row: dict[str, str]) -> Given:
+def _entry_of_row(row: dict[str, str]) -> ProgramEntry:
     arguments = None if row["arguments"] == "=" else row["arguments"]
-    return Given(arguments, row["macros"], row["edits"], row["make"], row["fault"], row["note"])
+    return ProgramEntry(arguments, row["macros"], row["edits"], row["make"], row["fault"], row["note"])
 
 
 def programs(checkout: Path) -> list[str]:
@@ -51,7 +51,7 @@ def programs(checkout: Path) -> list[str]:
 class Program:
     checkout: Path
     name: str
-    given: Given = field(default_factory=Given)
+    entry: ProgramEntry = field(default_factory=ProgramEntry)
 
     @property
     def folder(self) -> Path:
@@ -60,7 +60,7 @@ class Program:
     @cached_property
     def plan(self) -> str:
         """The commands that `make run` would execute."""
-        command = ["make", "-n", "-B", "run", f"CC={COMPILER}", *self.given.make.split()]
+        command = ["make", "-n", "-B", "run", f"CC={COMPILER}", *self.entry.make.split()]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, errors="replace").stdout
 
     @cached_property
@@ -76,8 +76,8 @@ class Program:
         """The libraries that are missing."""
         headers = {name for text in self.texts() for name in _LIBRARY.findall(text)}
         linked = set(_LINKED.findall(self.plan)) | ({"omp"} if "-fopenmp" in self.plan else set())
-        own = {path.name for path in self.folder.rglob("*")}
-        absent = {name.partition("/")[0] for name in headers if Path(name).name not in own and not has_header(name)}
+        own_files = {path.name for path in self.folder.rglob("*")}
+        absent = {name.partition("/")[0] for name in headers if Path(name).name not in own_files and not has_header(name)}
         return sorted(absent | {f"lib{name}" for name in linked if not has_library(name)})
 
     def texts(self) -> list[str]:
@@ -97,20 +97,20 @@ def _is_file(word: str) -> bool:
     return bool(re.search(r"/|\.[A-Za-z]\w*$", word)) and not re.search(r"(?i)\bout|result", word)
 
 
-def needs(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
+def why_not_a_candidate(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
     """Why the program is not a candidate; empty if it is. If the table states its arguments, it is assumed to need no data."""
     if absent := program.libraries(has_header, has_library):
         return "needs a library: " + ", ".join(absent)
-    if program.given.arguments is None and (files := program.data_files()):
+    if program.entry.arguments is None and (files := program.data_files()):
         return "needs data: " + ", ".join(files)
-    return "" if program.start or program.given.arguments is not None else "its Makefile does not say how it is started"
+    return "" if program.start or program.entry.arguments is not None else "its Makefile does not say how it is started"
 
 
 def installed_headers() -> Callable[[str], bool]:
     """A function that tells whether the compiler finds a header in the folders that it searches."""
     command = ["hipcc", "-E", "-v", "-x", "c++", "/dev/null"]
-    said = subprocess.run(command, capture_output=True, text=True).stderr
-    listed = re.search(r"(?s)search starts here:\n(.*?)End of search list", said)
+    compiler_output = subprocess.run(command, capture_output=True, text=True).stderr
+    listed = re.search(r"(?s)search starts here:\n(.*?)End of search list", compiler_output)
     folders = [Path(line.strip()) for line in (listed[1] if listed else "").splitlines() if line.startswith(" ")]
     return lambda name: any((folder / name).exists() for folder in folders)
 

@@ -41,17 +41,17 @@ class Progress(gtest.Progress):
     """The program reports a case only when it has ended, so the current case is the first one that has no outcome yet."""
 
     def line(self, text: str) -> None:
-        plain = _COLOURS.sub("", text)
-        self._device = self._device or first_message(plain)
-        if ended := _END.match(plain):
+        uncoloured = _COLOURS.sub("", text)
+        self._device = self._device or first_message(uncoloured)
+        if ended := _END.match(uncoloured):
             self.current = ended[1]
             self._end(_OUTCOMES[ended[2]])
             self._begin()
-        elif _BEGIN.match(plain):
+        elif _BEGIN.match(uncoloured):
             self._begin()
-        elif self.current and len(self._said) < 200:
-            self._said.append(plain.strip())
+        elif self.current and len(self._lines) < 200:
+            self._lines.append(uncoloured.strip())
 
     def _begin(self) -> None:
         self.current = next((case for case in self.cases if case not in self.outcomes), None)
-        self._said, self._device = [], ""
+        self._lines, self._device = [], ""

@@ -10,8 +10,8 @@ from pathlib import Path
 from others.device_messages import first_message, is_refusal
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-REFUSED, FAULTED, CRASHED, LONG = "refused", "faulted", "crashed", "too long"  # these end the process
-OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, LONG, SKIPPED)
+REFUSED, FAULTED, CRASHED, TOO_LONG = "refused", "faulted", "crashed", "too long"  # these end the process
+OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, TOO_LONG, SKIPPED)
 
 # Tests may print on the same line as googletest, so its marks are searched for anywhere in a line.
 _BEGIN = re.compile(r"\[ RUN {6}\] (\S+)")
@@ -23,11 +23,11 @@ def listed(output: str) -> list[str]:
     """The cases that --gtest_list_tests prints, as full names."""
     names, suite = [], ""
     for line in output.splitlines():
-        plain = line.partition("  # ")[0].rstrip()
-        if re.fullmatch(r"\S+\.", plain):
-            suite = plain
-        elif suite and re.fullmatch(r"  \S+", plain):
-            names.append(suite + plain.strip())
+        name = line.partition("  # ")[0].rstrip()
+        if re.fullmatch(r"\S+\.", name):
+            suite = name
+        elif suite and re.fullmatch(r"  \S+", name):
+            names.append(suite + name.strip())
     return [name for name in names if "DISABLED_" not in name]
 
 
@@ -38,7 +38,7 @@ class Progress:
     cases: Sequence[str] = ()  # those that the process was told to run
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)  # name: (outcome, beginning of the reason)
     current: str | None = None
-    _said: list[str] = field(default_factory=list)
+    _lines: list[str] = field(default_factory=list)
     _device: str = ""
 
     def line(self, text: str) -> None:
@@ -46,15 +46,15 @@ class Progress:
         self._device = self._device or first_message(text)
         if self.current and (ended := _END.search(text + " ")):
             self._end(PASSED if ended[1] else ended[2].lower())
-        elif self.current and len(self._said) < 200 and not _NOISE.search(text):
-            self._said.append(text.strip())
+        elif self.current and len(self._lines) < 200 and not _NOISE.search(text):
+            self._lines.append(text.strip())
         if begun := _BEGIN.search(text):
-            self.current, self._said, self._device = begun[1], [], ""
+            self.current, self._lines, self._device = begun[1], [], ""
 
     def _end(self, outcome: str) -> None:
         if outcome == FAILED and self._device:
             outcome = refused_or_faulted(self._device)
-        why = "" if outcome in (PASSED, SKIPPED) else self._device or cause(self._said)
+        why = "" if outcome in (PASSED, SKIPPED) else self._device or cause(self._lines)
         self.outcomes[self.current or ""] = (outcome, why[:400])
         self.current = None
 
@@ -67,15 +67,15 @@ class Progress:
         """Record the end of the process as the outcome of the case that was running, if any. status: None if it was stopped."""
         if self.current is None:
             return
-        why = self._device or (f"exit status {status}: " + " ".join(self._said[-3:]))
-        kind = refused_or_faulted(self._device) if self._device else LONG if status is None else CRASHED
-        self.outcomes[self.current] = (kind, "" if kind == LONG else why[:400])
+        why = self._device or (f"exit status {status}: " + " ".join(self._lines[-3:]))
+        kind = refused_or_faulted(self._device) if self._device else TOO_LONG if status is None else CRASHED
+        self.outcomes[self.current] = (kind, "" if kind == TOO_LONG else why[:400])
         self.current = None
 
 
-def cause(said: list[str]) -> str:
+def cause(lines: list[str]) -> str:
     """The reason for a failure. HIP's own error comes first, because it says more than the comparison that noticed it."""
-    return " ".join([*re.findall(r"hipError\w+", " ".join(said))[:1], *said])
+    return " ".join([*re.findall(r"hipError\w+", " ".join(lines))[:1], *lines])
 
 
 def refused_or_faulted(message: str) -> str:

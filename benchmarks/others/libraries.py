@@ -16,7 +16,7 @@ class Library:
     package: str
     data: str = ""  # a file of test data, from which a sample is drawn
     frame: ModuleType = gtest
-    more: tuple[str, ...] = ()  # additional packages
+    additional_packages: tuple[str, ...] = ()  # additional packages
     programs: str = "usr/libexec/rocm/{package}/**/*"
     devices: tuple[str, ...] = ()  # those that it has code for; if empty, all
 
@@ -36,7 +36,7 @@ LIBRARIES = (
         "ggml",
         "llama.cpp-tests",
         frame=ggml_tests,
-        more=("libggml0-backend-hip",),
+        additional_packages=("libggml0-backend-hip",),
         programs="usr/libexec/*/ggml/test-backend-ops",
         devices=("gfx90a", "gfx1030"),
     ),
@@ -56,23 +56,23 @@ def _is_program(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def start(folder: Path, drawn: Path, binary: str, device: str = "gfx942") -> Sequence[str]:
+def start(folder: Path, data_folder: Path, binary: str, device: str = "gfx942") -> Sequence[str]:
     """The command that starts a program as if its package were installed, with libraries and data in an overlay over /usr."""
-    layers = ["/usr", str(folder / "usr"), *([str(drawn / "usr")] if drawn.is_dir() else [])]
+    layers = ["/usr", str(folder / "usr"), *([str(data_folder / "usr")] if data_folder.is_dir() else [])]
     sources = [word for layer in layers for word in ("--overlay-src", layer)]
     libraries = ":".join([*_alternatives(folder), str(Path(binary).parent)])
     variables = {"GTEST_LISTENER": "PASS_LINE_IN_LOG", "LD_LIBRARY_PATH": libraries}
-    place = [word for item in variables.items() for word in ("--setenv", *item)] + ["--chdir", str(Path(binary).parent)]
-    cage = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", *sources, "--ro-overlay", "/usr", *place]
+    surroundings = [word for item in variables.items() for word in ("--setenv", *item)] + ["--chdir", str(Path(binary).parent)]
+    cage = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", *sources, "--ro-overlay", "/usr", *surroundings]
     return [*cage, "--", "rocm-perf", "run", "--device", device, binary]
 
 
 def _alternatives(folder: Path) -> list[str]:
     """The folders of Debian's BLAS and LAPACK, to which an installation would create links."""
-    found = {path.parent for kind in ("blas", "lapack") for path in folder.glob(f"usr/lib/*/*{kind}*/lib{kind}.so*")}
-    return sorted("/" + str(path.relative_to(folder)) for path in found)
+    folders = {path.parent for kind in ("blas", "lapack") for path in folder.glob(f"usr/lib/*/*{kind}*/lib{kind}.so*")}
+    return sorted("/" + str(path.relative_to(folder)) for path in folders)
 
 
-def draw_data(folder: Path, drawn: Path, library: Library, seed: int, count: int) -> None:
-    if library.data and not (drawn / library.data).exists():
-        clients.draw(folder / library.data, drawn / library.data, seed, count)
+def draw_data(folder: Path, data_folder: Path, library: Library, seed: int, count: int) -> None:
+    if library.data and not (data_folder / library.data).exists():
+        clients.draw(folder / library.data, data_folder / library.data, seed, count)

@@ -11,16 +11,16 @@ from pathlib import Path
 _PLAN = ("apt-get", "-s", "install", "--no-install-recommends", "-t", "experimental")
 
 
-def unpack(package: str, cache: Path, *more: str) -> Path:
+def unpack(package: str, cache: Path, *further_packages: str) -> Path:
     """Unpack the package, the additional ones, and their dependencies; return the folder. Raises CannotUnpack."""
     folder = cache / package
-    done = folder / ".whole"
-    if not done.exists():
+    marker = folder / ".whole"
+    if not marker.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name, version in needed(package, *more):
+        for name, version in packages_to_install(package, *further_packages):
             subprocess.run(["dpkg", "-x", str(download(name, version, cache / "debs")), str(folder)], check=True)
-        done.touch()
+        marker.touch()
     return folder
 
 
@@ -28,7 +28,7 @@ class CannotUnpack(Exception):
     pass
 
 
-def needed(*packages: str) -> list[tuple[str, str]]:
+def packages_to_install(*packages: str) -> list[tuple[str, str]]:
     """The (name, version) pairs of the packages and of what would be installed with them."""
     planned = subprocess.run([*_PLAN, *packages], capture_output=True, text=True)
     if planned.returncode:
@@ -41,11 +41,11 @@ def needed(*packages: str) -> list[tuple[str, str]]:
 
 def download(name: str, version: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    if not (found := _fetched(name, version, folder)):
-        got = subprocess.run(["apt-get", "download", f"{name}={version}"], cwd=folder, capture_output=True, text=True)
-        if got.returncode or not (found := _fetched(name, version, folder)):
-            raise CannotUnpack(f"{name}: {got.stderr.strip()[-200:]}")
-    return found
+    if not (package_file := _fetched(name, version, folder)):
+        completed = subprocess.run(["apt-get", "download", f"{name}={version}"], cwd=folder, capture_output=True, text=True)
+        if completed.returncode or not (package_file := _fetched(name, version, folder)):
+            raise CannotUnpack(f"{name}: {completed.stderr.strip()[-200:]}")
+    return package_file
 
 
 def _fetched(name: str, version: str, folder: Path) -> Path | None:

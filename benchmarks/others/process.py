@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT = 4 << 20  # bytes of a log that are read, half of them from each end
+KEPT_BYTES = 4 << 20  # bytes of a log that are read, half of them from each end
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     status: int | None  # as in subprocess (negative: the signal that ended it); None: stopped at the time limit
     seconds: float
     output: str
@@ -28,14 +28,16 @@ def device_environment() -> dict[str, str]:
     return {"ROCM_PERF_DEVICE_THREADS": "1"} | os.environ
 
 
-def run(command: Sequence[str], folder: Path, log: Path, timeout: float, more: Mapping[str, str] | None = None) -> Ran:
+def run(
+    command: Sequence[str], folder: Path, log: Path, timeout: float, more_environment: Mapping[str, str] | None = None
+) -> RunResult:
     """Run a command, with its output in `log`. Everything that it started ends with it."""
     began = time.monotonic()
     status: int | None = None
-    with log.open("wb") as output, session(command, folder, more, stdout=output) as started:
+    with log.open("wb") as output, session(command, folder, more_environment, stdout=output) as started:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = started.wait(timeout)
-    return Ran(status, round(time.monotonic() - began, 2), ends(log))
+    return RunResult(status, round(time.monotonic() - began, 2), ends(log))
 
 
 _starting = threading.RLock()
@@ -43,10 +45,10 @@ _starting = threading.RLock()
 
 @contextlib.contextmanager
 def session(
-    command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None, **options: Any
+    command: Sequence[str], folder: Path, more_environment: Mapping[str, str] | None = None, **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is ended when the context is left, with everything that it has started."""
-    environment = device_environment() | dict(more or {})
+    environment = device_environment() | dict(more_environment or {})
     pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, **options}
     with _starting:
         started = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
@@ -90,6 +92,6 @@ def ends(log: Path) -> str:
     with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        first = file.read(KEPT // 2)
-        file.seek(max(len(first), size - KEPT // 2))
+        first = file.read(KEPT_BYTES // 2)
+        file.seek(max(len(first), size - KEPT_BYTES // 2))
         return (first + file.read()).decode(errors="replace")

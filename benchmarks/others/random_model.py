@@ -20,22 +20,22 @@ def write_model(path: Path, seed: int) -> None:
     _describe(writer)
     writer.add_tensor("token_embd.weight", random.standard_normal((_VOCABULARY, _EMBEDDING)).astype(np.float16))
     writer.add_tensor("output_norm.weight", np.ones(_EMBEDDING, np.float32))
-    writer.add_tensor("output.weight", _drawn(random, _VOCABULARY, _EMBEDDING, _OUTPUT_GAIN))
+    writer.add_tensor("output.weight", _random_matrix(random, _VOCABULARY, _EMBEDDING, _OUTPUT_GAIN))
     for layer in range(_LAYERS):
         for name in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(_EMBEDDING, np.float32))
         for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            writer.add_tensor(f"blk.{layer}.{name}.weight", _drawn(random, _EMBEDDING, _EMBEDDING, _GAIN))
+            writer.add_tensor(f"blk.{layer}.{name}.weight", _random_matrix(random, _EMBEDDING, _EMBEDDING, _GAIN))
         for name in ("ffn_gate", "ffn_up"):
-            writer.add_tensor(f"blk.{layer}.{name}.weight", _drawn(random, _FORWARD, _EMBEDDING, _GAIN))
-        writer.add_tensor(f"blk.{layer}.ffn_down.weight", _drawn(random, _EMBEDDING, _FORWARD, _GAIN))
+            writer.add_tensor(f"blk.{layer}.{name}.weight", _random_matrix(random, _FORWARD, _EMBEDDING, _GAIN))
+        writer.add_tensor(f"blk.{layer}.ffn_down.weight", _random_matrix(random, _EMBEDDING, _FORWARD, _GAIN))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
-def _drawn(random: np.random.Generator, rows: int, columns: int, gain: float) -> np.ndarray:
+def _random_matrix(random: np.random.Generator, rows: int, columns: int, gain: float) -> np.ndarray:
     return (random.standard_normal((rows, columns)) * gain / columns**0.5).astype(np.float16)
 
 

@@ -20,11 +20,11 @@ Arrays = Mapping[str, np.ndarray]
 class Agreement:
     """How well two results agree.
 
-    apart: the largest difference, in units of the array's largest number. reason: where they differ; empty if they agree.
-    arrays: how many were compared. without_numbers: how many hold only NaN, as unwritten memory does.
+    largest_difference: the largest difference, in units of the array's largest number. reason: where they differ; empty if they
+    agree. arrays: how many were compared. without_numbers: how many hold only NaN, as unwritten memory does.
     """
 
-    apart: float
+    largest_difference: float
     reason: str
     arrays: int
     without_numbers: int
@@ -35,11 +35,13 @@ def agreement(ours: Arrays, theirs: Arrays) -> Agreement:
     if ours.keys() != theirs.keys():
         return Agreement(np.inf, f"only one result has {', '.join(sorted(ours.keys() ^ theirs.keys()))}", 0, 0)
     worst, reason, empty = 0.0, "", 0
-    for place in ours:
-        apart, why = _apart(ours[place], theirs[place], _OF_TYPES_THAT_NUMPY_LACKS.get(place.rpartition(".")[2]))
-        empty += _has_no_numbers(ours[place])
+    for array_name in ours:
+        apart, why = _difference(
+            ours[array_name], theirs[array_name], _OF_TYPES_THAT_NUMPY_LACKS.get(array_name.rpartition(".")[2])
+        )
+        empty += _has_no_numbers(ours[array_name])
         worst = max(worst, apart)
-        reason = reason or (why and f"{place}: {why}")
+        reason = reason or (why and f"{array_name}: {why}")
     return Agreement(worst, reason, len(ours), empty)
 
 
@@ -47,7 +49,7 @@ def _has_no_numbers(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" and array.size > 0 and bool(np.isnan(array).all())
 
 
-def _apart(ours: np.ndarray, theirs: np.ndarray, tolerance: float | None) -> tuple[float, str]:
+def _difference(ours: np.ndarray, theirs: np.ndarray, tolerance: float | None) -> tuple[float, str]:
     if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
         return np.inf, f"{ours.dtype}{list(ours.shape)} and {theirs.dtype}{list(theirs.shape)}"
     if ours.dtype.kind not in "fc":

@@ -11,7 +11,7 @@ from typing import Any
 
 from others import building, smaller, verdict
 from others.checkout import Program
-from others.process import Ran, run
+from others.process import RunResult, run
 
 Result = dict[str, Any]
 _FIRST_OWN_KERNEL = "^(?!__amd_)"  # the runtime's own kernels copy and fill memory
@@ -24,7 +24,7 @@ class Trial:
     timeout: float
 
     @property
-    def place(self) -> Path:
+    def working_folder(self) -> Path:
         return self.folder / "src" / self.program.folder.name
 
     def command(self) -> list[str]:
@@ -32,30 +32,30 @@ class Trial:
         return [start[0], *self.arguments()]
 
     def arguments(self) -> list[str]:
-        given = self.program.given.arguments
-        if given is not None:
-            return shlex.split(given)
+        listed_arguments = self.program.entry.arguments
+        if listed_arguments is not None:
+            return shlex.split(listed_arguments)
         return smaller.smaller(self.program.start[1:], smaller.usage_of(self.program.texts()))
 
-    def tried(self, stage: str, *words: str, within: Path | None = None) -> Ran:
-        return run(words, within or self.place, self.folder / f"{stage}.log", self.timeout)
+    def run_stage(self, stage: str, *words: str, within: Path | None = None) -> RunResult:
+        return run(words, within or self.working_folder, self.folder / f"{stage}.log", self.timeout)
 
 
 def build(trial: Trial) -> Result:
     building.copy(trial.program, trial.folder / "src")
-    ran = building.build(trial.program, trial.place, trial.folder / "build.log", max(300, trial.timeout))
+    ran = building.build(trial.program, trial.working_folder, trial.folder / "build.log", max(300, trial.timeout))
     return _result(ran, verdict.of_build(ran))
 
 
 def run_it(trial: Trial) -> Result:
-    ran = trial.tried("run", "rocm-perf", "run", "--device", "gfx942", *trial.command())
+    ran = trial.run_stage("run", "rocm-perf", "run", "--device", "gfx942", *trial.command())
     check = verdict.self_check(ran.output)
     return _result(ran, verdict.of_run(ran, check)) | {"check": check, "command": shlex.join(trial.command())}
 
 
 def profile(trial: Trial) -> Result:
-    made = ["-o", str(trial.folder / "profile"), "--runs", "1"]
-    ran = trial.tried("profile", "rocm-perf", "profile", "--device", "gfx942", *made, *trial.command())
+    outputs = ["-o", str(trial.folder / "profile"), "--runs", "1"]
+    ran = trial.run_stage("profile", "rocm-perf", "profile", "--device", "gfx942", *outputs, *trial.command())
     return _result(ran, verdict.of_command(ran))
 
 
@@ -65,27 +65,27 @@ def isolate(trial: Trial) -> Result:
     shutil.rmtree(captures, ignore_errors=True)
     captures.mkdir()
     which = ["--kernel", _FIRST_OWN_KERNEL, "-o", str(captures)]
-    ran = trial.tried("isolate", "rocm-perf", "isolate", "--device", "gfx942", *which, *trial.command())
+    ran = trial.run_stage("isolate", "rocm-perf", "isolate", "--device", "gfx942", *which, *trial.command())
     return _result(ran, verdict.of_command(ran))
 
 
 def replay(trial: Trial) -> Result:
     captures = trial.folder / "captures"
     words = ["--iterations", "1", "--compare", "--capture-dir", str(captures / "isolate_capture")]
-    ran = trial.tried("replay", "rocm-perf", "replay", "full-vm", *words)
+    ran = trial.run_stage("replay", "rocm-perf", "replay", "full-vm", *words)
     shutil.rmtree(captures, ignore_errors=True)
     return _result(ran, verdict.of_command(ran))
 
 
 def prompt(trial: Trial) -> Result:
-    ran = trial.tried("prompt", "rocm-perf", "prompt", "--device", "gfx942", *_built(trial), *trial.command())
+    ran = trial.run_stage("prompt", "rocm-perf", "prompt", "--device", "gfx942", *_built(trial), *trial.command())
     return _result(ran, verdict.of_command(ran))
 
 
 def optimize(trial: Trial) -> Result:
     """Find out what the optimizer would propose."""
-    shown = ["--dry-run", "--device", "gfx942", *_built(trial), "-o", str(trial.folder / "optimize")]
-    ran = trial.tried("optimize", "rocm-perf", "optimize", *shown, *trial.command())
+    options = ["--dry-run", "--device", "gfx942", *_built(trial), "-o", str(trial.folder / "optimize")]
+    ran = trial.run_stage("optimize", "rocm-perf", "optimize", *options, *trial.command())
     return _result(ran, verdict.of_command(ran))
 
 
@@ -102,22 +102,26 @@ STAGES: dict[str, Callable[[Trial], Result]] = {
     "prompt": prompt,
     "optimize": optimize,
 }
-_NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate", "prompt": "run", "optimize": "run"}
+_PREVIOUS_STAGE = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate", "prompt": "run", "optimize": "run"}
 
 
-def next_stage(done: dict[str, Result], wanted: list[str]) -> str | None:
+def next_stage(results: dict[str, Result], wanted: list[str]) -> str | None:
     """The first stage that is wanted and not done, and whose prerequisite succeeded; None if there is none."""
     for stage in STAGES:
-        if stage in wanted and stage not in done and (stage not in _NEEDS or _held(done.get(_NEEDS[stage]))):
+        if (
+            stage in wanted
+            and stage not in results
+            and (stage not in _PREVIOUS_STAGE or _is_ok(results.get(_PREVIOUS_STAGE[stage])))
+        ):
             return stage
     return None
 
 
-def _held(result: Result | None) -> bool:
+def _is_ok(result: Result | None) -> bool:
     return result is not None and result["result"] == "ok"
 
 
-def _result(ran: Ran, judged: tuple[str, str]) -> Result:
+def _result(ran: RunResult, judged: tuple[str, str]) -> Result:
     ended, reason = judged
     result = "time-out" if ran.status is None else "ok" if ran.status == 0 else "failed"
     return {"result": result, "class": ended, "reason": reason[:300], "status": ran.status, "seconds": ran.seconds}

@@ -40,8 +40,8 @@ class Binary:
         """The outcomes of the cases that were reached within `cap` seconds."""
         reached: dict[str, tuple[str, str]] = {}
         until = time.monotonic() + cap
-        while (left := [case for case in cases if case not in reached]) and time.monotonic() < until:
-            new = self._process(left[: self.frame.AT_ONCE], until)
+        while (remaining := [case for case in cases if case not in reached]) and time.monotonic() < until:
+            new = self._process(remaining[: self.frame.AT_ONCE], until)
             if not new:
                 break
             reached |= new
@@ -60,11 +60,11 @@ class Binary:
     def _follow(self, command: list[str], progress: Progress, until: float, log) -> tuple[int | None, bool]:
         """Return the exit status (None if stopped), and whether the case then running had its full time."""
         with session(command, self.folder, stdout=subprocess.PIPE) as started, contextlib.closing(started.stdout):
-            return _read(started, progress, until, self.case_cap, log)
+            return _read_progress(started, progress, until, self.case_cap, log)
 
 
-def _read(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:
-    rest, begun = b"", math.inf  # a program may need minutes before its first case
+def _read_progress(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:
+    unfinished, begun = b"", math.inf  # a program may need minutes before its first case
     with selectors.DefaultSelector() as ready:
         ready.register(started.stdout, selectors.EVENT_READ)
         while not progress.broken:
@@ -77,7 +77,7 @@ def _read(started, progress: Progress, until: float, case_cap: float, log) -> tu
             if not block:
                 return started.wait(), True
             log.write(block)
-            *lines, rest = (rest + block).split(b"\n")
+            *lines, unfinished = (unfinished + block).split(b"\n")
             before = progress.current
             for line in itertools.takewhile(lambda _: not progress.broken, lines):
                 progress.line(line.decode(errors="replace"))

@@ -30,15 +30,15 @@ def selection(cases: Iterable[str], _file: Path) -> list[str]:
 class Progress(gtest.Progress):
     """The reasons for failures are printed after all cases, each under the name of its case."""
 
-    _of: str | None = None
+    _current_test: str | None = None
 
     def line(self, text: str) -> None:
         self._device = self._device or first_message(text)
-        if self._of and text.strip():
-            outcome, _ = self.outcomes[self._of]
-            self.outcomes[self._of], self._of = (outcome, gtest.cause([text.strip()])[:400]), None
+        if self._current_test and text.strip():
+            outcome, _ = self.outcomes[self._current_test]
+            self.outcomes[self._current_test], self._current_test = (outcome, gtest.cause([text.strip()])[:400]), None
         elif (reason := _REASON.match(text)) and reason[1] in self.outcomes:
-            self._of = reason[1]
+            self._current_test = reason[1]
         if begun := _BEGIN.match(text):
             self.current, self._device = begun[1], ""
         if self.current and (ended := _END.search(text)):

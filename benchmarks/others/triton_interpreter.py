@@ -22,8 +22,8 @@ def install() -> None:
     GridExecutor.__call__ = _with_tuple_as_grid(GridExecutor.__call__)
     Autotuner._bench = _dropping_refused(Autotuner._bench)
     GridExecutor._init_args_hst = _noting_extents(GridExecutor._init_args_hst)
-    for name, place in (("create_masked_load", 1), ("create_masked_store", 2)):
-        setattr(InterpreterBuilder, name, _within_arrays(getattr(InterpreterBuilder, name), place))
+    for name, mask_index in (("create_masked_load", 1), ("create_masked_store", 2)):
+        setattr(InterpreterBuilder, name, _within_arrays(getattr(InterpreterBuilder, name), mask_index))
     # The interpreter knows only the names of CUDA's and AMD's mathematical functions: when called, these return None.
     libdevice.rsqrt = lambda x: tl.math.rsqrt(x)
     libdevice.tanh = lambda x: 2 * tl.sigmoid(2 * x) - 1
@@ -47,7 +47,7 @@ def _with_tuple_as_grid(execute: Any) -> Any:
     @wraps(execute)
     def executed(self: Any, *arguments: Any, **named: Any) -> Any:
         grid = self.grid
-        self.grid = (lambda known: tuple(grid(known))) if callable(grid) else tuple(grid)
+        self.grid = (lambda meta_parameters: tuple(grid(meta_parameters))) if callable(grid) else tuple(grid)
         return execute(self, *arguments, **named)
 
     return executed
@@ -77,11 +77,11 @@ def _noting_extents(copied: Any) -> Any:
     @wraps(copied)
     def noting(self: Any, *arguments: Any) -> Any:
         global _extents
-        plain, named = copied(self, *arguments)
-        storages = [one.untyped_storage() for one in _tensors((*plain, *named.values()))]
+        positional, named = copied(self, *arguments)
+        storages = [tensor.untyped_storage() for tensor in _tensors((*positional, *named.values()))]
         extents = sorted((one.data_ptr(), one.data_ptr() + one.nbytes()) for one in storages)
         _extents = np.array(extents, np.uint64).reshape(-1, 2)
-        return plain, named
+        return positional, named
 
     return noting
 
@@ -94,18 +94,18 @@ def _tensors(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def _within_arrays(access: Any, place: int) -> Any:
+def _within_arrays(access: Any, mask_index: int) -> Any:
     """Make an access outside the arrays an error: it could read anything, or crash the process. place: the mask's position.
 
     Comparisons of scalars produce masks that are integers. The interpreter does not accept these, so they become booleans.
     """
 
     @wraps(access)
-    def accessed(self: Any, pointers: Any, *more: Any) -> Any:
-        mask = more[place - 1]
+    def accessed(self: Any, pointers: Any, *other_arguments: Any) -> Any:
+        mask = other_arguments[mask_index - 1]
         mask.data = np.asarray(mask.data).astype(bool)
         _expect_within_arrays(np.asarray(pointers.data)[mask.data])
-        return access(self, pointers, *more)
+        return access(self, pointers, *other_arguments)
 
     return accessed
 

@@ -30,8 +30,8 @@ def main() -> None:
     make_comparable()
     sys.path[0] = str(Path(program).parent)
     names = runpy.run_path(program, run_name="__main__")
-    found = {name: value for name, value in names.items() if name.startswith(_PREFIX)}
-    arrays = {place or "it": array for name, value in found.items() for place, array in arrays_of(value, name)}
+    results = {name: value for name, value in names.items() if name.startswith(_PREFIX)}
+    arrays = {location or "it": array for name, value in results.items() for location, array in arrays_of(value, name)}
     np.savez(result, **{place.replace("/", "_"): array for place, array in arrays.items()})
 
 
@@ -63,22 +63,22 @@ def _restoring(bench: Any) -> Any:
     return benched
 
 
-def arrays_of(value: Any, place: str) -> Iterator[tuple[str, np.ndarray]]:
+def arrays_of(value: Any, location: str) -> Iterator[tuple[str, np.ndarray]]:
     """All tensors and numbers in a value (nothing else), with their places' names, which end in types that NumPy lacks."""
     if isinstance(value, torch.Tensor):
-        plain = value.detach().cpu()
-        if _is_numpys(plain.dtype):
-            yield place, plain.numpy()
+        tensor_on_cpu = value.detach().cpu()
+        if _is_numpys(tensor_on_cpu.dtype):
+            yield location, tensor_on_cpu.numpy()
         else:
-            yield f"{place}.{str(plain.dtype).removeprefix('torch.')}", plain.float().numpy()
+            yield f"{location}.{str(tensor_on_cpu.dtype).removeprefix('torch.')}", tensor_on_cpu.float().numpy()
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from arrays_of(item, f"{place}.{key}")
+            yield from arrays_of(item, f"{location}.{key}")
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
-            yield from arrays_of(item, f"{place}.{number}")
+            yield from arrays_of(item, f"{location}.{number}")
     elif isinstance(value, bool | int | float):
-        yield place, np.asarray(value)
+        yield location, np.asarray(value)
 
 
 def _is_numpys(dtype: Any) -> bool:

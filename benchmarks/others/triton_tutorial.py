@@ -36,9 +36,9 @@ def _measuring_once(start: Any) -> Any:
         measure = sys._getframe(1).f_globals["bench"]
         defaults = inspect.signature(measure).parameters
         measure.__defaults__ = tuple(
-            {"reps": 1, "warmup_reps": 0}.get(one.name, one.default)
-            for one in defaults.values()
-            if one.default is not one.empty
+            {"reps": 1, "warmup_reps": 0}.get(default.name, default.default)
+            for default in defaults.values()
+            if default.default is not default.empty
         )
         print("what it measures with Proton is run once")
         return start(*arguments, **named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from others.device_messages import first_message, is_refusal
-from others.process import Ran
+from others.process import RunResult
 
 FINE, PROGRAM, ENVIRONMENT, PROJECT, TIME, OPEN = "", "program", "environment", "project", "time-out", "open"
 CLASSES = (PROJECT, OPEN, TIME, PROGRAM, ENVIRONMENT)
@@ -31,17 +31,21 @@ def self_check(output: str) -> str:
     return "FAIL" if _FAIL.search(output) else "PASS" if _PASS.search(output) else "none"
 
 
-def of_build(ran: Ran) -> tuple[str, str]:
+def of_build(ran: RunResult) -> tuple[str, str]:
     """Return (class, reason) for a build; the reason is empty if it succeeded."""
     if ran.status == 0:
         return FINE, ""
     if ran.status is None:
         return TIME, f"still building after {ran.seconds:.0f} s"
-    found = _first(_ENVIRONMENT, ran.output)
-    return (ENVIRONMENT, found) if found else (PROGRAM, _first([r"[^\n]*error: [^\n]*"], ran.output) or last_line(ran.output))
+    message = _first_match(_ENVIRONMENT, ran.output)
+    return (
+        (ENVIRONMENT, message)
+        if message
+        else (PROGRAM, _first_match([r"[^\n]*error: [^\n]*"], ran.output) or last_line(ran.output))
+    )
 
 
-def of_run(ran: Ran, check: str) -> tuple[str, str]:
+def of_run(ran: RunResult, check: str) -> tuple[str, str]:
     # What the device does not support is this project's fault; a kernel's fault may well be the program's.
     if message := first_message(ran.output):
         return (PROJECT if is_refusal(message) else OPEN), message
@@ -52,20 +56,20 @@ def of_run(ran: Ran, check: str) -> tuple[str, str]:
     if ran.status == 0:
         return (OPEN, failing_line(ran.output)) if check == "FAIL" else (FINE, "")
     for cause in (_ENVIRONMENT, [_BAD_ARGUMENTS]):
-        if found := _first(cause, ran.output):
-            return (ENVIRONMENT if cause is _ENVIRONMENT else PROGRAM), found
+        if message := _first_match(cause, ran.output):
+            return (ENVIRONMENT if cause is _ENVIRONMENT else PROGRAM), message
     return OPEN, f"exit status {ran.status}: {last_line(ran.output)}"
 
 
-def of_command(ran: Ran) -> tuple[str, str]:
+def of_command(ran: RunResult) -> tuple[str, str]:
     """Return (class, reason) for one of this project's commands. The reason is its last error line, or else its last line."""
     if ran.status == 0:
         return FINE, ""
     if ran.status is None:
         return TIME, f"still running after {ran.seconds:.0f} s"
-    said = re.findall(r"(?m)^(?:error|rocm-perf)\b.*", ran.output)
+    messages = re.findall(r"(?m)^(?:error|rocm-perf)\b.*", ran.output)
     return (PROJECT if "Traceback (most recent" in ran.output else OPEN), f"exit status {ran.status}: " + (
-        said or [last_line(ran.output)]
+        messages or [last_line(ran.output)]
     )[-1]
 
 
@@ -77,5 +81,5 @@ def last_line(output: str) -> str:
     return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "nothing said")
 
 
-def _first(patterns: tuple[str, ...] | list[str], output: str) -> str:
-    return next((found.group().strip() for pattern in patterns if (found := re.search(pattern, output))), "")
+def _first_match(patterns: tuple[str, ...] | list[str], output: str) -> str:
+    return next((match.group().strip() for pattern in patterns if (match := re.search(pattern, output))), "")

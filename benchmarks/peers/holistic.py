@@ -46,7 +46,7 @@ def convert(database: str, out: str) -> None:
         for call, agent, stream, start, end, name in rows:
             arguments = {"correlation": call, "stream": stream, "device": agent - 1}
             events.append(event(category, name, agent - 1, stream, start, end, **arguments))
-    last = origin + round(1e3 * max(one["ts"] + one["dur"] for one in events))
+    last = origin + round(1e3 * max(event["ts"] + event["dur"] for event in events))
     for tid in {tid for _, tid, *_ in calls}:
         events.append(event("user_annotation", f"{_STEP}#1", 1, tid, origin - 1000, last + 1000))
         events.append(event("cpu_op", "step", 1, tid, origin - 500, last + 500))
@@ -58,8 +58,8 @@ def analyse(trace: str) -> None:
     from hta.trace_analysis import TraceAnalysis
 
     analysis = TraceAnalysis(trace_files={0: trace})
-    graph, found = analysis.critical_path_analysis(rank=0, annotation=_STEP, instance_id=1)
-    if not found:
+    graph, path = analysis.critical_path_analysis(rank=0, annotation=_STEP, instance_id=1)
+    if not path:
         sys.exit("HTA found no critical path")
     print(f"{len(graph.critical_path_nodes)} nodes on the path")
 

@@ -54,12 +54,12 @@ def search(path: str, name: str, budget: int, seed: int) -> dict[str, object]:
     random.seed(seed)
     np.random.seed(seed)
     with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "cache.json"
-        plain.write_text(json.dumps(cache))
+        cache_file = Path(folder) / "cache.json"
+        cache_file.write_text(json.dumps(cache))
         results, _ = kernel_tuner.tune_kernel(
             cache["kernel_name"], "__global__ void unused() {}", cache["problem_size"], [], cache["tune_params"],
             restrictions=[recorded], lang="HIP", strategy=strategy,
-            strategy_options={"max_fevals": budget}, cache=str(plain), simulation_mode=True, quiet=True, verbose=False,
+            strategy_options={"max_fevals": budget}, cache=str(cache_file), simulation_mode=True, quiet=True, verbose=False,
         )  # fmt: skip
     times = {}
     for result in results:
@@ -76,5 +76,5 @@ if __name__ == "__main__":
     warnings.filterwarnings("ignore")
     cache_path, strategy_name, evaluations, seed_text = sys.argv[1:]
     with contextlib.redirect_stdout(sys.stderr):
-        found = search(cache_path, strategy_name, int(evaluations), int(seed_text))
-    print(json.dumps(found))
+        best = search(cache_path, strategy_name, int(evaluations), int(seed_text))
+    print(json.dumps(best))

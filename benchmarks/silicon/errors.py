@@ -22,14 +22,14 @@ _HEAD = """\
 def with_limits(text: str, limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
     """`text`, the file's old contents, with the errors by limit replaced; its section [differences] is kept."""
     differences = re.search(r"\n\[differences\][^\[]*", text)
-    return written(limits, programs, ratios) + (differences[0] if differences else "")
+    return errors_text(limits, programs, ratios) + (differences[0] if differences else "")
 
 
-def written(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
+def errors_text(limits: Sequence[str], programs: Sequence[str], ratios: Sequence[float]) -> str:
     """The file's text. ratios: modelled over recorded time of each point, in the order of `limits` and `programs`."""
     parts = [_HEAD]
     for limit in sorted(set(limits)):
-        of_limit = [i for i, one in enumerate(limits) if one == limit]
+        of_limit = [i for i, limit_of_point in enumerate(limits) if limit_of_point == limit]
         within = spread([ratios[i] for i in of_limit])
         names = sorted({programs[i] for i in of_limit})
         lines = (f"[limit.{limit}]", f"within = {within:.2f}", f"times = {len(of_limit)}", f"programs = {len(names)}")

@@ -55,9 +55,10 @@ class Linearised:
         def residuals(moved: np.ndarray) -> np.ndarray:
             return np.concatenate([base + slopes @ moved, _PRIOR * moved / reach])
 
-        found = least_squares(residuals, np.zeros(len(reach)), bounds=(-reach, reach), loss="soft_l1", f_scale=_LARGE)
+        solution = least_squares(residuals, np.zeros(len(reach)), bounds=(-reach, reach), loss="soft_l1", f_scale=_LARGE)
         return {
-            parameter.name: parameter.value * math.exp(moved) for parameter, moved in zip(self.parameters, found.x, strict=True)
+            parameter.name: parameter.value * math.exp(moved)
+            for parameter, moved in zip(self.parameters, solution.x, strict=True)
         }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HIPCC = ("hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "-fopenmp")
-OWN = Path(__file__).parent / "microbenchmarks"
+OWN_PROGRAMS = Path(__file__).parent / "microbenchmarks"
 # Headers with functions that read sensors; cuda_names.h replaces these functions.
 SENSORS = ("gpu-clock.cuh", "gpu-stats.h", "gpu-metrics/gpu-metrics.hpp")
 
@@ -36,7 +36,7 @@ class Group:
 
     edits: patterns, each of which matches once, and replacements. defines: compiler options, one for each program to be
     compiled. read: turns the printed lines into a table. gigabytes: the gigabytes that a launch moves for each of its streams,
-    for rates of single launches, whose overhead matters; None for all others. joined: combines the tables that the programs
+    for rates of single launches, whose overhead matters; None for all others. merge: combines the tables that the programs
     print.
     """
 
@@ -44,7 +44,7 @@ class Group:
     edits: tuple[tuple[str, str], ...]
     read: Callable[[str], Table]
     gigabytes: float | None = None
-    joined: Callable[[Sequence[Table]], Table] = _merged
+    merge: Callable[[Sequence[Table]], Table] = _merged
     defines: tuple[str, ...] = ("-DUNUSED",)
 
     @property
@@ -58,8 +58,8 @@ def _columns(names: Sequence[str], step: int = 1) -> Callable[[str], Table]:
     def read(text: str) -> Table:
         table = {}
         for line in text.splitlines():
-            left, _, right = line.partition("GB/s:")
-            words, figures = left.split(), right.split()[::step][: len(names)]
+            before_unit, _, right = line.partition("GB/s:")
+            words, figures = before_unit.split(), right.split()[::step][: len(names)]
             if len(figures) == len(names):
                 # gpu-stream prints threads before blocks, gpu-l2-stream prints the data set after both.
                 blocks, kilobytes = (words[1], words[3]) if step > 1 else (words[2], "")
@@ -144,7 +144,7 @@ GROUPS = {
         ),
         _caches,
         defines=("-DPASSES=2", "-DPASSES=4"),
-        joined=_later_passes,
+        merge=_later_passes,
     ),
     "roofline": Group(
         "gpu-roofline",
@@ -155,12 +155,12 @@ GROUPS = {
 }  # fmt: skip
 
 
-def paired(found: Table, recorded: Table) -> list[tuple[str, float, float]]:
+def paired(measured: Table, recorded: Table) -> list[tuple[str, float, float]]:
     """Name, recorded figure and modelled figure of each point. gpu-latency draws its sizes at random, so the nearest recorded
     size is used; a size with none within 10 % is left out.
     """
     pairs = []
-    for point, figure in found.items():
+    for point, figure in measured.items():
         if point in recorded:
             pairs.append((point, recorded[point], figure))
         elif size := re.fullmatch(r"(\d+) kB", point):
@@ -186,7 +186,7 @@ def compiled(group: Group, checkout: Path, folder: Path) -> list[Path]:
     binaries = []
     for number, define in enumerate(group.defines):
         binaries.append(home / f"program{number}")
-        build = [*HIPCC, define, "-include", OWN / "cuda_names.h", "-I", home, "-x", "hip", source, "-o", binaries[-1]]
+        build = [*HIPCC, define, "-include", OWN_PROGRAMS / "cuda_names.h", "-I", home, "-x", "hip", source, "-o", binaries[-1]]
         subprocess.run(build, check=True, capture_output=True)
     return binaries
 

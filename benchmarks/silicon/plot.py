@@ -31,8 +31,11 @@ def plot(points: Sequence[Compared], file: Path, title: str) -> None:
     axes.fill_between(ends, [0.75 * end for end in ends], [1.25 * end for end in ends], color="0.9", label="within 25 %")
     axes.plot(ends, ends, color="0.5", linewidth=0.8)
     for number, name in enumerate(sorted({point.program for point in points})):
-        own = [point for point in points if point.program == name]
-        recorded, modelled = [point.recorded_us for point in own], [point.modelled_us for point in own]
+        points_of_program = [point for point in points if point.program == name]
+        recorded, modelled = (
+            [point.recorded_us for point in points_of_program],
+            [point.modelled_us for point in points_of_program],
+        )
         axes.plot(recorded, modelled, _MARKS[number % len(_MARKS)], markersize=4, label=name)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, xlabel="recorded, us", ylabel="modelled, us", title=title)
     axes.set_aspect("equal")

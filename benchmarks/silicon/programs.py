@@ -14,18 +14,18 @@ from pathlib import Path
 class Program:
     """A recorded program.
 
-    size: the pattern of a problem size. options: the program's options, one for each group of the pattern. most: the largest
-    product of all groups that runs quickly enough here.
+    size: the pattern of a problem size. options: the program's options, one for each group of the pattern. quick_limit: the
+    largest product of all groups that runs quickly enough here.
     """
 
     source: str
     size: str
     options: tuple[str, ...]
-    most: int
+    quick_limit: int
 
     def values(self, size: str) -> tuple[int, ...] | None:
-        found = re.fullmatch(self.size, size)
-        return None if found is None else tuple(map(int, found.groups()))
+        match = re.fullmatch(self.size, size)
+        return None if match is None else tuple(map(int, match.groups()))
 
 
 PROGRAMS = {
@@ -63,13 +63,13 @@ class Point:
         return [word for option, value in zip(program.options, values, strict=True) for word in (option, str(value))]
 
 
-def recorded_points(times: Path, only: Sequence[str], large: bool) -> Iterator[Point]:
-    """The points in `times` for the programs in `only`; with `large`, also those that take long to execute here."""
+def recorded_points(times: Path, programs: Sequence[str], large: bool) -> Iterator[Point]:
+    """The points of `programs` in `times`; with `large`, also those that take long to execute here."""
     with times.open(newline="") as file:
         for row in csv.DictReader(file):
             name, size = row["kernel_name"], row["problem_size"]
-            values = PROGRAMS[name].values(size) if name in PROGRAMS and name in only else None
-            if values is not None and (large or math.prod(values) <= PROGRAMS[name].most):
+            values = PROGRAMS[name].values(size) if name in PROGRAMS and name in programs else None
+            if values is not None and (large or math.prod(values) <= PROGRAMS[name].quick_limit):
                 yield Point(name, size, recorded_mean(row) * 1e3)
 
 

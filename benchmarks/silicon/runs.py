@@ -21,12 +21,16 @@ Parameters = Mapping[str, float]  # adjustable parameters of the timing model, b
 
 
 class Runs:
-    """Runs programs on `device`. With `kept`, a JSON file for one build of the device, earlier runs are not repeated."""
+    """Runs programs on `device`. With `results_file`, a JSON file for one build of the device, earlier runs are not
+    repeated.
+    """
 
-    def __init__(self, sources: Path, folder: Path, device: str, jobs: int, kept: Path | None = None) -> None:
+    def __init__(self, sources: Path, folder: Path, device: str, jobs: int, results_file: Path | None = None) -> None:
         self._sources, self._folder, self._device, self._jobs = sources, folder, device, jobs
-        self._kept = kept
-        self._times: dict[str, float | None] = json.loads(kept.read_text()) if kept is not None and kept.is_file() else {}
+        self._results_file = results_file
+        self._times: dict[str, float | None] = (
+            json.loads(results_file.read_text()) if results_file is not None and results_file.is_file() else {}
+        )
 
     def compile(self, points: Iterable[Point]) -> None:
         for name in sorted({PROGRAMS[point.program].source for point in points}):
@@ -37,10 +41,10 @@ class Runs:
         """The modelled time of each point in microseconds; None if it could not be run."""
         with ThreadPoolExecutor(self._jobs) as pool:
             times = list(pool.map(lambda point: self._time(point, parameters), points))
-        if self._kept is not None:
-            fresh = self._kept.with_suffix(".new")
+        if self._results_file is not None:
+            fresh = self._results_file.with_suffix(".new")
             fresh.write_text(json.dumps(self._times))
-            os.replace(fresh, self._kept)
+            os.replace(fresh, self._results_file)
         return times
 
     def limits(self, points: Sequence[Point], parameters: Parameters) -> list[str | None]:
@@ -64,11 +68,11 @@ class Runs:
                 *options,
             ]
             program = [str(self._folder / PROGRAMS[point.program].source), "--iterations", "1", *point.arguments]
-            done = subprocess.run([*command, *program], capture_output=True, text=True)
-        if done.returncode != 0:
-            note(f"{point.name}: no limit ({(done.stderr.strip().splitlines() or ['nothing said'])[-1]})")
+            completed = subprocess.run([*command, *program], capture_output=True, text=True)
+        if completed.returncode != 0:
+            note(f"{point.name}: no limit ({(completed.stderr.strip().splitlines() or ['nothing said'])[-1]})")
             return None
-        kernels = json.loads(done.stdout)["analysis"]["kernels"]
+        kernels = json.loads(completed.stdout)["analysis"]["kernels"]
         longest = max(kernels, key=lambda kernel: kernel["time_ms"] or 0, default=None)
         if longest is None or longest["durations"] is None:
             return None
@@ -76,7 +80,7 @@ class Runs:
 
     @staticmethod
     def _option(name: str, value: float) -> tuple[str, str]:
-        return "--device-option", f"timing.{name}={written(value)}"
+        return "--device-option", f"timing.{name}={parameter_text(value)}"
 
     def _time(self, point: Point, parameters: Parameters) -> float | None:
         options = [self._option(name, value) for name, value in sorted(parameters.items())]
@@ -89,16 +93,16 @@ class Runs:
         """The time that the program prints for the point, in microseconds; None if it prints none."""
         binary = str(self._folder / PROGRAMS[point.program].source)
         command = ["rocm-perf", "run", "--device", self._device, *options, binary, "--iterations", str(ITERATIONS)]
-        done = subprocess.run([*command, *point.arguments], capture_output=True, text=True)
-        for line in done.stdout.splitlines():
+        completed = subprocess.run([*command, *point.arguments], capture_output=True, text=True)
+        for line in completed.stdout.splitlines():
             fields = line.split(",")
             if fields[:2] == [point.program, point.size]:
                 return float(fields[3]) * 1e3
-        note(f"{point.name}: no time ({(done.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
+        note(f"{point.name}: no time ({(completed.stderr.strip().splitlines() or ['nothing printed'])[-1]})")
         return None
 
 
-def written(value: float) -> str:
+def parameter_text(value: float) -> str:
     return str(round(value)) if value >= 10 else f"{value:.4g}"
 
 

@@ -183,7 +183,7 @@ def built(variant: Variant, checkout: Path, folder: Path, target: str) -> Path:
     return folder / "program"
 
 
-def counted(series: Series, variant: Variant, checkout: Path) -> dict[str, float]:
+def count_per_dispatch(series: Series, variant: Variant, checkout: Path) -> dict[str, float]:
     """The kernel's counters per dispatch, without those that are unknown."""
     print(f"{series.kernel}: {variant.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-counted-") as temporary:
@@ -210,10 +210,10 @@ def _profiled(series: Series, program: Path, folder: Path) -> float:
 
 def _printed(series: Series, program: Path, pattern: str) -> float:
     output = _run(series, ["run"], program)
-    found = re.search(pattern, output)
-    if found is None:
+    match = re.search(pattern, output)
+    if match is None:
         raise ValueError(f"{pattern} is not in the program's output: {output}")
-    return float(found[1])
+    return float(match[1])
 
 
 def _run(series: Series, command: list[object], program: Path) -> str:

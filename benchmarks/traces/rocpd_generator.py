@@ -149,9 +149,9 @@ class Database:
     def write(self, part: Iterations) -> None:
         n = len(part.begin)
         number = (part.first * AGENTS + np.arange(n * AGENTS)).reshape(n, AGENTS, 1, 1)  # iterations, numbered over all GPUs
-        place = np.arange(LAUNCHES) * QUEUES + np.arange(QUEUES)[:, None]  # in order of submission
-        index = number * PER_ITERATION + place
-        self._dispatches(part, index, number * self.calls_per_iteration + 2 + place)
+        submission_index = np.arange(LAUNCHES) * QUEUES + np.arange(QUEUES)[:, None]  # in order of submission
+        index = number * PER_ITERATION + submission_index
+        self._dispatches(part, index, number * self.calls_per_iteration + 2 + submission_index)
         self._copies(part, number.reshape(n, AGENTS))
         if self.host:
             self._calls(part, number.reshape(n, AGENTS))

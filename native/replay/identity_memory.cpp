@@ -74,7 +74,7 @@ class IdentityMemory final : public ExactMemory {
 
   void read(uint64_t address, void* to, uint64_t bytes) override { std::memcpy(to, at(address), bytes); }
   void write(uint64_t address, const void* from, uint64_t bytes) override { std::memcpy(at(address), from, bytes); }
-  void flush_caches() override { device_.forget_caches(); }
+  void flush_caches() override { device_.invalidate_caches(); }
   uint64_t kernel_object() override { return capture_.dispatch().packet.kernel_object; }
   const char* method() const override { return "identity mapping"; }
 

@@ -25,13 +25,13 @@ def skill_folder() -> Path:
 
 def folders_of_agents() -> list[Path]:
     """The folders in which this user's agents look for skills. Raises MissingInputError if no agent has a folder."""
-    found = [folder / "skills" for name in AGENT_FOLDERS if (folder := Path(name).expanduser()).is_dir()]
-    if not found:
+    folders = [folder / "skills" for name in AGENT_FOLDERS if (folder := Path(name).expanduser()).is_dir()]
+    if not folders:
         raise MissingInputError(
             f"no agent's folder was found (looked for {', '.join(AGENT_FOLDERS)})",
             "name the folder in which yours looks for skills: --to .claude/skills",
         )
-    return found
+    return folders
 
 
 def install(into: Path) -> Path:

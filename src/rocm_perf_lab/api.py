@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
     from rocm_perf_lab.replaying.run import ReplayResult
     from rocm_perf_lab.report.dag_schema import DagDocument
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument
 
 AnyPath = str | os.PathLike[str]
@@ -48,13 +48,15 @@ class Roofline:
         from rocm_perf_lab.text.words import short_name
 
         axes = axes or pyplot.subplots()[1]
-        roofs = {(part.pipe, part.precision): part.peak_gflops for one in self.document.kernels for part in one.arithmetic
+        roofs = {(part.pipe, part.precision): part.peak_gflops for kernel in self.document.kernels for part in kernel.arithmetic
                  if part.flop and part.peak_gflops}  # fmt: skip
-        gbps = next((at.peak_gbps for one in self.document.kernels for at in one.levels if at.level == level), None)
-        for one in self.document.kernels:
-            amount = next((at.bytes for at in one.levels if at.level == level), None)
-            if one.flop and amount and one.gflops:
-                axes.plot(one.flop / amount, one.gflops, "o", label=short_name(one.kernel))
+        gbps = next(
+            (traffic.peak_gbps for kernel in self.document.kernels for traffic in kernel.levels if traffic.level == level), None
+        )
+        for kernel in self.document.kernels:
+            amount = next((traffic.bytes for traffic in kernel.levels if traffic.level == level), None)
+            if kernel.flop and amount and kernel.gflops:
+                axes.plot(kernel.flop / amount, kernel.gflops, "o", label=short_name(kernel.kernel))
         for (pipe, precision), peak in roofs.items():
             if gbps:
                 axes.plot([0.01, peak / gbps, 1000], [0.01 * gbps, peak, peak], "-", label=f"{pipe.upper()} {precision}")
@@ -73,7 +75,7 @@ class Run:
     not copy.
     """
 
-    documents: Reports
+    documents: CoreDocuments
     directory: Path | None
 
     @property
@@ -110,7 +112,7 @@ class Run:
     @cached_property
     def dispatches(self) -> pa.Table:
         """One row per dispatch or copy, as in dispatches.parquet."""
-        from rocm_perf_lab.extras import missing
+        from rocm_perf_lab.extras import missing_extra
         from rocm_perf_lab.report.arrow_table import read_parquet
         from rocm_perf_lab.report.documents import Documents
 
@@ -122,7 +124,7 @@ class Run:
         try:
             return read_parquet(path)
         except ImportError as error:
-            raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
+            raise missing_extra("an Arrow table needs the Python package pyarrow", "parquet") from error
 
     def report(self, width: int = 100) -> str:
         """The whole report as text."""
@@ -136,8 +138,8 @@ class Run:
 
     def __repr__(self) -> str:
         kernel, of_path = self.dag.dominant_symbol, self.dag.fraction
-        found = f", {kernel} has {of_path:.0%} of the critical path" if kernel and of_path is not None else ""
-        return f"<Run of {self.profile.run.command}, {self.profile.timing}{found}>"
+        dominant = f", {kernel} has {of_path:.0%} of the critical path" if kernel and of_path is not None else ""
+        return f"<Run of {self.profile.run.command}, {self.profile.timing}{dominant}>"
 
     def _repr_html_(self) -> str:
         """What a notebook displays: the answer and a table of the kernels."""
@@ -146,11 +148,16 @@ class Run:
         from rocm_perf_lab.text.words import milliseconds, percent, short_name
 
         kernels = self.analysis.kernels
-        lines = answer(self.dag, kernel_of_interest(self.documents), Names(one.kernel for one in kernels))
+        lines = answer(self.dag, kernel_of_interest(self.documents), Names(kernel.kernel for kernel in kernels))
         head = "MODELLED: no GPU ran this" if self.is_modelled else "measured"
         rows = (
-            (short_name(one.kernel), milliseconds(one.time_ms), percent(one.critical_path_score), one.bottleneck.name)
-            for one in kernels
+            (
+                short_name(kernel.kernel),
+                milliseconds(kernel.time_ms),
+                percent(kernel.critical_path_score),
+                kernel.bottleneck.name,
+            )
+            for kernel in kernels
         )
         return "".join(
             [f"<b>{html.escape(self.profile.run.command)}</b> ({head})<dl>"]

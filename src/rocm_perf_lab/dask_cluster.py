@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.errors import UnavailableError
-from rocm_perf_lab.extras import missing
+from rocm_perf_lab.extras import missing_extra
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -22,7 +22,7 @@ def client_of(scheduler: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise missing("--scheduler needs Dask", "dask") from error
+        raise missing_extra("--scheduler needs Dask", "dask") from error
     try:
         client = Client(scheduler, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:

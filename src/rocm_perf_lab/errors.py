@@ -15,28 +15,30 @@ from pathlib import Path
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_WHAT = 1000  # characters; a longer message, which may quote a file, is cut in the middle
+_LONGEST_PROBLEM = 1000  # characters; a longer message, which may quote a file, is cut in the middle
 
 
 class RocmPerfError(Exception):
     """Base class of the errors that end a command with one clear line; raise a subclass.
 
-    what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
+    problem: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
     hint: what the user can do about it, in the imperative; empty only if there is nothing to suggest.
     """
 
     exit_code = 70
     meaning = "internal error: a defect in rocm-perf (run again with --debug for the traceback)"
 
-    def __init__(self, what: str, hint: str = ""):
-        super().__init__(what, hint)
-        self.what = what
+    def __init__(self, problem: str, hint: str = ""):
+        super().__init__(problem, hint)
+        self.problem = problem
         self.hint = hint
 
     def __str__(self) -> str:
-        half = _LONGEST_WHAT // 2
-        what = self.what if len(self.what) <= _LONGEST_WHAT else f"{self.what[:half]} ... {self.what[-half:]}"
-        text = " ".join((f"{what}; {self.hint}" if self.hint else what).split())
+        half = _LONGEST_PROBLEM // 2
+        shortened = (
+            self.problem if len(self.problem) <= _LONGEST_PROBLEM else f"{self.problem[:half]} ... {self.problem[-half:]}"
+        )
+        text = " ".join((f"{shortened}; {self.hint}" if self.hint else shortened).split())
         return visible(text)
 
 
@@ -196,10 +198,10 @@ class WrongTargetError(RocmPerfError):
     exit_code = 53
     meaning = "the program, or a library that it loads, has no code for this GPU"
 
-    def __init__(self, what: str, target: str, other_device: str | None = None):
+    def __init__(self, problem: str, target: str, other_device: str | None = None):
         """other_device: the value of `--device` for which the code was compiled; None if there is none."""
         other = f", or run it with --device {other_device}" if other_device else ""
-        super().__init__(what, f"compile with --offload-arch={target}{other}")
+        super().__init__(problem, f"compile with --offload-arch={target}{other}")
 
 
 class LimitExceededError(RocmPerfError):

@@ -26,9 +26,9 @@ def how_to_install(extra: str) -> str:
     return f"run `pip install 'rocm-perf-lab[{extra}]'`"
 
 
-def missing(what: str, extra: str) -> UnavailableError:
-    """The error for a missing module. what: what needs it, such as "--scheduler needs Dask"."""
-    return UnavailableError(f"{what}, which is not installed", how_to_install(extra))
+def missing_extra(need: str, extra: str) -> UnavailableError:
+    """The error for a missing module. need: what needs it, such as "--scheduler needs Dask"."""
+    return UnavailableError(f"{need}, which is not installed", how_to_install(extra))
 
 
 def absent_modules(extra: str) -> list[str]:

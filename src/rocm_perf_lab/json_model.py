@@ -32,7 +32,7 @@ class _AnyText:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        written = core_schema.plain_serializer_function_ser_schema(_written, info_arg=True)
+        written = core_schema.plain_serializer_function_ser_schema(_serialized_string, info_arg=True)
         return core_schema.no_info_plain_validator_function(_text, serialization=written)
 
     @classmethod
@@ -71,7 +71,7 @@ def _scalar(value: object) -> bool | int | float | str:
     return value
 
 
-def _written(value: str, info: SerializationInfo) -> str:
+def _serialized_string(value: str, info: SerializationInfo) -> str:
     change: Callable[[str], str] | None = (info.context or {}).get(_CHANGE)
     return change(value) if change else value
 

@@ -15,7 +15,7 @@ import numpy as np
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-MANY = 30_000  # compiling pays off from this many elements on: plain Python needs about 1 us per step
+MIN_COMPILED_ELEMENTS = 30_000  # compiling pays off from this many elements on: plain Python needs about 1 us per step
 
 
 class LazyJit(Generic[_Arguments, _Result]):
@@ -28,7 +28,7 @@ class LazyJit(Generic[_Arguments, _Result]):
 
     def __call__(self, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
         longest = max(len(argument) for argument in arguments if isinstance(argument, np.ndarray))
-        return self.compiled(*arguments, **named) if longest >= MANY else self.plain(*arguments, **named)
+        return self.compiled(*arguments, **named) if longest >= MIN_COMPILED_ELEMENTS else self.plain(*arguments, **named)
 
     def compiled(self, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
         if self._compiled is None:

@@ -103,8 +103,8 @@ def _expect_processor(part: Path) -> None:
     """Raises UnavailableError if this processor lacks instructions that the package's native parts use."""
     flags = processor_flags(Path("/proc/cpuinfo"))
     if lacking := sorted(_PROCESSOR_FLAGS - flags) if flags else []:
-        what = f"{part} is for x86-64-v3 processors; this one has no {', '.join(lacking)}"
-        raise UnavailableError(what, f"build the native parts from the sources, and set {NATIVE_DIR_VARIABLE}")
+        message = f"{part} is for x86-64-v3 processors; this one has no {', '.join(lacking)}"
+        raise UnavailableError(message, f"build the native parts from the sources, and set {NATIVE_DIR_VARIABLE}")
 
 
 def processor_flags(cpuinfo: Path) -> set[str]:
@@ -119,6 +119,6 @@ def processor_flags(cpuinfo: Path) -> set[str]:
 def _how_to_get() -> str:
     set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that contains it"
     if _repository() is None:
-        what = "this package has no native parts: install the wheel for Linux on x86-64"
-        return f"{what}, or build them from the sources and {set_folder}"
+        message = "this package has no native parts: install the wheel for Linux on x86-64"
+        return f"{message}, or build them from the sources and {set_folder}"
     return f"build it with `cmake -S . -B build && cmake --build build -j` in the repository, or {set_folder}"

@@ -55,8 +55,8 @@ def has_model_interface(runtime: Path) -> bool:
 
 def find_program(name: str) -> Path | None:
     """A ROCm program on PATH or in ROCm's installation prefix; None if it is in neither."""
-    found = shutil.which(name) or shutil.which(name, path=str(root() / "bin"))
-    return Path(found) if found else None
+    program = shutil.which(name) or shutil.which(name, path=str(root() / "bin"))
+    return Path(program) if program else None
 
 
 def version_in_file_name(library: Path) -> str | None:

@@ -32,7 +32,7 @@ _OUTPUT_TROUBLE = {
 
 
 @contextlib.contextmanager
-def growing(destination: Path) -> Iterator[Path]:
+def new_run_directory(destination: Path) -> Iterator[Path]:
     """Yield a new directory; move it to `destination` on success, replacing an earlier run, and remove it otherwise.
 
     Raises OutputError if the directory cannot be written, or if `destination` exists and is not an earlier run.

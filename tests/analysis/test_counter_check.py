@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rocpd_database
 from rocm_perf_lab.analysis.counter_check import waves
-from rocm_perf_lab.analysis.counters import counters_by_symbol, why_none
+from rocm_perf_lab.analysis.counters import counters_by_symbol, why_no_counters
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.trace import Trace
 from rocpd_database import MODELLED, Dispatch
@@ -69,7 +69,7 @@ def test_counters_that_contradict_the_grid_are_left_out(tmp_path, counters, why)
     """So are the counters of the other passes, since whatever disturbs one pass can disturb all."""
     base, other = trace_of(tmp_path, {}), trace_of(tmp_path, {"SQ_BUSY_CYCLES": 5}, name="other.db")
     found = of_kernel(base, other, trace_of(tmp_path, counters, name="pass.db"))
-    assert not found.values and why in why_none(found) and found.notes == (why_none(found),)
+    assert not found.values and why in why_no_counters(found) and found.notes == (why_no_counters(found),)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_counters_that_contradict_the_grid_are_left_out(tmp_path, counters, why)
 )
 def test_counters_that_can_be_true_are_kept(tmp_path, counters, target, own):
     found = of_kernel(trace_of(tmp_path, counters, own=own, target=target))
-    assert found.values == counters and found.notes == () and why_none(found) is None
+    assert found.values == counters and found.notes == () and why_no_counters(found) is None
 
 
 def test_one_disturbed_dispatch_does_not_affect_the_others(tmp_path):

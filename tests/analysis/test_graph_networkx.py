@@ -209,7 +209,7 @@ def stacks(draw):
 def test_a_programs_stack_is_the_mean_loss_of_its_longest_path_over_all_orders(dag, stacks, draws):
     path = critical_path(dag)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_stack_module, "MOST_EXACT", -1 if draws else 10)
+        patch.setattr(program_stack_module, "MAX_EXACT_CAUSES", -1 if draws else 10)
         found = program_stack(stacks, dag, path)
     if found is None:
         assert not path.length_ns or not {*CAUSES_OF} & {dag.names[k] for k in dag.symbol}
@@ -263,7 +263,7 @@ def test_compiled_loops_give_the_same_results_as_plain_ones(seed, monkeypatch):
     dag = random_dag(np.random.default_rng(seed), 300, 60, 900)
     results = []
     for many in (10**9, 0):
-        monkeypatch.setattr(lazy_jit, "MANY", many)
+        monkeypatch.setattr(lazy_jit, "MIN_COMPILED_ELEMENTS", many)
         path = critical_path(dag)
         results.append((path, what_if(dag, path, [Speedup("a", 3.0)])))
     (plain, plain_what_if), (fast, fast_what_if) = results

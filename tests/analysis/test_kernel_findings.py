@@ -14,7 +14,6 @@ from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.kernel_findings import (
-    SMALL_GRID,
     _larger,
     _of_thread_trace,
     _with_small_problem_caveat,
@@ -23,7 +22,7 @@ from rocm_perf_lab.analysis.kernel_findings import (
 from rocm_perf_lab.analysis.roofline import MALL_NOTE
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack
-from rocm_perf_lab.analysis.time_stack_verdict import MADE_SMALL
+from rocm_perf_lab.analysis.time_stack_verdict import MADE_SMALL, SMALL_GRID
 from rocm_perf_lab.arch.metric import NO_COUNTERS, Value
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -133,7 +132,7 @@ def test_gains_have_an_error_if_the_models_error_is_known(tmp_path, parameters, 
     own = {"timing": "modelled", "timing_parameters": parameters}
     remedies = studied(tmp_path / "t.db", own, traced=traced("memory-latency")).bottleneck.remedies
     assert [one.cause for one in remedies] == ["memory-latency", "barriers"]
-    assert [one.low is not None for one in remedies] == [is_known] * 2
+    assert [remedy.gain_at_least is not None for remedy in remedies] == [is_known] * 2
 
 
 def test_notes_come_from_the_roofline_where_there_is_one(tmp_path):

@@ -46,7 +46,7 @@ def chain() -> Dag:
 def test_gains_of_kernels_become_gains_of_the_program(chain):
     given = [kernel("first", latency=0.5), kernel("second", latency=0.2, atomics=0.9), kernel("elsewhere", latency=0.5)]
     kernels, causes = with_program_gains(given, chain, critical_path(chain))
-    assert [[(one.program, one.then) for one in found.bottleneck.remedies] for found in kernels] == [
+    assert [[(remedy.program_gain, remedy.then_dominant) for remedy in found.bottleneck.remedies] for found in kernels] == [
         [(pytest.approx(5 / 40), "second")],
         [(pytest.approx(6 / 40), "second"), (pytest.approx(27 / 40), "first")],
         [(None, None)],

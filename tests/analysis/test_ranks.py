@@ -1,4 +1,4 @@
-"""What each of several databases is, judged by where and when it was recorded."""
+"""Identifies each of several databases by where and when it was recorded."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_without_a_run_free_of_counters_a_pass_provides_the_times():
 def test_what_is_neither_a_rank_nor_a_repeat_is_refused(one, other, why):
     with pytest.raises(UsageError) as error:
         ranks([one, other])
-    assert error.value.what == f"{one.path} and {other.path} are neither repeats nor ranks of one run: {why}"
+    assert error.value.problem == f"{one.path} and {other.path} are neither repeats nor ranks of one run: {why}"
 
 
 def test_a_run_at_the_same_time_as_a_repeat_is_refused():

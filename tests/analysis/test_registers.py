@@ -67,7 +67,7 @@ def test_padding_is_the_least_allocation_that_allows_no_more_waves_than_lds(wave
 def test_metadata_of_the_code_object_takes_precedence():
     metadata = KernelMetadata("k", "k.kd", 0, 0, 0, False, 116, 64, 33, 0, 0, 64, 1024, None, None, (), b"")
     allocated = KernelResources(64, 72, 112, 20480, 256)
-    used = registers.needed(allocated, metadata)
+    used = registers.needed_resources(allocated, metadata)
     assert (used.arch_vgprs, used.accum_vgprs, used.sgprs) == (52, 64, 33)
     why = registers.padding(RULES, allocated, occupancy(RULES, allocated), used)
     assert why.startswith("136 VGPRs are allocated, and 120 would suffice")

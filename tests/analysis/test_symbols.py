@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.symbols import matching, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, EmptyPartError, TracePart
+from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, EmptyPartError, TracePart
 from rocpd_database import Copy, Dispatch
 
 FILL = "__amd_rocclr_fillBufferAligned"
@@ -62,7 +62,8 @@ def test_symbols_that_match_a_pattern(tmp_path):
     assert [one.name for one in matching(symbols, "b")] == ["b"] and matching(symbols, None) == symbols
     with pytest.raises(EmptyPartError) as error:
         matching(symbols, "none")
-    assert error.value.what == "no kernel matches none" and error.value.hint == f"the trace has 4 kernels, such as {FILL}, a, b"
+    assert error.value.problem == "no kernel matches none"
+    assert error.value.hint == f"the trace has 4 kernels, such as {FILL}, a, b"
     assert matching([], "none") == []
 
 
@@ -90,6 +91,6 @@ def test_a_run_without_kernels(tmp_path, own, is_hint):
 def test_a_part_of_a_trace_is_read_by_its_path_or_its_origin(tmp_path):
     path = rocpd_database.write(tmp_path / "t.db", WORK)
     (origin,) = origins(path)
-    assert len(read_part(path, WHOLE).dispatches) == len(read_part(origin, WHOLE).dispatches) == 6
+    assert len(read_part(path, WHOLE_TRACE).dispatches) == len(read_part(origin, WHOLE_TRACE).dispatches) == 6
     part = TracePart(window=(100, None))
     assert len(read_part(origin, part).dispatches) == len(read_base_run(path, None, part).trace.dispatches) == 3

@@ -88,8 +88,10 @@ def test_remedies_state_the_gain_of_their_experiment_the_line_and_the_error():
     assert (uncoalesced.cause, uncoalesced.line, uncoalesced.gain) == ("uncoalesced", "a.hip:7", pytest.approx(400 / 754))
     assert (latency.cause, latency.line) == ("memory-latency", None)
     ratio = 1 - uncoalesced.gain
-    assert uncoalesced.low == pytest.approx(1 - 1.5 * ratio) and uncoalesced.high == pytest.approx(1 - ratio / 1.5)
-    assert verdict(of, None).remedies[0].low is None
+    assert uncoalesced.gain_at_least == pytest.approx(1 - 1.5 * ratio) and uncoalesced.gain_at_most == pytest.approx(
+        1 - ratio / 1.5
+    )
+    assert verdict(of, None).remedies[0].gain_at_least is None
 
 
 def test_a_small_grid_says_what_a_large_one_would_be():

@@ -25,4 +25,4 @@ def test_a_number_of_evaluations_or_a_time(text, found):
 def test_anything_else_is_refused(text):
     with pytest.raises(UsageError) as error:
         parse_budget(text)
-    assert error.value.what == f"--budget {text}: neither a number of evaluations nor a time"
+    assert error.value.problem == f"--budget {text}: neither a number of evaluations nor a time"

@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
-from rocm_perf_lab.autotune.launch import known_before
+from rocm_perf_lab.autotune.launch import launchable_space
 from rocm_perf_lab.autotune.space_file import read_space
 from rocm_perf_lab.autotune.strategies import STRATEGIES, Options, create
 from rocm_perf_lab.errors import SpaceError
@@ -31,7 +31,7 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("target", ["gfx942", None])
 def test_only_configurations_that_can_be_launched_are_left(read, target):
-    space, _ = known_before(read(SPACE), target)
+    space, _ = launchable_space(read(SPACE), target)
     rows = {tuple(space.named(row).values()) for row in space}
     xs, ys, sizes = SPACE["parameters"].values()
     # 128 VGPRs let 4 waves of 64 reside on each of 4 SIMDs: 1024 threads, which is the largest workgroup anyway.
@@ -39,14 +39,14 @@ def test_only_configurations_that_can_be_launched_are_left(read, target):
 
 
 def test_a_workgroup_with_too_many_registers_cannot_be_launched(read):
-    space, _ = known_before(read(SPACE | {"fixed": {"vgprs": 129}}), "gfx942")  # 3 waves on a SIMD: 768 threads
+    space, _ = launchable_space(read(SPACE | {"fixed": {"vgprs": 129}}), "gfx942")  # 3 waves on a SIMD: 768 threads
     assert {space.named(row)["x"] * space.named(row)["y"] for row in space if space.named(row)["lds"] == 0} == {
         8, 16, 32, 64, 128, 256, 512
     }  # fmt: skip
 
 
 def test_the_occupancy_is_that_of_the_rules(read):
-    space, occupancy = known_before(read(SPACE), "gfx942")
+    space, occupancy = launchable_space(read(SPACE), "gfx942")
     for row in space:
         values = space.named(row)
         resources = KernelResources(128, 0, 0, values["lds"], values["x"] * values["y"])
@@ -55,7 +55,7 @@ def test_the_occupancy_is_that_of_the_rules(read):
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_configurations_that_cannot_be_launched_are_never_proposed(read, name):
-    space, occupancy = known_before(read(SPACE), "gfx942")
+    space, occupancy = launchable_space(read(SPACE), "gfx942")
     strategy = create(name, space, 1, Options(1000, occupancy=occupancy))
     proposed = []
     while batch := strategy.propose():
@@ -67,7 +67,7 @@ def test_configurations_that_cannot_be_launched_are_never_proposed(read, name):
 
 
 def test_the_sequential_search_starts_where_occupancy_is_high(read):
-    space, occupancy = known_before(read(SPACE), "gfx942")
+    space, occupancy = launchable_space(read(SPACE), "gfx942")
 
     def mean(rows):
         return sum(occupancy(space.named(row)) for row in rows) / len(rows)
@@ -89,4 +89,4 @@ def test_the_sequential_search_starts_where_occupancy_is_high(read):
 )
 def test_wrong_descriptions_are_refused(read, launch, said):
     with pytest.raises(SpaceError, match=said):
-        known_before(read(SPACE | {"launch": launch}), "gfx942")
+        launchable_space(read(SPACE | {"launch": launch}), "gfx942")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.autotune.recorded import read_recording
-from rocm_perf_lab.autotune.score import Scale
+from rocm_perf_lab.autotune.score import RandomSearchScale
 from rocm_perf_lab.autotune.simulation import simulate
 from rocm_perf_lab.autotune.strategies import Options
 from rocm_perf_lab.errors import TraceError
@@ -21,7 +21,7 @@ def test_the_score_by_hand():
 
     The median is 2.5; 95 % of the way to 1 is 1.075, which random search expects to reach with the fourth.
     """
-    scale = Scale([3, 1, 4, 2])
+    scale = RandomSearchScale([3, 1, 4, 2])
     assert scale.budget == 4
     assert scale.expected == pytest.approx([5 / 2, 5 / 3, 5 / 4, 1])
     # 2 at once, then 1: (0.5/1.5 + (5/3 - 1)/(2/3) + 1 + 0) / 4; the last is 0 because nothing is left to gain.
@@ -31,7 +31,7 @@ def test_the_score_by_hand():
 
 def test_random_search_scores_zero_on_average_over_all_orders():
     times = [5.0, 1.0, None, 2.0, 2.0, 9.0]
-    scale = Scale(times, 0.8)
+    scale = RandomSearchScale(times, 0.8)
     assert np.mean([scale.score(order) for order in itertools.permutations(times)]) == pytest.approx(0, abs=1e-12)
 
 
@@ -88,18 +88,18 @@ def dedispersion(shared_data):
 
 
 def test_the_budget_of_a_recorded_space(dedispersion):
-    assert Scale(dedispersion.times.values()).budget == 2334  # as published for it
+    assert RandomSearchScale(dedispersion.times.values()).budget == 2334  # as published for it
 
 
 def test_the_sequential_strategy_is_ahead_of_random_search(dedispersion):
-    scale = Scale(dedispersion.times.values())
+    scale = RandomSearchScale(dedispersion.times.values())
     trace, _ = simulate(dedispersion, "sequential", 0, Options(200))
     assert min(trace) < scale.expected[400]  # random search with twice the evaluations
 
 
 def test_the_sequential_strategy_finds_an_optimum_in_a_far_corner(dedispersion):
     """Everything around it is slow, and the next best are far from it and within 2 %."""
-    scale = Scale(dedispersion.times.values())
+    scale = RandomSearchScale(dedispersion.times.values())
     traces = [simulate(dedispersion, "sequential", seed, Options(scale.budget))[0] for seed in range(2)]
     assert [min(trace) for trace in traces] == [scale.best] * 2
     assert sum(map(scale.score, traces)) / 2 > 0.92  # 0.980 ± 0.003 over 100 seeds

@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.autotune import search_loop
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, LOST, OK, EvaluationOutcome
-from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of, those_that_ran
+from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of, timed_evaluations
 from rocm_perf_lab.autotune.space import Space
 
 SPACE = Space({"x": range(10)})
@@ -56,14 +56,14 @@ def test_the_first_of_equally_fast_ones_is_the_best():
     found = [
         Evaluated({"x": n}, outcome, False) for n, outcome in enumerate([EvaluationOutcome(FAILED), ok(2.0), ok(1.0), ok(1.0)])
     ]
-    assert those_that_ran(found) == [(2.0, found[1]), (1.0, found[2]), (1.0, found[3])]
+    assert timed_evaluations(found) == [(2.0, found[1]), (1.0, found[2]), (1.0, found[3])]
     assert best_of(found) is found[2] and best_of(found[:1]) is None is best_of([])
 
 
 @every_way
 def test_proposals_are_evaluated_and_reported_in_order(way):
     strategy, heard = Scripted([3, 1, 2], [5, 4]), []
-    found = loop(strategy, heard=lambda one, number: heard.append((one.values["x"], number)), **way).run()
+    found = loop(strategy, on_evaluation=lambda one, number: heard.append((one.values["x"], number)), **way).run()
     assert [one.values["x"] for one in found] == [3, 1, 2, 5, 4] and not any(one.reused for one in found)
     assert strategy.told == [(x, 10.0 * x) for x in (3, 1, 2, 5, 4)]
     assert heard == [(3, 1), (1, 2), (2, 3), (5, 4), (4, 5)]

@@ -138,9 +138,9 @@ def test_a_pool_holds_all_configurations_or_as_many_as_allowed(most, complete, c
 
 def test_values_and_positions_are_each_others_inverse():
     space = Space({"a": [4, 2], "b": ["x", "y"]}, fixed={"n": 3})
-    assert space.named((0, 1)) == {"a": 4, "b": "y"} and space.position({"b": "y", "a": 4}) == (0, 1)
+    assert space.named((0, 1)) == {"a": 4, "b": "y"} and space.configuration_of({"b": "y", "a": 4}) == (0, 1)
     with pytest.raises(ValueError):
-        space.position({"a": 3, "b": "x"})
+        space.configuration_of({"a": 3, "b": "x"})
 
 
 def test_rules_may_name_fixed_values_and_a_restricted_space_has_all_of_them():

@@ -185,10 +185,10 @@ def test_what_is_known_about_the_code_guides_the_search(name):
         return best_of(search.run()).outcome.ms
 
     def timed(values, _worker):
-        return EvaluationOutcome(OK, None, [1.0 + cost[space.position(values)]], "wall")
+        return EvaluationOutcome(OK, None, [1.0 + cost[space.configuration_of(values)]], "wall")
 
     def features(values):
-        return 7.0, float(cost[space.position(values)])
+        return 7.0, float(cost[space.configuration_of(values)])
 
     least = 1.0 + min(cost.values())
     assert [best(features, seed) for seed in range(3)] == [least] * 3

@@ -38,7 +38,7 @@ def test_fields_are_the_placeholders_that_have_to_be_filled():
     with pytest.raises(SpaceError) as error:
         template.check(["b"])
     assert (
-        error.value.what == "--check has the field {a}, which is not a parameter"
+        error.value.problem == "--check has the field {a}, which is not a parameter"
         and error.value.hint == "write {{a}} for braces"
     )
 

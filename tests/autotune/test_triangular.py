@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from rocm_perf_lab.autotune import triangular
-from rocm_perf_lab.autotune.strategies.sequential import _below
+from rocm_perf_lab.autotune.strategies.sequential import _normal_distribution
 
 
 def both(monkeypatch, call):
@@ -36,4 +36,4 @@ def test_a_matrix_without_a_factor(monkeypatch):
 
 def test_the_normal_distribution():
     values = np.linspace(-9, 9, 100)
-    np.testing.assert_allclose(_below(values), ndtr(values), rtol=1e-12)
+    np.testing.assert_allclose(_normal_distribution(values), ndtr(values), rtol=1e-12)

@@ -48,7 +48,7 @@ def test_outputs_are_compared_except_for_times(entry):
         (checked, before.replace("12.5", "12.4"), before.replace("PASS", "FAIL")),
     ):
         trial = entry.Trial(one, Path(), None, [])
-        assert trial._is_right(before, like) and not trial._is_right(before, unlike)
+        assert trial._is_correct_output(before, like) and not trial._is_correct_output(before, unlike)
 
 
 def test_the_table_has_gains_reasons_and_geometric_means():

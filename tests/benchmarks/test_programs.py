@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from others import building, checkout, smaller, verdict
-from others.checkout import Given, Program
-from others.process import Ran, run
+from others.checkout import Program, ProgramEntry
+from others.process import RunResult, run
 from others.stages import next_stage
 
 import needs
@@ -100,7 +100,7 @@ def test_sizes_in_the_source_are_reduced_in_the_copy(fake, table, tmp_path):
     folder = building.copy(Program(fake, "wrong", given["wrong"]), tmp_path / "wrong")
     assert "a[i] = 2;" in (folder / "main.cu").read_text()
     with pytest.raises(ValueError, match="ABSENT"):
-        building.copy(Program(fake, "sum", Given(macros="ABSENT=1")), tmp_path / "other")
+        building.copy(Program(fake, "sum", ProgramEntry(macros="ABSENT=1")), tmp_path / "other")
 
 
 def test_the_makefile_says_how_a_program_is_started(fake):
@@ -151,13 +151,13 @@ REFUSAL = (
 )
 def test_whose_fault_a_run_is(status, output, check, expected):
     assert verdict.self_check(output) == check
-    assert verdict.of_run(Ran(status, 1.0, output), check)[0] == expected
+    assert verdict.of_run(RunResult(status, 1.0, output), check)[0] == expected
 
 
 def test_whose_fault_a_build_is():
-    absent = verdict.of_build(Ran(2, 1.0, "main.cu:3:10: fatal error: 'mpi.h' file not found\n"))
+    absent = verdict.of_build(RunResult(2, 1.0, "main.cu:3:10: fatal error: 'mpi.h' file not found\n"))
     assert absent == (verdict.ENVIRONMENT, "fatal error: 'mpi.h' file not found")
-    assert verdict.of_build(Ran(2, 1.0, "main.cu:3:1: error: unknown type\n"))[0] == verdict.PROGRAM
+    assert verdict.of_build(RunResult(2, 1.0, "main.cu:3:1: error: unknown type\n"))[0] == verdict.PROGRAM
 
 
 def test_a_stage_waits_for_what_it_needs():

@@ -23,7 +23,7 @@ EXPECTED = {
     "Quick.pass2": gtest.PASSED,
     "Other.fault": gtest.FAULTED,
     "Other.crash": gtest.CRASHED,
-    "Other.sleep": gtest.LONG,
+    "Other.sleep": gtest.TOO_LONG,
     "Other.skip": gtest.SKIPPED,
     "Param/0.refuse_and_fail": gtest.REFUSED,
     "Param/0.pass3": gtest.PASSED,
@@ -126,13 +126,13 @@ def test_sampled_test_data_is_a_subset(tmp_path_factory, values, size, count, se
 def test_the_packages_to_install_are_read_from_the_plan(monkeypatch):
     plan = "Inst librocrand1 (7.2.4-1~exp1 Debian:experimental [amd64])\nInst b [1.0] (2:1.1 Debian:unstable [all])\nConf b\n"
     monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, plan, ""))
-    assert packages.needed("librocrand1") == [("librocrand1", "7.2.4-1~exp1"), ("b", "2:1.1")]
+    assert packages.packages_to_install("librocrand1") == [("librocrand1", "7.2.4-1~exp1"), ("b", "2:1.1")]
     absent = (
         "The following packages have unmet dependencies:\n a : Depends: libamd-smi26 (>= 7.1.0) but it is not installable\n"
     )
     monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 100, absent, "E: no"))
     with pytest.raises(packages.CannotUnpack, match="libamd-smi26"):
-        packages.needed("a")
+        packages.packages_to_install("a")
 
 
 def test_only_programs_of_the_package_are_started(tmp_path):

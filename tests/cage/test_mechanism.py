@@ -21,12 +21,14 @@ BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 
 def test_without_bubblewrap_namespaces_are_used(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, *_, **__: None)
-    assert mechanism.best_mechanism.__wrapped__() == next(filter(mechanism.works, mechanism.candidates_of("namespaces")))
+    assert mechanism.best_mechanism.__wrapped__() == next(
+        filter(mechanism.mechanism_works, mechanism.candidates_of("namespaces"))
+    )
     assert mechanism.candidates_of("bubblewrap") == []
 
 
 def test_without_either_mechanism_a_command_is_refused_unless_trusted(monkeypatch, tmp_path):
-    monkeypatch.setattr(mechanism, "works", lambda _: False)
+    monkeypatch.setattr(mechanism, "mechanism_works", lambda _: False)
     monkeypatch.setattr(mechanism, "best_mechanism", mechanism.best_mechanism.__wrapped__)
     assert cage.kind() is None
     with pytest.raises(NoCageError, match="install bubblewrap.*--trust-candidates"):
@@ -44,7 +46,7 @@ def test_a_trusted_command_ends_with_its_process_group(tmp_path):
 
 def test_a_folder_that_overlayfs_refuses_is_read_only(monkeypatch, tmp_path):
     """Some file systems cannot be used with overlayfs. This is simulated, since none can be made without privileges."""
-    cage.expect()  # chosen earlier for the whole process, by what works here
+    cage.expect_mechanism()  # chosen earlier for the whole process, by what works here
     real = mechanism._succeeds
     monkeypatch.setattr(mechanism, "_succeeds", lambda command: "--tmp-overlay" not in command and real(command))
     monkeypatch.setattr(mechanism, "_layers", {})

@@ -62,11 +62,11 @@ def _may_be_seen(file: Path, folder: Path, home: Path) -> bool:
 
 @given(st.text("ABCKEYTOKENSECRETPASSAUTH_", max_size=12), st.sampled_from(["HIP_", "ROCM_", "HSA_", "LC_", "X_", ""]))
 def test_variables_that_could_be_secrets_are_not_passed_on(name, prefix):
-    kept = environment.kept({prefix + name: "value", "PATH": "/bin"}, [])
+    kept = environment.environment_inside({prefix + name: "value", "PATH": "/bin"}, [])
     assert kept["PATH"] == "/bin" and kept["HOME"] == kept["TMPDIR"] == "/tmp"
     if any(word in name for word in ("KEY", "TOKEN", "SECRET", "PASS", "AUTH")):
         assert prefix + name not in kept
-    assert environment.kept({prefix + name: "value"}, [prefix + name])[prefix + name] == "value"
+    assert environment.environment_inside({prefix + name: "value"}, [prefix + name])[prefix + name] == "value"
 
 
 def test_variables_that_control_device_tracer_and_compilers_are_passed_on():
@@ -75,7 +75,7 @@ def test_variables_that_control_device_tracer_and_compilers_are_passed_on():
         "ROCM_PERF_ROCPD_WRITER", "ROCM_PERF_DEVICE_OPTIONS", "ROCM_PERF_DEVICE_RACES", "HIP_PATH",
         "HIPCC_COMPILE_FLAGS_APPEND", "HIP_VISIBLE_DEVICES", "CPATH", "OMP_NUM_THREADS", "LC_ALL",
     ]  # fmt: skip
-    assert set(names) <= set(environment.kept(dict.fromkeys(names, "x")))
+    assert set(names) <= set(environment.environment_inside(dict.fromkeys(names, "x")))
 
 
 def test_paths_through_links_are_shown_under_both_names(tmp_path):
@@ -97,12 +97,12 @@ def test_a_folder_below_one_that_is_shown_is_not_shown_again(tmp_path):
 @pytest.mark.parametrize("kind", ["bubblewrap", "namespaces"])
 def test_entries_that_are_removed_meanwhile_are_left_out(kind, monkeypatch):
     """The entries of /tmp are shown one by one: some are gone when they are checked, others when the cage is made."""
-    mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.works(one)), None)
+    mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.mechanism_works(one)), None)
     if mechanism is None:
         needs.lacking(f"no cage by {kind} here")
-    listed = mounts_module._shown
+    listed = mounts_module._shown_paths
     gone = Path("/tmp/gone-before")
-    monkeypatch.setattr(mounts_module, "_shown", lambda paths: [*listed(paths), (gone, gone)])
+    monkeypatch.setattr(mounts_module, "_shown_paths", lambda paths: [*listed(paths), (gone, gone)])
     with tempfile.TemporaryDirectory(dir="/tmp") as gone_later:
         words = command_line(mechanism, ["true"], Path("/tmp"))
         assert gone_later in words and str(gone) not in words

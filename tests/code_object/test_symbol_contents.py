@@ -21,4 +21,4 @@ def test_bitcode_is_refused_by_its_name(tmp_path: Path, hipcc: str, flags: list[
         return
     with pytest.raises(SourceError) as raised:
         host_sections(image)
-    assert "bitcode" in raised.value.what and "-flto" in raised.value.hint
+    assert "bitcode" in raised.value.problem and "-flto" in raised.value.hint

@@ -171,9 +171,9 @@ def test_a_gpu_that_is_relabelled_or_one_of_several(other):
     """ROCr then accepts code that does not match the driver's name for the GPU."""
     gpu = Device(True, "gfx942", "gfx942", {}, (), ())
     command = resolve([str(other)])
-    with pytest.raises(WrongTargetError), device_code.expected(command, {}, gpu):
+    with pytest.raises(WrongTargetError), device_code.checking_device_code(command, {}, gpu):
         pass
-    with device_code.expected(command, {"HSA_OVERRIDE_GFX_VERSION": "9.0.6"}, gpu):
+    with device_code.checking_device_code(command, {"HSA_OVERRIDE_GFX_VERSION": "9.0.6"}, gpu):
         pass
-    with device_code.expected(command, {}, replace(gpu, further_targets=("gfx906",))):
+    with device_code.checking_device_code(command, {}, replace(gpu, further_targets=("gfx906",))):
         pass

@@ -71,7 +71,7 @@ def test_concurrent_runs_read_the_same_input(piped):
 
 def test_input_that_another_run_reads_just_before_the_end_is_not_lost(piped, monkeypatch):
     shared, _ = piped(b"line\n")
-    kept, others = shared.kept, []
+    kept, others = shared.stored, []
 
     def taken_by_another_right_after(place: int) -> bytes:
         part = kept(place)
@@ -80,7 +80,7 @@ def test_input_that_another_run_reads_just_before_the_end_is_not_lost(piped, mon
             others.append(run(shared, "cat"))
         return part
 
-    monkeypatch.setattr(shared, "kept", taken_by_another_right_after)
+    monkeypatch.setattr(shared, "stored", taken_by_another_right_after)
     assert run(shared, "cat") == b"line\n" == others[1]
 
 
@@ -91,7 +91,7 @@ def test_a_pipe_that_is_never_closed_holds_nothing_up(piped):
 
 
 def test_too_much_input_is_an_error(piped, monkeypatch):
-    monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_KEPT", 100_000)
+    monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_STORED_BYTES", 100_000)
     shared, _ = piped(bytes(300_000))
     with pytest.raises(UsageError, match="read from the pipe"):
         run(shared, "cat")

@@ -214,11 +214,11 @@ def collector(programs, tmp_path, testbed, memory, monkeypatch):
     class Under:
         def counters(self, limit=60.0, passes=None, **environment):
             made = Rocprofv3(device, programs / "rocprofv3", passes or counter_passes("gfx942"), notes.append, tmp_path)
-            return made.counters(command, os.environ | environment, tmp_path, limit)
+            return made.collect_counters(command, os.environ | environment, tmp_path, limit)
 
         def thread_trace(self, limit=60.0, **environment):
             made = Rocprofv3(device, programs / "rocprofv3", [], notes.append, tmp_path)
-            return made.thread_trace(SOFTMAX, command, os.environ | environment, tmp_path / "att", limit)
+            return made.record_thread_trace(SOFTMAX, command, os.environ | environment, tmp_path / "att", limit)
 
         @property
         def calls(self):

@@ -20,7 +20,7 @@ def kernel(name, grid=256, vgprs=32, valu=None, **more):
 
 def pairs(base, new):
     found = match(base, new)
-    return {(one.base.name, one.new.name): one.by for one in found.both}
+    return {(one.base.name, one.new.name): one.by for one in found.pairs}
 
 
 def test_each_rule_matches_only_where_it_is_unambiguous():
@@ -45,11 +45,11 @@ def test_every_kernel_occurs_once_and_order_does_not_matter(drawn, random):
     new = [replace(one, name=one.name.replace("f", "k"), symbol=one.symbol.replace("f", "k")) for one in base]
     shuffled = random.sample(new, len(new))
     found = match(base, shuffled)
-    assert sorted(one.name for one in base) == sorted([one.base.name for one in found.both] + [one.name for one in found.gone])
-    assert sorted(one.name for one in new) == sorted([one.new.name for one in found.both] + [one.name for one in found.added])
+    assert sorted(one.name for one in base) == sorted([one.base.name for one in found.pairs] + [one.name for one in found.gone])
+    assert sorted(one.name for one in new) == sorted([one.new.name for one in found.pairs] + [one.name for one in found.added])
     assert pairs(base, new) == pairs(base, shuffled)
     kept = {one.name for one in base if not one.name.startswith("f")}
-    assert {one.base.name for one in found.both if one.base.name == one.new.name} >= kept
+    assert {one.base.name for one in found.pairs if one.base.name == one.new.name} >= kept
 
 
 def test_names_of_functions():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.measurement.timed_replays import CodePair
@@ -50,7 +50,7 @@ def test_equivalence_rejects_and_names_it(program, tmp_path, name):
     baseline, captures = program
     metadata = parse(captures[0].code_object.read_bytes()).kernels[captures[0].symbol]
     options = EquivalenceOptions(level="sampled", device="gfx942", seed=1)
-    with Equivalence(captures, baseline, baseline.kernel("rows"), metadata, options) as equivalence:
+    with EquivalenceCheck(captures, baseline, baseline.kernel("rows"), metadata, options) as equivalence:
         verdict = equivalence.check(ReplayableCode(image_of(name, tmp_path)))
     assert verdict.outcome is StepOutcome.REJECTED
     assert f": the kernel writes memory that is not its program's: the {name}" in verdict.reason

@@ -9,11 +9,11 @@ import pytest
 
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate import judge as judging
-from rocm_perf_lab.gate.change import Spliced
+from rocm_perf_lab.gate.change import SplicedSource
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference
 from rocm_perf_lab.gate.judge import STEPS, GateOptions, Judge
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.source.source_check import SourceStepResult
 from rocm_perf_lab.gate.verdict import passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, DifferenceSection, MeasurementEvidence, SourceEvidence
@@ -29,7 +29,7 @@ class World:
         self.folder, self.asked = folder, []
         self.says = {step: passed(step, f"{step} passed") for step in STEPS}
         self.launch = self.complaint = self.not_faster = self.host = None
-        self.promises, self.concern, self.changed = NONE, None, [11, 22]
+        self.promises, self.concern, self.changed = NO_PROMISES, None, [11, 22]
         self.says["source"] = passed("source", "taken", SourceEvidence(kernel="k"))
         self.says["application"] = passed("application", "as before", ApplicationEvidence(timing="modelled"))
 
@@ -47,7 +47,7 @@ class World:
 def world(monkeypatch, tmp_path):
     made = World(tmp_path)
 
-    class Equivalence:
+    class EquivalenceCheck:
         def __init__(self, captures, baseline, kernel, metadata, options, also):
             made.metadata = metadata
 
@@ -67,7 +67,7 @@ def world(monkeypatch, tmp_path):
         def other_inputs(self, rule):
             return ["others"]
 
-        def in_program(self, index, capture, again, rules):
+        def compare_in_program(self, index, capture, again, rules):
             made.asked.append(("in program", index, capture))
             return made.difference, made.unlike
 
@@ -80,7 +80,7 @@ def world(monkeypatch, tmp_path):
 
     def check_source(*_):
         step = made.says["source"]
-        spliced = Spliced(b"judged", b"plain") if step.outcome.value == "passed" else None
+        spliced = SplicedSource(b"judged", b"plain") if step.outcome.value == "passed" else None
         return SourceStepResult(step, spliced, made.promises, made.launch)
 
     def check_code_object(before, after, *_, **asked):
@@ -92,12 +92,12 @@ def world(monkeypatch, tmp_path):
         return made.says["measurement"]
 
     replaced = {
-        "parse": parse, "Equivalence": Equivalence, "check_source": check_source, "check_code_object": check_code_object,
-        "check_measurement": check_measurement, "_resident_waves": lambda *_: 8,
+        "parse": parse, "EquivalenceCheck": EquivalenceCheck, "check_source": check_source,
+        "check_code_object": check_code_object, "check_measurement": check_measurement, "_resident_waves": lambda *_: 8,
         "not_faster": lambda *_: made.not_faster, "broken_in_capture": lambda capture, *_: made.complaint,
-        "instances": lambda code, kernel, symbol: (symbol,), "depends_on_place": lambda *_: None,
+        "instances": lambda code, kernel, symbol: (symbol,), "depends_on_location": lambda *_: None,
         "translation_units": SimpleNamespace(
-            device_differs=lambda *_: None, makes_judged_code=lambda *_: True, host_differs=lambda *_: made.host
+            device_difference=lambda *_: None, makes_judged_code=lambda *_: True, host_difference=lambda *_: made.host
         ),
     }  # fmt: skip
     for name, value in replaced.items():
@@ -172,10 +172,10 @@ def test_what_was_replayed_bounds_the_time(judge, world, level, changed, others)
 @pytest.mark.parametrize("launch, but", [(None, ""), ("changed", ", but for its launches")])
 def test_without_the_program_the_hosts_code_alone_is_compared(judge, world, launch, but, monkeypatch):
     if launch:
-        world.launch = SimpleNamespace(before=None, after=None, applied=lambda baseline: baseline)
+        world.launch = SimpleNamespace(before=None, after=None, applied_to=lambda baseline: baseline)
         rule = Mock(mismatch_with=lambda _: None, launch=lambda *_: None)
         monkeypatch.setattr(judging, "LaunchRule", SimpleNamespace(of=lambda *_: rule))
-        monkeypatch.setattr(judging, "falls_behind", lambda *_: None)
+        monkeypatch.setattr(judging, "launches_too_little", lambda *_: None)
     last = judge().judge(b"candidate").steps[-1]
     assert (last.outcome.value, last.reason) == ("skipped", f"not asked for; {SAME_HOST}{but}")
     world.host = "it differs"

@@ -21,10 +21,10 @@ def test_the_help_names_the_defaults(name):
 
 
 def test_limits_that_are_named_change():
-    assert DEFAULTS.changed("vgpr=1, lds=0") == replace(DEFAULTS, vgpr=1.0, lds=0.0)
+    assert DEFAULTS.with_changes("vgpr=1, lds=0") == replace(DEFAULTS, vgpr=1.0, lds=0.0)
 
 
 @pytest.mark.parametrize("text", ["", "vgpr", "vgpr=", "vgpr=-0.1", "vgpr=inf", "vgpr=nan", "scratch=1", "vgpr=1,,lds=1"])
 def test_text_that_is_not_a_limit_is_refused(text):
     with pytest.raises(UsageError, match="is not a limit"):
-        DEFAULTS.changed(text)
+        DEFAULTS.with_changes(text)

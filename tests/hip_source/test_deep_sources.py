@@ -63,8 +63,8 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     (kernel,) = source.kernels
     (loop,) = kernel.all_loops()
     assert loop.variable == "i" and "in[0]" in loop.loads or which == "sum"
-    assert not loop.found and loop.stride is None  # ++ is not +=
-    (launch,) = launches_of(source.host, kernel).seen
+    assert not loop.constructs and loop.stride is None  # ++ is not +=
+    (launch,) = launches_of(source.host, kernel).sites
     assert launch.block == (64, 1, 1) and launch.origins == (frozenset({"in"}), frozenset({"out"}), frozenset())
     assert other_ways(source.device, kernel) is None and reassigned(source.device, kernel) == set()
     assert broken_in_source(source, "deep", Promises(restrict=("in", "out"), threads=64)) is None

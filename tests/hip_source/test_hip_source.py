@@ -85,7 +85,7 @@ def test_each_loop_is_what_its_comment_says(source):
             )
     loops = [loop for kernel in source.kernels for loop in kernel.all_loops()]
     seen = {
-        loop.span.line: (loop.kind, loop.trip_count, loop.hint, loop.in_macro, {f.construct.value for f in loop.found})
+        loop.span.line: (loop.kind, loop.trip_count, loop.hint, loop.in_macro, {f.construct.value for f in loop.constructs})
         for loop in loops
     }
     assert len(loops) == len(seen) and seen == expected

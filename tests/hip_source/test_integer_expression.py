@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from rocm_perf_lab.gate.source.launch_shape_reader import NotRead, read_shape
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
 from rocm_perf_lab.hip_source.integer_expression import (
     INT,
     LONG,
@@ -100,7 +100,7 @@ def test_an_expression_that_wraps_or_is_undefined_has_no_value(words, values):
     ],
 )  # fmt: skip
 def test_anything_but_arithmetic_is_refused(words):
-    with pytest.raises(NotRead):
+    with pytest.raises(UnreadableShape):
         read_shape(words.split(), {"n": LaunchArgument(0, INT, INT, "n")}, [])
 
 

@@ -31,9 +31,9 @@ KERNEL = b"__global__ void k(float* a) { a[threadIdx.x] = sinf(a[threadIdx.x]); 
 def test_the_includes_at_the_head_of_a_source(text, includes):
     head = leading_includes(text)
     assert list(head.names) == includes
-    assert head.rest.count(b"\n") == text.count(b"\n")
-    assert leading_includes(head.rest).names == () or not includes
-    assert head.rest == text or includes
+    assert head.remainder.count(b"\n") == text.count(b"\n")
+    assert leading_includes(head.remainder).names == () or not includes
+    assert head.remainder == text or includes
 
 
 @pytest.mark.parametrize(

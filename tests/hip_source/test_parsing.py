@@ -36,12 +36,12 @@ def seen(path: Path, text: str, also: dict[Path, bytes] | None = None):
     try:
         return declarations(source.device), declarations(source.host), source.kernels, set(source.included)
     except SourceError as error:
-        return error.what
+        return error.problem
 
 
 @pytest.fixture(autouse=True)
 def nothing_precompiled():
-    parsing._kept.clear()
+    parsing._includes_by_key.clear()
     parsing._impossible.clear()
 
 
@@ -60,7 +60,7 @@ def fresh(path: Path, text: str, also: dict[Path, bytes] | None = None):
 def with_precompiled(path: Path, text: str, also: dict[Path, bytes] | None = None):
     """The same, and the number of passes for which the includes were precompiled."""
     found = seen(path, text, also)
-    return found, len(parsing._kept)
+    return found, len(parsing._includes_by_key)
 
 
 def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
@@ -77,10 +77,10 @@ def test_each_text_is_read_as_if_for_the_first_time(tmp_path):
     ]
     expected = [fresh(path, text) for text in texts]
     assert len({repr(one) for one in expected}) == len(texts) - 1
-    assert not parsing._kept
+    assert not parsing._includes_by_key
     for text, one in zip(texts, expected, strict=True):
         assert seen(path, text) == one
-    assert parsing._kept
+    assert parsing._includes_by_key
 
     (tmp_path / "step.h").write_text("#pragma once\n#define STEP 3\nstruct Step { int by; };\n")  # is read again
     (loop,) = [kernel for kernel in seen(path, first)[2] if kernel.name == "sum_rows"][0].loops
@@ -142,7 +142,7 @@ def handed_over(path: Path, text: str):
     """What a process that has read the text hands over to another, which has read nothing yet, by way of JSON."""
     seen(path, text)
     found = [(json.loads(json.dumps(described)), content) for described, content in precompiled_includes(path, text)]
-    parsing._kept.clear()
+    parsing._includes_by_key.clear()
     return found
 
 
@@ -157,8 +157,8 @@ def test_another_process_takes_over_what_is_precompiled(tmp_path, monkeypatch):
     expected = fresh(path, text)
     assert precompiled_includes(path, text) == []
     for described, content in handed_over(path, text):
-        parsing.take_over(described, content)
-    assert len(parsing._kept) == 2
+        parsing.adopt_includes(described, content)
+    assert len(parsing._includes_by_key) == 2
     monkeypatch.setattr(parsing, "precompile", lambda *_: pytest.fail("it is precompiled again"))
     assert seen(path, text) == expected
 
@@ -170,7 +170,7 @@ def test_includes_taken_over_are_not_used_once_a_header_has_changed(tmp_path):
     before = handed_over(path, text)
     header.write_text("#pragma once\n#define STEP 12\n")
     for described, content in before:
-        parsing.take_over(described, content)
+        parsing.adopt_includes(described, content)
     assert seen(path, text) == fresh(path, text)
 
 
@@ -185,7 +185,7 @@ def test_precompiled_includes_leave_no_file(tmp_path, monkeypatch):
     assert with_precompiled(path, text)[1] == 2
     assert [*tmp_path.iterdir()] == [path]
     opened = len(os.listdir("/proc/self/fd"))
-    parsing._kept.clear()
+    parsing._includes_by_key.clear()
     assert len(os.listdir("/proc/self/fd")) == opened - 2
 
 
@@ -199,4 +199,4 @@ def test_programs_are_read_the_same(program):
         expected = declarations(plain.device), declarations(plain.host), plain.kernels, set(plain.included)
     again = read(program, command, text=(text + "\n").encode())
     assert (declarations(again.device), declarations(again.host), again.kernels, set(again.included)) == expected
-    assert len(parsing._kept) == 2
+    assert len(parsing._includes_by_key) == 2

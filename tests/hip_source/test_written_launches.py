@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.hip_source.tokens import Token
-from rocm_perf_lab.hip_source.written_launches import apart, operands_of
+from rocm_perf_lab.hip_source.written_launches import operands_of, split_launches
 
 WORD = re.compile(r"<<<|>>>|\w+|\S")
 
@@ -32,13 +32,13 @@ def tokens(text: str) -> list[Token]:
     ],
 )  # fmt: skip
 def test_shapes(text, shapes):
-    rest, found = apart(tokens(text))
+    rest, found = split_launches(tokens(text))
     assert [text[one.start : one.end].strip() for one in found] == shapes
     assert len(rest) + sum(len(one.tokens) for one in found) == len(tokens(text))
 
 
 def test_the_arguments_of_a_macro():
-    _, (found,) = apart(tokens("hipLaunchKernelGGL(k, 1, 2, 0, 0, a, f(b, c), d + 1)"))
+    _, (found,) = split_launches(tokens("hipLaunchKernelGGL(k, 1, 2, 0, 0, a, f(b, c), d + 1)"))
     assert ["".join(token.text for token in one) for one in found.arguments] == ["a", "f(b,c)", "d+1"]
 
 
@@ -48,7 +48,7 @@ PIECES = st.lists(st.sampled_from(["<<<", ">>>", "(", ")", ",", "hipLaunchKernel
 @given(PIECES)
 def test_every_token_is_in_the_rest_or_in_one_shape(pieces):
     given = tokens(" ".join(pieces))
-    rest, shapes = apart(given)
+    rest, shapes = split_launches(given)
     placed = sorted([*rest, *(token for shape in shapes for token in shape.tokens)], key=lambda one: one.start)
     assert placed == given
     assert all(token.start >= shape.start and token.end <= shape.end for shape in shapes for token in shape.tokens)

@@ -157,7 +157,7 @@ def test_a_failure_ends_the_run_and_is_recorded_in_its_journal(run, provider, na
     assert len(server.requests) == requests or "within" in words  # a busy machine may not even send the request in time
     assert not run.changed and not run.events("end")
     (failure,) = run.events("failure")
-    assert failure["what"] == error.what
+    assert failure["what"] == error.problem
     assert KEY not in str(error) + "".join(run.notes) + (run.directory / "journal.jsonl").read_text()
     with pytest.raises(LanguageModelError) as again:
         replay_journal(run.directory, lambda _: None)
@@ -240,7 +240,7 @@ def test_two_rounds_without_a_gain_end_the_run(run):
     with Server([says(fenced(SYNTAX))]) as server:
         outcome, _ = asked(run, server, max_iterations=9)
     assert outcome.stop.reason == "repeated failure" and len(server.requests) == 6
-    assert [one.kernel for one in outcome.optimized.left] == [SOFTMAX]
+    assert [one.kernel for one in outcome.optimized.skipped] == [SOFTMAX]
 
 
 def test_a_kernel_that_cannot_be_judged_is_skipped(run, monkeypatch):
@@ -251,7 +251,7 @@ def test_a_kernel_that_cannot_be_judged_is_skipped(run, monkeypatch):
     with Server([GOOD]) as server:
         outcome, error = asked(run, server, max_iterations=3)
     assert error is None and outcome.stop.reason == "repeated failure" and len(server.requests) == 1 and not run.changed
-    assert "no dispatch was captured" in outcome.optimized.left[0].reason
+    assert "no dispatch was captured" in outcome.optimized.skipped[0].reason
     replayed_the_same(run, outcome)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import CageLimits
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
 from rocm_perf_lab.hip_source import read
@@ -68,7 +68,7 @@ class Judging:
     def gate(self, source, target):
         yield self
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         return self._verdict
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import needs
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.build_description import build_of
-from rocm_perf_lab.optimize.planned_commands import of_shell
+from rocm_perf_lab.optimize.planned_commands import commands_of_shell
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',
@@ -64,14 +64,14 @@ def test_a_command_with_several_sources_is_split_into_commands_for_its_files(fol
     ],
 )
 def test_the_outputs_of_a_command(tmp_path, text, sources, output):
-    (command,) = output_commands(of_shell(text, tmp_path))
+    (command,) = output_commands(commands_of_shell(text, tmp_path))
     assert [str(path.relative_to(tmp_path)) for path in command.sources] == sources and command.output == tmp_path / output
     assert "-MF" not in command.argv
 
 
 @pytest.mark.parametrize("text", ["echo hipcc a.cu -o app", "mkdir -p b", "hipcc --version", "hipcc -MM a.cu", "rm -f a.o"])
 def test_a_command_without_an_output_of_the_program_is_not_a_build_command(tmp_path, text):
-    assert output_commands(of_shell(text, tmp_path)) == []
+    assert output_commands(commands_of_shell(text, tmp_path)) == []
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_a_command_without_an_output_of_the_program_is_not_a_build_command(tmp_p
     ],
 )
 def test_which_files_the_compiler_treats_as_hip(tmp_path, text, is_hip):
-    assert output_commands(of_shell(text, tmp_path))[0].is_hip == is_hip
+    assert output_commands(commands_of_shell(text, tmp_path))[0].is_hip == is_hip

@@ -42,7 +42,7 @@ def test_an_accepted_change_is_shown_with_its_steps_counters_and_times():
 
 
 def test_where_nothing_was_accepted_each_reason_is_given():
-    said = lines(left=[SkippedTarget("rows(int)", "it has no loop")])
+    said = lines(skipped=[SkippedTarget("rows(int)", "it has no loop")])
     assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source is unchanged"
 
 

@@ -112,10 +112,10 @@ def test_code_for_another_target_is_judged_in_full(tmp_path, rocm_perf, native_d
 
 
 def test_without_a_race_check_nothing_is_judged_in_full(tmp_path, rocm_perf, native_dir):
-    """The check does not know code for gfx1030, and would report "no race" without having checked."""
+    """The check does not support code for gfx1030, and would report "no race" without having checked."""
     shutil.copy(PROGRAM, tmp_path / "app.hip")
     (tmp_path / "candidate.hip").write_text(PROGRAM.read_text().replace("sums[row] = sum;", "sums[row] = sum + 1;"))
     words = ["gate", "--device", "gfx1030", "--build", BUILD, "app.hip", "candidate.hip"]
     ran = rocm_perf(*words)
     assert ran.returncode == 69 and not ran.stdout
-    assert "does not know code for gfx1030; compile for gfx942" in ran.stderr.splitlines()[-1]
+    assert "does not support code for gfx1030; compile for gfx942" in ran.stderr.splitlines()[-1]

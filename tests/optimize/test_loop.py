@@ -263,7 +263,7 @@ def test_changes_that_the_user_declines_are_not_kept(folder):
 
     outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), approve=approve).optimize()
     assert asked == [4, 2] and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
-    assert any("the user declined it" in one.reason for one in outcome.left)
+    assert any("the user declined it" in one.reason for one in outcome.skipped)
 
 
 def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder, monkeypatch):
@@ -280,7 +280,7 @@ def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder, monk
         (ratio, str(one.file)) for ratio, one in zip((0.7, 0.8), outcome.undecided, strict=True)
     ]
     assert [line.file for line in Journal(run).of(UndecidedLine)] == [one["file"] for one in told]
-    assert "unroll the loop of line" in outcome.left[0].reason and ": for a GPU to decide" in outcome.left[0].reason
+    assert "unroll the loop of line" in outcome.skipped[0].reason and ": for a GPU to decide" in outcome.skipped[0].reason
 
 
 def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_parameters_are_not(folder, monkeypatch):

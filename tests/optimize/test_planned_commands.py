@@ -65,7 +65,7 @@ def made_elsewhere(build: Build, folder: Path) -> Path:
     folder.mkdir()
     places = {command.output: folder / f"{number}-{command.output.name}" for number, command in enumerate(build.commands)}
     for command in build.commands:
-        subprocess.run(command.moved(places), cwd=command.folder, check=True)
+        subprocess.run(command.with_paths(places), cwd=command.folder, check=True)
     return places[build.commands[-1].output]
 
 
@@ -103,9 +103,9 @@ def test_a_cmake_folder(project, tmp_path, generator, tool):
 def test_who_includes_a_header(project):
     (project / "parts" / "out").mkdir()
     build = build_of(commands_of("make", project), Path("app"))
-    assert [command.sources[0].name for command in build.including(Path("include/value.h"))] == ["part.cpp"]
-    assert {path.name for path in build.remade(Path("include/value.h"))} == {"part.o", "libpart.a", "app"}
-    assert {path.name for path in build.remade(Path("main.cpp"))} == {"main.o", "app"}
+    assert [command.sources[0].name for command in build.units_including(Path("include/value.h"))] == ["part.cpp"]
+    assert {path.name for path in build.outputs_from(Path("include/value.h"))} == {"part.o", "libpart.a", "app"}
+    assert {path.name for path in build.outputs_from(Path("main.cpp"))} == {"main.o", "app"}
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_who_includes_a_header(project):
 def test_an_invalid_build_is_reported(project, text, told):
     with pytest.raises(UsageError) as error:
         build_of(commands_of(text, project), Path("app"))
-    assert told in f"{error.value.what}; {error.value.hint}"
+    assert told in f"{error.value.problem}; {error.value.hint}"

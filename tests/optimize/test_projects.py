@@ -66,7 +66,7 @@ def test_all_launches_of_a_project_change_together(name, tmp_path, monkeypatch):
     prepared(project, tmp_path)
     source, proposal = proposal_for(project)
     assert isinstance(proposal, Proposal), proposal
-    changed = source.edited(proposal.edits, proposal.elsewhere)
+    changed = source.edited(proposal.edits, proposal.other_edits)
     assert {str(path.relative_to(tmp_path)) for path in changed.other_files} == set(project.launching)
     for text in changed.other_files.values():
         assert b", 256>>>" in text and LAUNCH.encode() not in text

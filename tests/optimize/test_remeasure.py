@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analysis import user_ratio_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
-from rocm_perf_lab.analysis.user_ratio_errors import LEAST, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_ratio_errors import LEAST_ENTRIES, RecordedDifference, add, error_for
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.application.application_check import SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
@@ -22,7 +22,7 @@ from rocm_perf_lab.hip_source.source import HipSource
 from rocm_perf_lab.optimize import remeasure
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, ProgramLine, RemeasuredLine, VerdictLine
-from rocm_perf_lab.optimize.remeasure_words import described
+from rocm_perf_lab.optimize.remeasure_words import lines_of_remeasurement
 from rocm_perf_lab.optimize.source_file import digest
 
 SYMBOL, TEXTS = "_Z4sumsv", (b"// as it was\n", b"// faster\n", b"// faster still\n")
@@ -85,9 +85,9 @@ class OnGpu:
 def remeasured(run: Path, gpu: OnGpu, monkeypatch):
     def measured(_target, changes, *_):
         states = [HipSource(Path("app.hip"), (), run, text) for text in (changes[0].before, *(one.after for one in changes))]
-        return remeasure._in_turns(gpu, {text: Path() for text in TEXTS}, states, lambda _: None)
+        return remeasure._run_interleaved(gpu, {text: Path() for text in TEXTS}, states, lambda _: None)
 
-    monkeypatch.setattr(remeasure, "_measured", measured)
+    monkeypatch.setattr(remeasure, "_measure", measured)
     monkeypatch.setattr(remeasure, "_expect_gpu", lambda _: None)
     return remeasure.remeasure(run, remeasure.BackendOptions(), lambda _: None)
 
@@ -108,7 +108,7 @@ def test_measured_times_are_recorded_beside_predictions_in_journal_and_table(tmp
     ]
     lines = Journal(run).of(RemeasuredLine)
     assert [line.change for line in lines[-2:]] == found.changes and lines[-1].timing == "measured"
-    text = "\n".join(described(found))
+    text = "\n".join(lines_of_remeasurement(found))
     assert "50.0% saved modelled by the run, 2" in text and "measured now" in text and str(own_table) in text
 
 
@@ -124,16 +124,16 @@ def test_a_change_with_a_wrong_result_has_no_ratio_and_no_row(tmp_path, monkeypa
 ratio = st.floats(0.05, 2)
 
 
-@given(st.lists(st.tuples(ratio, ratio), min_size=LEAST, max_size=40))
+@given(st.lists(st.tuples(ratio, ratio), min_size=LEAST_ENTRIES, max_size=40))
 def test_the_users_own_table_is_used_once_it_is_long_enough(tmp_path_factory, pairs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         shipped = error_for_differences(table_hash())
         rows = [RecordedDifference("a", str(n), "gpu", table_hash(), *pair) for n, pair in enumerate(pairs)]
-        add([RecordedDifference("a", "b", "gpu", "other parameters", 0.1, 1.9)] * LEAST)
-        add(rows[: LEAST - 1])
+        add([RecordedDifference("a", "b", "gpu", "other parameters", 0.1, 1.9)] * LEAST_ENTRIES)
+        add(rows[: LEAST_ENTRIES - 1])
         assert error_for_differences(table_hash()) == shipped
-        add(rows[LEAST - 1 :])
+        add(rows[LEAST_ENTRIES - 1 :])
         within = error_for(table_hash())
         assert error_for_differences(table_hash()) == within
         assert sum(row.error <= within for row in rows) >= 0.8 * len(rows)

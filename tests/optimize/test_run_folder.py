@@ -17,8 +17,8 @@ from rocm_perf_lab.optimize.journal_lines import BeginLine
 
 HOLD = """
 import pathlib, sys, time
-from rocm_perf_lab.optimize.run_folder import held
-with held(pathlib.Path(sys.argv[1])):
+from rocm_perf_lab.optimize.run_folder import lock_run
+with lock_run(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -50,7 +50,7 @@ def test_an_active_run_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp_p
     finally:
         other.kill()
         other.wait()
-    with run_folder.held(run):
+    with run_folder.lock_run(run):
         pass
 
 

@@ -11,7 +11,7 @@ import pytest
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.code_object.symbol_contents import host_sections, pieces_of
 from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
-from rocm_perf_lab.gate.code_object.translation_units import device_differs, host_differs
+from rocm_perf_lab.gate.code_object.translation_units import device_difference, host_difference
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
@@ -165,7 +165,7 @@ def test_other_units_may_change_only_in_the_kernel(tmp_path, monkeypatch, old, n
     baseline, kernel, symbol = in_two_units(tmp_path)
     assert [unit.main.name for unit in baseline.units_of_program] == ["two.hip"]
     builder, candidate = SourceBuilder("gfx942"), baseline.with_text(SHARED.replace(old, new).encode())
-    found = device_differs(baseline, candidate, builder, kernel, symbol), host_differs(baseline, candidate, builder)
+    found = device_difference(baseline, candidate, builder, kernel, symbol), host_difference(baseline, candidate, builder)
     for said, expected in zip(found, (device, host), strict=True):
         assert said is None if expected is None else expected in said, said
 
@@ -188,7 +188,7 @@ def test_a_unit_that_compiles_the_kernel_differently_is_not_judged_by_another(tm
     monkeypatch.chdir(tmp_path)
     baseline, kernel, symbol = in_two_units(tmp_path, "-DWIDTH=2")
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
-    said = device_differs(baseline, candidate, SourceBuilder("gfx942"), kernel, symbol)
+    said = device_difference(baseline, candidate, SourceBuilder("gfx942"), kernel, symbol)
     assert said == "in two.hip: it compiles to different machine code there than in one.hip, which is judged"
 
 
@@ -201,7 +201,8 @@ def test_a_journal_says_how_to_read_the_source_again(project):
     settings = SourceSettings.model_validate_json(settings_of(build_target).model_dump_json())
     read, again = build_target.read(b"text"), reader_of(settings, build_target.source)(b"text")
     assert vars(read) == vars(again) and [unit.main.name for unit in read.units] == ["fill.hip", "plain.c"]
-    assert list(read.foreign) == [project / "src" / "plain.c"] * 2 and [one.main.name for one in read.others] == ["fill.hip"]
+    assert list(read.foreign) == [project / "src" / "plain.c"] * 2
+    assert [one.main.name for one in read.other_units] == ["fill.hip"]
 
 
 def test_debug_information_names_the_files_of_a_program(project):
@@ -315,7 +316,7 @@ def test_a_kernel_that_cannot_be_changed_is_reported(project, build, source, tol
     (project / "include" / "none.h").write_text("#pragma once\n")
     with pytest.raises((NoSourceError, SourceError)) as error:
         find_build_target(("./program",), Path(source), build)
-    assert told in error.value.what and error.value.hint
+    assert told in error.value.problem and error.value.hint
 
 
 def test_outputs_of_a_file_outside_of_the_program_are_known(project):
@@ -334,7 +335,8 @@ def test_headers_with_kernels_are_named_where_there_are_several(project):
     (project / "src" / "main.hip").write_text('#include "../include/more.h"\n' + MAIN)
     with pytest.raises(NoSourceError) as error:
         find_build_target(("./program",), None, "make")
-    assert "2 sources with kernels" in error.value.what and "more.h" in error.value.what and "--source" in error.value.hint
+    assert "2 sources with kernels" in error.value.problem and "more.h" in error.value.problem
+    assert "--source" in error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -352,7 +354,7 @@ def test_messages_of_the_linker_are_shown(project, build, told):
         ProgramBuilder(build_target.build, "gfx942", project / "kept", CageLimits()).make(
             build_target.read(), project / "program"
         )
-    assert "linker command failed" not in error.value.what
+    assert "linker command failed" not in error.value.problem
 
 
 def test_relocatable_device_code_is_refused_with_the_reason(project):

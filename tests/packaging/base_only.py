@@ -47,12 +47,12 @@ def base_modules() -> set[str]:
 
 
 def run(arguments: list[str]) -> tuple[int, str, str]:
-    from rocm_perf_lab.cli import _run
+    from rocm_perf_lab.cli import _run_cli
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = _run(arguments)
+            code = _run_cli(arguments)
         except SystemExit as end:
             code = int(end.code or 0)
     return code, out.getvalue(), err.getvalue()

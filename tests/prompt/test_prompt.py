@@ -22,7 +22,7 @@ from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
-from rocm_perf_lab.prompt.prompt_limits import possible
+from rocm_perf_lab.prompt.prompt_limits import possible_advice
 from rocm_perf_lab.prompt.text import _MOST_TRIED
 from rocm_perf_lab.report.schema import BottleneckSection
 
@@ -136,7 +136,7 @@ def test_advice_that_needs_another_launch_is_given_only_where_the_launch_may_cha
     worth = [line for line in found["text"].splitlines() if line.startswith("- Worth trying")]
     assert launch and all(any(change in line for line in worth) for change in launch)
     assert any(rule.count("The launch is `<<<") and "`launch`" in rule for rule in found["rules"])
-    others = possible(BottleneckSection.model_validate(bottleneck), with_launch=False)
+    others = possible_advice(BottleneckSection.model_validate(bottleneck), with_launch=False)
     assert others and not any(change in one for change in launch for one in others)
 
 

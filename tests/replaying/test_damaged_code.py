@@ -61,7 +61,7 @@ def ends_well(mix, file, content: bytes) -> int:
     try:
         replay(mix, hsaco=file, iterations=1, timeout=5, device="gfx942", device_options=["kernel-limit=100000"])
     except RocmPerfError as error:
-        assert "ended with status" not in error.what and "was killed by" not in error.what, error
+        assert "ended with status" not in error.problem and "was killed by" not in error.problem, error
         return error.exit_code
     return 0
 

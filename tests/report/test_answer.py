@@ -154,7 +154,7 @@ def test_how_far_the_time_may_be_off():
     )
     assert found["Time"] == ["modelled; recorded times of such kernels were within ±20.0 % (4 of 5)"]
     assert found["Sample"] == [
-        "not observed in full: its time is within ±3.0 % of the time if it were; "
+        "observed only in part: its time is within ±3.0 % of what full observation would give; "
         "2 counters are estimates, with errors in analysis.json"
     ]
 

@@ -99,7 +99,7 @@ def test_when_and_by_what_the_trace_was_written(tmp_path):
     (tmp_path / "t.db").write_text("")
     os.utime(tmp_path / "t.db", (86_399.75,) * 2)
     process = types.SimpleNamespace(program="./app 3", host="node", pid=7)
-    found = assemble._run(types.SimpleNamespace(path=tmp_path / "t.db", process=process, collector="rocprofv3"))
+    found = assemble._run_section(types.SimpleNamespace(path=tmp_path / "t.db", process=process, collector="rocprofv3"))
     assert found.model_dump() == {
         "command": "./app 3", "host": "node", "pid": 7, "created": "1970-01-01T23:59:59+00:00", "collector": "rocprofv3",
     }  # fmt: skip
@@ -107,7 +107,7 @@ def test_when_and_by_what_the_trace_was_written(tmp_path):
 
 def with_error(is_modelled=True, path="path", traced=None, bottleneck="latency-bound"):
     of = findings(path, timing_parameters=table_hash(), process=types.SimpleNamespace(is_modelled=is_modelled))
-    of.traced = types.SimpleNamespace(found={} if traced is None else {"_Zk": types.SimpleNamespace(stack=traced)})
+    of.traced = types.SimpleNamespace(by_symbol={} if traced is None else {"_Zk": types.SimpleNamespace(stack=traced)})
     kernel = types.SimpleNamespace(symbol=symbol("k"), bottleneck=types.SimpleNamespace(name=bottleneck))
     kernel.symbol.total_ns = 2_000_000
     return assemble._model_error(kernel, of)

@@ -36,7 +36,7 @@ def test_an_error_in_a_document_is_reported_in_one_line(tmp_path, text, said):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(TraceError) as error:
         document_in(tmp_path / "a.json", StabilitySection)
-    assert error.value.what.startswith(f"{tmp_path / 'a.json'} {said}") and "\n" not in error.value.what
+    assert error.value.problem.startswith(f"{tmp_path / 'a.json'} {said}") and "\n" not in error.value.problem
 
 
 def test_the_first_of_several_defects_is_named_with_its_place(tmp_path):

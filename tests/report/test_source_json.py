@@ -92,14 +92,14 @@ def test_code_that_is_not_known(found, waves, why):
 )  # fmt: skip
 def test_a_place_is_a_file_and_a_line(text, place):
     files = _Files()
-    found = files.place(text)
+    found = files.location(text)
     assert (found is None) == (place is None)
     assert ({path: sorted(lines) for path, lines in files.lines.items()}) == ({place[0]: [place[1]]} if place else {})
 
 
 def test_a_file_keeps_the_number_of_its_first_place():
     files = _Files()
-    found = files.places("a:1 -> b:2 -> nowhere -> a:3")
+    found = files.locations("a:1 -> b:2 -> nowhere -> a:3")
     assert [(one.file, one.line) for one in found] == [(0, 1), (1, 2), (0, 3)] and files.lines["a"] == {1, 3}
 
 
@@ -123,7 +123,7 @@ def test_at_most_ten_thousand_instructions_are_listed(tmp_path, sizes, shown):
     ]
     findings = types.SimpleNamespace(
         kernels=kernels,
-        traced=types.SimpleNamespace(found={"k1": traced(4.0)}, reason="not traced"),
+        traced=types.SimpleNamespace(by_symbol={"k1": traced(4.0)}, reason="not traced"),
         trace=types.SimpleNamespace(path=tmp_path / "results.db"),
     )
     gpu = Gpu(architecture="cdna3", target="gfx942", product="MI300X", pci_id="0x74a1", software_device="software gfx942",

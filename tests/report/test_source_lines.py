@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from rocm_perf_lab.report.source_lines import _common_folder, _excerpts, _name, _ranges, _shown, source_files
+from rocm_perf_lab.report.source_lines import _common_folder, _excerpts, _name, _printable, _ranges, source_files
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_at_most_two_thousand_lines_of_a_file_are_shown():
     ],
 )  # fmt: skip
 def test_a_line_is_printable_and_has_at_most_400_characters(line, shown):
-    assert _shown(line) == shown
+    assert _printable(line) == shown
 
 
 @pytest.mark.parametrize("size, is_read", [(4 << 20, True), ((4 << 20) + 1, False)])

@@ -7,7 +7,7 @@ import types
 import pytest
 
 from rocm_perf_lab.analysis.roofline import NO_TIME
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import AnalysisDocument, KernelAnalysis
 from rocm_perf_lab.report.summary import NO_RANK, RankReports, summary
 
@@ -23,7 +23,9 @@ def rank(number: int | None, span_ns: int | None, *kernels: KernelAnalysis, pid:
     profile = of(run=run, runtime_ms=1.5 if known else None, gpu=of(product="MI300X"), timing="measured")
     dag = of(critical_path_ns=span_ns, dominant_symbol="a" if known else None, fraction=0.5 if known else None)
     analysis = AnalysisDocument.model_construct(kernels=[*kernels])
-    return RankReports(of(number=number, base=of(path="/runs/t.db")), f"rank-{pid}", Reports(profile, None, dag, analysis))
+    return RankReports(
+        of(number=number, base=of(path="/runs/t.db")), f"rank-{pid}", CoreDocuments(profile, None, dag, analysis)
+    )
 
 
 def test_what_is_reported_about_a_rank():

@@ -55,7 +55,7 @@ def test_what_was_found_why_and_what_next(modelled):
     text = flat(report(modelled))
     assert "MODELLED: no GPU ran this" in text and "software gfx942" in text
     assert "softmax<float, [1]>: 94.3 % of the critical path of 106 us" in text
-    assert "the GPU would finish at most 17.67x sooner" in text
+    assert "the GPU would finish at most 17.67x faster" in text
     assert "latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 % >= 50.0 %" in text
     assert "uncoalesced-access" in text and "l1 accesses per vmem instruction 64)" in text
     assert "Roofline: memory-bound at 0.02 FLOP/byte" in text

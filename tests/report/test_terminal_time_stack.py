@@ -151,7 +151,7 @@ def test_a_line_without_an_experiment_is_reported_with_lines_that_have_one():
     for find in (lambda wanted: only_line(stack((), of_lines), wanted), lambda wanted: with_line([kernel(of_lines)], wanted)):
         with pytest.raises(UsageError) as error:
             find("b.hip:1")
-        assert error.value.what == "no experiment was made with line b.hip:1"
+        assert error.value.problem == "no experiment was made with line b.hip:1"
         assert error.value.hint == "name one of those with most to gain, such as a.hip:1, a.hip:2, a.hip:3"
     with pytest.raises(UsageError, match="no source lines are known"):
         with_line([kernel(None)], "7")

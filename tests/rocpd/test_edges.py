@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.rocpd.edges import edge_table, exact_edges, index_of, inverse, joined, time_order, tracks
+from rocm_perf_lab.rocpd.edges import edge_table, exact_edges, index_of, inverse, join_edges, time_order, tracks
 from rocm_perf_lab.rocpd.trace import NO_ID, Copies, Dispatches, Edges
 
 
@@ -65,7 +65,7 @@ def test_recorded_dependencies_are_listed_once_and_only_if_they_are_known():
 def test_tables_are_joined_in_order():
     one = edge_table(np.array([0]), np.array([1]), 3, True)
     other = edge_table(np.array([4, 5]), np.array([6, 7]), np.array([1, 2]), np.array([False, True]))
-    assert listed(joined(one, other)) == [(0, 1, 3, True), (4, 6, 1, False), (5, 7, 2, True)]
+    assert listed(join_edges(one, other)) == [(0, 1, 3, True), (4, 6, 1, False), (5, 7, 2, True)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import rocpd_database
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import hip_calls
 from rocm_perf_lab.rocpd.connect import connect
-from rocm_perf_lab.rocpd.hip_calls import _outermost, _place, read_hip_calls
+from rocm_perf_lab.rocpd.hip_calls import _index_of, _outermost, read_hip_calls
 from rocpd_database import Call, Dispatch
 
 
@@ -27,8 +27,8 @@ from rocpd_database import Call, Dispatch
         ([5, 7], [], []),
     ],
 )
-def test_the_place_of_an_id(ascending, wanted, places):
-    assert _place(np.array(ascending, np.int64), np.array(wanted, np.int64)).tolist() == places
+def test_the_index_of_an_id(ascending, wanted, places):
+    assert _index_of(np.array(ascending, np.int64), np.array(wanted, np.int64)).tolist() == places
 
 
 def outermost(calls: list[tuple[int, int, int]]) -> tuple[list[int], list[int]]:

@@ -11,7 +11,7 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.rocpd.columns import NotAnInteger, integer_columns
-from rocm_perf_lab.rocpd.reader import _side_by_side, read_trace
+from rocm_perf_lab.rocpd.reader import _take_three_columns, read_trace
 from rocpd_database import Copy, Dispatch
 
 DATABASES = [
@@ -108,5 +108,5 @@ def test_a_key_that_is_not_an_integer_is_refused(keys):
 
 def test_three_columns_become_one_table():
     columns = [np.array([10 * number, 10 * number + 1]) for number in range(6)]
-    assert _side_by_side(columns, 1).tolist() == [[10, 20, 30], [11, 21, 31]]
+    assert _take_three_columns(columns, 1).tolist() == [[10, 20, 30], [11, 21, 31]]
     assert [column.tolist() for column in columns] == [[0, 1], [40, 41], [50, 51]]

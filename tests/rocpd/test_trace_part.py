@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.rocpd.trace import Agent, Copies, Dispatches
-from rocm_perf_lab.rocpd.trace_part import WHOLE, EmptyPartError, TracePart, restrict
+from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, EmptyPartError, TracePart, restrict
 
 AGENTS = {
     id: Agent(id, type, "gfx942", "", None, {}) for id, type in ((0, "CPU"), (4, "GPU"), (5, "NIC"), (6, "GPU"), (9, "GPU"))
@@ -73,7 +73,7 @@ def test_an_empty_part_is_refused(part, said):
 
 def test_the_whole_trace_stays_unchanged():
     dispatches, copies = tables()
-    found = restrict(WHOLE, AGENTS, dispatches, copies)
+    found = restrict(WHOLE_TRACE, AGENTS, dispatches, copies)
     assert found[0] is dispatches and found[1] is copies
 
 

@@ -45,7 +45,7 @@ def test_positions_are_byte_offsets(end):
     loops = [source.text[one.span.start : one.span.end].decode() for one in kernel.all_loops()]
     assert [loop.split()[0] for loop in loops] == ["while", "for"] and loops[0].endswith(loops[1])
     arange = kernel.node.body[0].value if len(kernel.node.body) == 1 else kernel.node.body[1].value
-    assert source.places.text(arange) == "tl.arange(0, BLOCK)"
+    assert source.positions.text(arange) == "tl.arange(0, BLOCK)"
 
 
 def test_methods_are_found_with_their_indentation():

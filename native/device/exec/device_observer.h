@@ -28,25 +28,25 @@ class XcdObserver : public InstructionObserver {
   virtual void ended(const Wave& wave) = 0;
 };
 
-// Watches the XCDs of a slot, in which dispatches run one after another.
-class SlotObserver {
+// Watches the XCDs of a context, in which dispatches run one after another.
+class ContextObserver {
  public:
-  virtual ~SlotObserver() = default;
+  virtual ~ContextObserver() = default;
   virtual XcdObserver& xcd(uint32_t index) = 0;
   // The dispatch has ended. Fills in duration, counters and timeline, unless the result is an error.
   virtual void end(const DispatchedKernel& kernel, DispatchResult& result) = 0;
-  // Empties the slot's caches.
-  virtual void forget_caches() = 0;
+  // Empties the context's caches.
+  virtual void invalidate_caches() = 0;
 };
 
 // Watches a device: holds the state that concurrent dispatches share and pass on to later ones.
 class DeviceObserver {
  public:
   virtual ~DeviceObserver() = default;
-  // The slot's observer must not outlive this object.
-  virtual std::unique_ptr<SlotObserver> new_slot() = 0;
-  // Empties the caches that all slots share.
-  virtual void forget_caches() = 0;
+  // The context's observer must not outlive this object.
+  virtual std::unique_ptr<ContextObserver> new_context() = 0;
+  // Empties the caches that all contexts share.
+  virtual void invalidate_caches() = 0;
   // Something other than a kernel has written to the device's memory.
   virtual void written_elsewhere(uint64_t address, uint64_t bytes) = 0;
 };

@@ -1,4 +1,4 @@
-// A dispatch in the engine: its code, its slot, and the XCDs that have not finished. The engine can hold several dispatches
+// A dispatch in the engine: its code, its context, and the XCDs that have not finished. The engine can hold several dispatches
 // at a time.
 #pragma once
 
@@ -26,36 +26,36 @@ struct Code {
   ExecutionOrder order;
 };
 
-// The XCDs as seen by one dispatch. Slot 0 serves dispatches that are alone on the device, and keeps its caches between them; a
-// dispatch that begins while others are in flight gets a different slot, with empty caches.
-struct ExecutionSlot {
-  ExecutionSlot(uint64_t initial_values, std::unique_ptr<SlotObserver> its_observer)
+// The XCDs as seen by one dispatch. Context 0 serves dispatches that are alone on the device, and keeps its caches between
+// them; a dispatch that begins while others are in flight gets a different context, with empty caches.
+struct DispatchContext {
+  DispatchContext(uint64_t initial_values, std::unique_ptr<ContextObserver> its_observer)
       : initial(initial_values), observer(std::move(its_observer)) {}
   uint32_t number = 0;
   InitialValues initial;
-  std::unique_ptr<SlotObserver> observer;
+  std::unique_ptr<ContextObserver> observer;
   std::vector<std::unique_ptr<Xcd>> xcds;
   std::unique_ptr<RaceCheck> race_check;
   std::unique_ptr<MemoryGuard> guard;
 };
 
-using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by number
+using FreeContexts = std::map<uint32_t, std::unique_ptr<DispatchContext>>;  // by number
 
 class DispatchExecution {
  public:
-  // The destructor returns the slot to `free`.
-  DispatchExecution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> execution_slot, FreeSlots& free)
-      : code(std::move(of_code)), slot(std::move(execution_slot)), free_(free) {}
+  // The destructor returns the context `of_dispatch` to `free`.
+  DispatchExecution(std::shared_ptr<Code> of_code, std::unique_ptr<DispatchContext> of_dispatch, FreeContexts& free)
+      : code(std::move(of_code)), context(std::move(of_dispatch)), free_(free) {}
   ~DispatchExecution() {
-    const uint32_t number = slot->number;
-    free_[number] = std::move(slot);
+    const uint32_t number = context->number;
+    free_[number] = std::move(context);
   }
   DispatchExecution(const DispatchExecution&) = delete;
 
-  std::vector<std::unique_ptr<Xcd>>& xcds() const { return slot->xcds; }
+  std::vector<std::unique_ptr<Xcd>>& xcds() const { return context->xcds; }
 
   std::shared_ptr<Code> code;  // stays alive even if the engine forgets code in the meantime
-  std::unique_ptr<ExecutionSlot> slot;
+  std::unique_ptr<DispatchContext> context;
   DispatchedKernel kernel{};
   std::vector<Xcd*> unfinished;
   bool takes_turns = true;  // the XCDs take turns to make a step, all on one thread
@@ -64,7 +64,7 @@ class DispatchExecution {
   std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the XCDs do not take turns, or with a race check
 
  private:
-  FreeSlots& free_;
+  FreeContexts& free_;
 };
 
 }  // namespace rpd

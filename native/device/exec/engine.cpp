@@ -12,8 +12,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kWavesWorthAThread = 64;
-constexpr uint64_t kRoundsAtOnce = 64;               // rounds between two checks for an interruption ...
-constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // ... and instructions of each XCD, if XCDs run side by side
+constexpr uint64_t kRoundsPerCheck = 64;               // rounds between two checks for an interruption ...
+constexpr uint64_t kInstructionsPerCheck = 2'500'000;  // ... and instructions of each XCD, if XCDs run side by side
 
 DispatchError error_of(FaultKind kind) {
   switch (kind) {
@@ -73,7 +73,7 @@ struct Engine::State {
         program_memory(of_program),
         threads(std::clamp<unsigned>(host_threads, 1, target::xcds())),
         code(std::make_shared<Code>(memory)) {
-    free.emplace(0, new_slot());
+    free.emplace(0, new_context());
   }
 
   AddressSpace& memory;
@@ -82,11 +82,11 @@ struct Engine::State {
   const WritableMemory* program_memory;
   unsigned threads;
   std::shared_ptr<Code> code;
-  uint32_t slots = 0;
-  FreeSlots free;
+  uint32_t contexts = 0;
+  FreeContexts free;
 
-  std::unique_ptr<ExecutionSlot> new_slot();
-  std::unique_ptr<ExecutionSlot> take_slot();
+  std::unique_ptr<DispatchContext> new_context();
+  std::unique_ptr<DispatchContext> take_context();
   DispatchResult prepare(const DispatchRequest& request, DispatchExecution& execution);
   void start(DispatchExecution& execution, uint32_t resident);
   Progress advance_in_turns(DispatchExecution& execution, const Interruption& interruption);
@@ -94,21 +94,21 @@ struct Engine::State {
   DispatchResult collect(DispatchExecution& execution);
 };
 
-std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
-  auto slot = std::make_unique<ExecutionSlot>(options.initial_values, observer->new_slot());
-  slot->number = slots++;
-  for (uint32_t i = 0; i < target::xcds(); ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
-  if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed, options.unordered_atomics);
+std::unique_ptr<DispatchContext> Engine::State::new_context() {
+  auto context = std::make_unique<DispatchContext>(options.initial_values, observer->new_context());
+  context->number = contexts++;
+  for (uint32_t i = 0; i < target::xcds(); ++i) context->xcds.push_back(std::make_unique<Xcd>(i, context->observer->xcd(i)));
+  if (options.race_seed) context->race_check = std::make_unique<RaceCheck>(*options.race_seed, options.unordered_atomics);
   if (program_memory && (options.memory_check || !options.page_faults))
-    slot->guard = std::make_unique<MemoryGuard>(*program_memory, options.memory_check);
-  return slot;
+    context->guard = std::make_unique<MemoryGuard>(*program_memory, options.memory_check);
+  return context;
 }
 
-std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
-  if (free.empty()) return new_slot();
-  auto slot = free.extract(free.begin());
-  if (slot.key() > 0) slot.mapped()->observer->forget_caches();
-  return std::move(slot.mapped());
+std::unique_ptr<DispatchContext> Engine::State::take_context() {
+  if (free.empty()) return new_context();
+  auto context = free.extract(free.begin());
+  if (context.key() > 0) context.mapped()->observer->invalidate_caches();
+  return std::move(context.mapped());
 }
 
 // Fills in the execution's kernel. If the kernel cannot run, the result's error says why.
@@ -127,7 +127,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, DispatchEx
     return refusal(DispatchError::InvalidCode, "the kernel is compiled for 32-lane waves, which the device does not support");
   }
   if (options.race_seed && target_of_device().rules.has_wave32) {
-    return refusal(DispatchError::InvalidCode, "the race check does not know code for " + std::string(target_of_device().name));
+    return refusal(DispatchError::InvalidCode,
+                   "the race check does not support code for " + std::string(target_of_device().name));
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (request.workgroup[axis] == 0 || request.grid[axis] == 0) {
@@ -154,19 +155,19 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, DispatchEx
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &execution.code->program;
   kernel.memory = &memory;
-  kernel.guard = execution.slot->guard.get();
-  if (kernel.guard) execution.slot->guard->begin(kernel);
+  kernel.guard = execution.context->guard.get();
+  if (kernel.guard) execution.context->guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
   kernel.lds_check = options.lds_check;
-  execution.slot->initial.begin();
-  kernel.initial = &execution.slot->initial;
+  execution.context->initial.begin();
+  kernel.initial = &execution.context->initial;
   kernel.entry_op = kernel.program->at(kernel.entry);
   return {};
 }
 
 void Engine::State::start(DispatchExecution& execution, uint32_t resident) {
   const DispatchedKernel& kernel = execution.kernel;
-  RaceCheck* race_check = execution.slot->race_check.get();
+  RaceCheck* race_check = execution.context->race_check.get();
   if (race_check) race_check->begin(kernel);
   for (auto& xcd : execution.xcds()) {
     xcd->begin(kernel, resident, race_check);
@@ -205,16 +206,16 @@ Progress Engine::State::advance_in_turns(DispatchExecution& execution, const Int
   const uint64_t before = instructions_of(execution);
   for (uint64_t rounds = 1; round(execution); ++rounds) {
     if (execution.busy_wait && execution.busy_wait->after_round()) return Progress::Waits;
-    if (rounds % kRoundsAtOnce == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
+    if (rounds % kRoundsPerCheck == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
   }
   return Progress::Ended;
 }
 
 // Steps the XCD until it has executed its share of instructions, it has none left, or `stop` is set. Sets `stop` after a fault.
 static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
-  const uint64_t end = xcd.instructions() + kInstructionsAtOnce;
+  const uint64_t end = xcd.instructions() + kInstructionsPerCheck;
   for (uint64_t rounds = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++rounds)
-    if (rounds % kRoundsAtOnce == 0 && xcd.instructions() >= end) break;
+    if (rounds % kRoundsPerCheck == 0 && xcd.instructions() >= end) break;
   if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
 }
 
@@ -252,11 +253,11 @@ DispatchResult Engine::State::collect(DispatchExecution& execution) {
     result.foreign_access = foreign_access(xcd->fault(), kernel);
     break;
   }
-  if (RaceCheck* check = execution.slot->race_check.get()) {
+  if (RaceCheck* check = execution.context->race_check.get()) {
     result.written = check->written();
     result.races = check->end();
   }
-  execution.slot->observer->end(kernel, result);
+  execution.context->observer->end(kernel, result);
   return result;
 }
 
@@ -266,7 +267,7 @@ Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, u
 Engine::~Engine() = default;
 
 std::shared_ptr<DispatchExecution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
-  auto execution = std::make_shared<DispatchExecution>(state_->code, state_->take_slot(), state_->free);
+  auto execution = std::make_shared<DispatchExecution>(state_->code, state_->take_context(), state_->free);
   refused = state_->prepare(request, *execution);
   if (!refused.error.empty()) return nullptr;
   const uint32_t resident = resident_workgroups(execution->kernel);
@@ -308,7 +309,7 @@ DispatchResult Engine::end(DispatchExecution& execution) {
 }
 
 // Executions in flight keep the code that they began with.
-void Engine::forget_code(uint64_t begin, uint64_t size) {
+void Engine::invalidate_code(uint64_t begin, uint64_t size) {
   if (state_->code.use_count() > 1) {
     state_->code = std::make_shared<Code>(state_->memory);
   } else {
@@ -320,13 +321,13 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
 
 void Engine::written_elsewhere(uint64_t address, uint64_t bytes) { state_->observer->written_elsewhere(address, bytes); }
 
-void Engine::forget_l2() {
-  for (auto& [number, slot] : state_->free) slot->observer->forget_caches();
+void Engine::invalidate_xcd_caches() {
+  for (auto& [number, context] : state_->free) context->observer->invalidate_caches();
 }
 
-void Engine::forget_caches() {
-  forget_l2();
-  state_->observer->forget_caches();
+void Engine::invalidate_caches() {
+  invalidate_xcd_caches();
+  state_->observer->invalidate_caches();
 }
 
 }  // namespace rpd

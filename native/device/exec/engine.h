@@ -88,7 +88,7 @@ struct DispatchResult {
   // The possible error of each counter, with the same index (NaN if it is exact); empty if no counter is an estimate.
   std::vector<double> counter_errors;
   double duration_error = 0;  // possible error of both durations, as a fraction; 0 if it is exact
-  // Present if a thread trace was requested. Its Ops live until forget_code().
+  // Present if a thread trace was requested. Its Ops live until invalidate_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
   std::shared_ptr<const CauseTimes> causes = nullptr;  // likewise
 };
@@ -132,11 +132,11 @@ class Engine {
   DispatchResult end(DispatchExecution& execution);
 
   // Code at [begin, begin+size) may have changed (the memory was freed): forgets at least what was decoded there.
-  void forget_code(uint64_t begin, uint64_t size);
+  void invalidate_code(uint64_t begin, uint64_t size);
   // Empties the caches that outlive a dispatch.
-  void forget_caches();
-  // Empties the caches that belong to the XCDs, except in slots with a dispatch in flight.
-  void forget_l2();
+  void invalidate_caches();
+  // Empties the caches that belong to the XCDs, except in contexts with a dispatch in flight.
+  void invalidate_xcd_caches();
   // Something other than a kernel has written to the device's memory.
   void written_elsewhere(uint64_t address, uint64_t bytes);
 

@@ -24,12 +24,12 @@ class UnobservedXcd final : public XcdObserver {
   uint64_t reads_ = 0;
 };
 
-class UnobservedSlot final : public SlotObserver {
+class UnobservedContext final : public ContextObserver {
  public:
-  explicit UnobservedSlot(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
+  explicit UnobservedContext(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
   XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
   void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_alone_ns = dispatch_ns_; }
-  void forget_caches() override {}
+  void invalidate_caches() override {}
 
  private:
   uint64_t dispatch_ns_;
@@ -39,8 +39,8 @@ class UnobservedSlot final : public SlotObserver {
 class UnobservedDevice final : public DeviceObserver {
  public:
   explicit UnobservedDevice(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns) {}
-  std::unique_ptr<SlotObserver> new_slot() override { return std::make_unique<UnobservedSlot>(dispatch_ns_); }
-  void forget_caches() override {}
+  std::unique_ptr<ContextObserver> new_context() override { return std::make_unique<UnobservedContext>(dispatch_ns_); }
+  void invalidate_caches() override {}
   void written_elsewhere(uint64_t, uint64_t) override {}
 
  private:

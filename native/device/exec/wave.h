@@ -23,7 +23,7 @@ constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 
-// Why a wave cannot continue. This decides how the program is informed.
+// Why a wave cannot continue. This determines how the program is notified.
 enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // access to an unmapped address

@@ -74,19 +74,19 @@ void Xcd::launch_next(Workgroup& group) {
   next_group_ += target::xcds();
 }
 
-void Xcd::tell_issued(Wave& wave) {
+void Xcd::report_issued(Wave& wave) {
   observer_.issued(wave, issued_.runs());
   issued_.clear();
 }
 
 inline void Xcd::start_run(Wave& wave, const Op& op) {
   if (issued_.is_full()) [[unlikely]]
-    tell_issued(wave);
+    report_issued(wave);
   issued_.start(op.index, wave.exec());
 }
 
 // Whether the instructions of the run can be issued without any checks between them.
-inline bool Xcd::can_issue_at_once(const StraightRun& run, const Wave& wave) const {
+inline bool Xcd::can_issue_whole(const StraightRun& run, const Wave& wave) const {
   return run.length > 1 && is_usual(wave.mode) && run.vector_registers <= kernel_->vgprs && run.accumulators <= kernel_->agprs;
 }
 
@@ -97,7 +97,7 @@ uint32_t Xcd::issue_slice(Wave& wave) {
   uint32_t count = 0;
   while (count < kSliceLimit) {
     if (!issued_.extend(op->index, wave.exec())) start_run(wave, *op);
-    if (!Checked && can_issue_at_once(op->run, wave)) {
+    if (!Checked && can_issue_whole(op->run, wave)) {
       const uint32_t together = std::min<uint32_t>(op->run.length, kSliceLimit - count);
       issued_.extend_by(together - 1);
       count += together;
@@ -125,7 +125,7 @@ uint32_t Xcd::issue_slice(Wave& wave) {
 
 uint32_t Xcd::run_slice(Wave& wave) {
   const uint32_t count = race_check_ ? issue_slice<true>(wave) : issue_slice<false>(wave);
-  tell_issued(wave);
+  report_issued(wave);
   return count;
 }
 

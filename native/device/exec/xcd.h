@@ -54,9 +54,9 @@ class Xcd {
   bool all_launched() const { return next_group_ >= kernel_->group_count(); }
   void launch_some();
   void launch_next(Workgroup& group);
-  void tell_issued(Wave& wave);
+  void report_issued(Wave& wave);
   void start_run(Wave& wave, const Op& op);
-  bool can_issue_at_once(const StraightRun& run, const Wave& wave) const;
+  bool can_issue_whole(const StraightRun& run, const Wave& wave) const;
   template <bool Checked>
   uint32_t issue_slice(Wave& wave);
   uint32_t run_slice(Wave& wave);

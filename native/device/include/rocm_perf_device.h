@@ -62,7 +62,7 @@ typedef struct rpd_api {
   void* (*host_address)(uint64_t address);
 
   /* Empties all caches, including the memory-attached one, before the next dispatch. */
-  void (*forget_caches)(void);
+  void (*invalidate_caches)(void);
 
   /* Replaces the device options, in the syntax of ROCM_PERF_DEVICE_OPTIONS, for all dispatches from now on. The
    * execution engine starts anew with them, as at the start of the process: caches are empty. deadlock-after does not

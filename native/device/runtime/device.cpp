@@ -111,7 +111,7 @@ std::string Device::run_commands(const Pm4IbPacket& packet, QueueRegisters& queu
   CommandProcessors::Outcome outcome = command_processors_.run(packet, queue);
   std::lock_guard lock(stale_mutex_);
   if (outcome.drops_code) stale_code_.assign(1, {0, ~uint64_t{0}});
-  if (outcome.drops_l2) stale_l2_ = true;
+  if (outcome.invalidates_l2) stale_l2_ = true;
   return std::move(outcome.error);
 }
 

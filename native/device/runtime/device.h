@@ -44,7 +44,7 @@ class Device {
   // Called by tools; see rocm_perf_device.h.
   int map_memory(uint64_t address, uint64_t size, int file);
   int unmap_memory(uint64_t address, uint64_t size);
-  void forget_caches();
+  void invalidate_caches();
   // Called by copy engines.
   void copied_to(uint64_t address, uint64_t bytes);
   // Returns false, without changing anything, if a dispatch is in flight.
@@ -77,7 +77,7 @@ class Device {
   // Waits until no dispatch has the engine, then runs `task`.
   void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
-  void forget_what_is_stale();
+  void invalidate_what_is_stale();
   bool await_engine(AqlQueue& queue);
   void show_progress(const DispatchInFlight& flight);
   bool wait(DispatchInFlight& flight);

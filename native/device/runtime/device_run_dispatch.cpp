@@ -52,7 +52,7 @@ DispatchResult deadlocked() {
 
 }  // namespace
 
-void Device::forget_what_is_stale() {
+void Device::invalidate_what_is_stale() {
   std::vector<std::pair<uint64_t, uint64_t>> code, data;
   bool l2;
   {
@@ -61,9 +61,9 @@ void Device::forget_what_is_stale() {
     data.swap(copied_to_);
     l2 = std::exchange(stale_l2_, false);
   }
-  for (const auto& [begin, size] : code) engine_->forget_code(begin, size);
+  for (const auto& [begin, size] : code) engine_->invalidate_code(begin, size);
   for (const auto& [begin, size] : data) engine_->written_elsewhere(begin, size);
-  if (l2) engine_->forget_l2();
+  if (l2) engine_->invalidate_xcd_caches();
 }
 
 // Blocks until it is this queue's turn; returns false if the queue is stopped first.
@@ -88,7 +88,8 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   } catch (const std::exception& problem) {
     result = failure(*problem.what() ? problem.what() : "the execution engine failed");
   }
-  // A queue that is being stopped does not get the engine back, and only the queue that has the engine may remove its flight.
+  // A queue that is being stopped does not get the engine back, and only the queue that has the engine may remove its dispatch
+  // from those in flight.
   if (queue.entry().state == EngineScheduler::Entry::State::Running) {
     DispatchesInFlight& all = dispatches_in_flight();
     all.list.remove_if([&](const DispatchInFlight& flight) { return &flight.queue == &queue; });
@@ -99,9 +100,9 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
 }
 
 DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue) {
-  forget_what_is_stale();
+  invalidate_what_is_stale();
   DispatchRequest traced = request;
-  traced.traced_cu = thread_trace_wanted(request);
+  traced.traced_cu = count_dispatch_and_choose_cu(request);
   traced.line_of = line_of_code;
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);

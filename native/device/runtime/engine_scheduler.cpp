@@ -11,7 +11,7 @@ namespace {
 // only compute finish within that limit, yet the limit is low enough for dispatches that wait for others in ways that cannot be
 // detected.
 constexpr uint64_t kLongInstructions = 20'000'000;
-constexpr uint64_t kSliceInstructions = 20'000;
+constexpr uint64_t kTurnInstructions = 20'000;
 
 }  // namespace
 
@@ -94,7 +94,7 @@ bool EngineScheduler::should_pass(uint64_t instructions) {
   const std::lock_guard lock(mutex_);
   if (std::any_of(parked_.begin(), parked_.end(), [](const Entry* entry) { return entry->can_go_on(); })) return true;
   const bool begun = std::any_of(line_.begin(), line_.end(), [](const Entry* entry) { return entry->begun; });
-  return !line_.empty() && instructions >= (begun ? kSliceInstructions : kLongInstructions);
+  return !line_.empty() && instructions >= (begun ? kTurnInstructions : kLongInstructions);
 }
 
 bool EngineScheduler::any_active() const {

@@ -41,8 +41,8 @@ void Device::with_engine(const std::function<void()>& task) {
   dispatches_in_flight().scheduler.leave(entry);
 }
 
-void Device::forget_caches() {
-  with_engine([this] { engine_->forget_caches(); });
+void Device::invalidate_caches() {
+  with_engine([this] { engine_->invalidate_caches(); });
 }
 
 bool Device::set_options(const EngineOptions& options) {

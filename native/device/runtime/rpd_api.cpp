@@ -87,8 +87,8 @@ int set_options(const char* options) {
   }
 }
 
-void forget_caches() {
-  for (rpd::Device* device : rpd::devices()) device->forget_caches();
+void invalidate_caches() {
+  for (rpd::Device* device : rpd::devices()) device->invalidate_caches();
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
       .map_memory = map_memory,
       .unmap_memory = unmap_memory,
       .host_address = host_address,
-      .forget_caches = forget_caches,
+      .invalidate_caches = invalidate_caches,
       .set_options = set_options,
       .declare_memory = declare_memory,
       .foreign_access = rpd::first_foreign_access,

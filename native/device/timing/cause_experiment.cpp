@@ -79,7 +79,7 @@ class Experiments {
   Experiments(const DurationParts& parts, double times_device_is_filled) : parts_(parts) {
     for (const DurationParts::ReplayedCu& cu : parts.replayed) {
       const CuRecording& recording = cu.recorded.first.recording;
-      groups_.push_back(groups_to_replay(recording, cu.surroundings.resident_groups));
+      groups_.push_back(groups_to_replay(recording, cu.conditions.resident_groups));
       idle_.push_back(idle_groups(recording, groups_.back()));
       for_each_entry(recording, groups_.back(), nullptr,
                      [this](const RecordingEntry& entry) { ++entries_, ++executed_[entry.op]; });
@@ -112,26 +112,27 @@ class Experiments {
     double sum = 0;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const RecordedCu& recorded = parts_.replayed[i].recorded;
-      CuSurroundings around = without_causes(parts_.replayed[i].surroundings, recorded.first.recording, removed);
-      around.most_groups = groups_[i];
-      if (removed.removes(Cause::IdleWaves)) around.left_out = &idle_[i];
+      CuConditions conditions = without_causes(parts_.replayed[i].conditions, recorded.first.recording, removed);
+      conditions.most_groups = groups_[i];
+      if (removed.removes(Cause::IdleWaves)) conditions.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
       sum += static_cast<double>(
-          simulate_cu(recorded.first.recording, around, recorded.costs, instructions, nullptr, removed).cycles);
+          simulate_cu(recorded.first.recording, conditions, recorded.costs, instructions, nullptr, removed).cycles);
     }
     return sum;
   }
 
-  static CuSurroundings without_causes(CuSurroundings around, const CuRecording& recording, const RemovedCauses& removed) {
-    if (removed.removes(Cause::L2Bandwidth)) around.l2_read_bytes_per_cycle = around.l2_write_bytes_per_cycle = kUnlimited;
+  static CuConditions without_causes(CuConditions conditions, const CuRecording& recording, const RemovedCauses& removed) {
+    if (removed.removes(Cause::L2Bandwidth))
+      conditions.l2_read_bytes_per_cycle = conditions.l2_write_bytes_per_cycle = kUnlimited;
     if (removed.removes(Cause::MemoryBandwidth) || removed.removes(Cause::BeyondL2))
-      around.memory_read_bytes_per_cycle = around.memory_write_bytes_per_cycle = kUnlimited;
-    if (removed.removes(Cause::BeyondL2)) around.memory_latency_cycles = parameter::l2_latency_cycles;
-    if (removed.removes(Cause::AtomicContention)) around.atomic_cycles = 0;
-    if (removed.removes(Cause::HostMemory)) around.remote.bytes_per_cycle = kUnlimited;
+      conditions.memory_read_bytes_per_cycle = conditions.memory_write_bytes_per_cycle = kUnlimited;
+    if (removed.removes(Cause::BeyondL2)) conditions.memory_latency_cycles = parameter::l2_latency_cycles;
+    if (removed.removes(Cause::AtomicContention)) conditions.atomic_cycles = 0;
+    if (removed.removes(Cause::HostMemory)) conditions.remote.bytes_per_cycle = kUnlimited;
     if (removed.removes(Cause::FewWaves))
-      around.resident_groups = std::max(around.resident_groups, most_resident_groups(recording));
-    return around;
+      conditions.resident_groups = std::max(conditions.resident_groups, most_resident_groups(recording));
+    return conditions;
   }
 
   Demands demands(const RemovedCauses& removed) const {

@@ -80,21 +80,21 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
-         InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed)
+  Replay(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs, InstructionCache& instructions,
+         CuReplayObserver* observer, const RemovedCauses& removed)
       : recording_(recording),
-        around_(surroundings),
+        conditions_(conditions),
         costs_(costs),
         instructions_(instructions),
         observer_(observer),
-        ideal_(removed),
+        removed_(removed),
         fetches_done_(recording.entries()) {}
 
   CuOutcome run() {
     // The dispatcher serves the CUs in turn; this CU is assumed to come last.
     if (!recording_.groups().empty())
-      dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(recording_.groups().front());
-    for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
+      dispatcher_free_ = (conditions_.sharers_of_dispatcher - 1) * launch_cycles(recording_.groups().front());
+    for (uint32_t i = 0; i < conditions_.resident_groups; ++i) launch_next(0);
     while (!queue_.empty()) {
       const Turn turn = queue_.top();
       queue_.pop();
@@ -113,13 +113,13 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    const size_t count = std::min(recording_.groups().size(), around_.most_groups);
-    while (around_.left_out && next_group_ < count && (*around_.left_out)[next_group_]) ++next_group_;
+    const size_t count = std::min(recording_.groups().size(), conditions_.most_groups);
+    while (conditions_.left_out && next_group_ < count && (*conditions_.left_out)[next_group_]) ++next_group_;
     if (next_group_ >= count) return;
     const auto& recorded = recording_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
-    dispatcher_free_ = launched + around_.sharers_of_dispatcher * launch_cycles(recorded);
+    dispatcher_free_ = launched + conditions_.sharers_of_dispatcher * launch_cycles(recorded);
     for (const auto& wave : recorded) {
       launched += starting(parameter::wave_launch_cycles);
       const uint64_t start = launched + starting(parameter::workgroup_launch_cycles);
@@ -139,7 +139,7 @@ class Replay {
   uint64_t launch_cycles(const CuRecording::Group& group) const {
     return group.size() * starting(parameter::wave_launch_cycles);
   }
-  uint64_t starting(uint64_t cycles) const { return ideal_.removes(Cause::WaveLaunch) ? 0 : cycles; }
+  uint64_t starting(uint64_t cycles) const { return removed_.removes(Cause::WaveLaunch) ? 0 : cycles; }
 
   // Issues the wave's next instruction at `time` if possible; otherwise schedules it for later.
   void advance(ReplayedWave& wave, uint64_t time) {
@@ -168,12 +168,12 @@ class Replay {
   // fetched.
   uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
     const uint64_t line = op.address / kInstructionLineBytes;
-    if (line == wave.code_line || ideal_.removes(Cause::InstructionFetch)) return 0;
+    if (line == wave.code_line || removed_.removes(Cause::InstructionFetch)) return 0;
     const bool ahead = line == wave.code_line + 1;
     wave.code_line = line;
     if (instructions_.find(line) == kNotFound) {
       instructions_.allocate(line);
-      if (!ahead) code_arrivals_[line] = time + static_cast<uint64_t>(around_.memory_latency_cycles);
+      if (!ahead) code_arrivals_[line] = time + static_cast<uint64_t>(conditions_.memory_latency_cycles);
     }
     const auto entry = code_arrivals_.find(line);
     const uint64_t arrival = entry == code_arrivals_.end() ? 0 : entry->second;
@@ -213,7 +213,7 @@ class Replay {
     }
   }
 
-  bool issues_free(const Op& op) const { return ideal_.causes && ideal_.removes(issue_cause(op.semantics->unit), op); }
+  bool issues_free(const Op& op) const { return removed_.causes && removed_.removes(issue_cause(op.semantics->unit), op); }
 
   void issue(ReplayedWave& wave, const RecordingEntry& entry, uint64_t time) {
     ++outcome_.instructions;
@@ -240,19 +240,19 @@ class Replay {
         break;
       case Unit::Lds:
         lds_free_ = time;
-        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), without_causes(entry, ideal_).lds_cycles);
-        wave.scalar.issue(ideal_.takes_no_time(op) ? time
-                                                   : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
+        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), without_causes(entry, removed_).lds_cycles);
+        wave.scalar.issue(
+            removed_.takes_no_time(op) ? time : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
       case Unit::VectorLoad:
       case Unit::VectorStore:
       case Unit::VectorAtomic:
         (is_counted_as_store(op) ? wave.stores : wave.vector).issue(access(entry, time));
-        if (const uint64_t cycles = without_causes(entry, ideal_).lds_cycles)
+        if (const uint64_t cycles = without_causes(entry, removed_).lds_cycles)
           wave.scalar.issue(time + cycles + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
       case Unit::Barrier:
-        if (!ideal_.removes(Cause::Barriers, op)) return wait_at_barrier(wave, next);
+        if (!removed_.removes(Cause::Barriers, op)) return wait_at_barrier(wave, next);
         break;
       case Unit::End:
         next = time + parameter::wave_end_cycles;
@@ -281,7 +281,7 @@ class Replay {
   // Whether only the active lanes count towards the instruction's cycles, which they do if divergence is removed. Matrix
   // instructions work on all lanes, active or not.
   bool goes_by_lanes(const RecordingEntry& entry) const {
-    return entry.cost.lanes < kLanes && ideal_.removes(Cause::Divergence, *entry.op) &&
+    return entry.cost.lanes < kLanes && removed_.removes(Cause::Divergence, *entry.op) &&
            entry.op->semantics->unit != Unit::Matrix;
   }
 
@@ -314,14 +314,14 @@ class Replay {
     return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
   }
 
-  uint64_t latency(uint64_t cycles, Cause cause, const Op& op) const { return ideal_.removes(cause, op) ? 0 : cycles; }
+  uint64_t latency(uint64_t cycles, Cause cause, const Op& op) const { return removed_.removes(cause, op) ? 0 : cycles; }
 
   uint64_t latency_of(FetchedFrom from, const Op& op) const {
-    if (ideal_.removes(Cause::MemoryLatency, op)) return 0;
+    if (removed_.removes(Cause::MemoryLatency, op)) return 0;
     switch (from) {
       case FetchedFrom::L2: return parameter::l2_latency_cycles;
-      case FetchedFrom::Memory: return static_cast<uint64_t>(around_.memory_latency_cycles);
-      case FetchedFrom::Remote: return around_.remote.latency_cycles;
+      case FetchedFrom::Memory: return static_cast<uint64_t>(conditions_.memory_latency_cycles);
+      case FetchedFrom::Remote: return conditions_.remote.latency_cycles;
     }
     return 0;
   }
@@ -342,9 +342,9 @@ class Replay {
 
   // Returns when a scalar load is complete.
   uint64_t scalar_access(const RecordingEntry& entry, uint64_t time) {
-    const AccessCost cost = without_causes(entry, ideal_);
+    const AccessCost cost = without_causes(entry, removed_);
     const Op& op = *entry.op;
-    if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
+    if (removed_.takes_no_time(op)) return note_fetch(cost, time);
     const FetchedFrom from = cost.remote_reads   ? FetchedFrom::Remote
                              : cost.memory_reads ? FetchedFrom::Memory
                                                  : FetchedFrom::L2;
@@ -354,9 +354,9 @@ class Replay {
 
   // Returns when the access is complete.
   uint64_t access(const RecordingEntry& entry, uint64_t time) {
-    const AccessCost cost = without_causes(entry, ideal_);
+    const AccessCost cost = without_causes(entry, removed_);
     const Op& op = *entry.op;
-    if (ideal_.takes_no_time(op)) return note_fetch(cost, time);
+    if (removed_.takes_no_time(op)) return note_fetch(cost, time);
     address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(slot_cycles(), entry), cost.look_ups);
     const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2, op));
     double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency, op));
@@ -366,20 +366,21 @@ class Replay {
       free = std::max(free, static_cast<double>(address_free_)) + bytes / bytes_per_cycle;
       done = std::max(done, free + l2_latency);
     };
-    passed(l2_read_free_, 128.0 * cost.l2_reads, around_.l2_read_bytes_per_cycle);
-    passed(l2_write_free_, 64.0 * cost.l2_writes, around_.l2_write_bytes_per_cycle);
-    if (op.semantics->unit == Unit::VectorAtomic && !ideal_.removes(Cause::AtomicContention, op)) {
-      atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * around_.atomic_cycles;
+    passed(l2_read_free_, 128.0 * cost.l2_reads, conditions_.l2_read_bytes_per_cycle);
+    passed(l2_write_free_, 64.0 * cost.l2_writes, conditions_.l2_write_bytes_per_cycle);
+    if (op.semantics->unit == Unit::VectorAtomic && !removed_.removes(Cause::AtomicContention, op)) {
+      atomic_free_ = std::max(atomic_free_, static_cast<double>(address_free_)) + cost.l2_writes * conditions_.atomic_cycles;
       done = std::max(done, atomic_free_ + l2_latency);
     }
     // Data that a store leaves dirty in the L2 goes to memory later but over the same channels, except for the share that stays
     // in the L2 until the end of the dispatch.
-    const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
-                                 64.0 * cost.l2_writes * around_.early_write_share / around_.memory_write_bytes_per_cycle;
+    const double memory_cycles =
+        128.0 * cost.memory_reads / conditions_.memory_read_bytes_per_cycle +
+        64.0 * cost.l2_writes * conditions_.early_write_share / conditions_.memory_write_bytes_per_cycle;
     if (memory_cycles > 0) {
       memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_cycles;
       if (cost.memory_reads) {
-        const double read = memory_free_ + (ideal_.removes(Cause::MemoryLatency, op) ? 0 : around_.memory_latency_cycles);
+        const double read = memory_free_ + (removed_.removes(Cause::MemoryLatency, op) ? 0 : conditions_.memory_latency_cycles);
         done = std::max(done, read);
         outcome_.memory_reads += cost.memory_reads;
         outcome_.memory_read_cycles +=
@@ -388,7 +389,7 @@ class Replay {
     }
     if (cost.remote_reads) {
       remote_free_ = std::max(remote_free_, static_cast<double>(address_free_)) +
-                     64.0 * cost.remote_reads / around_.remote.bytes_per_cycle;
+                     64.0 * cost.remote_reads / conditions_.remote.bytes_per_cycle;
       done = std::max(done, remote_free_ + static_cast<double>(latency_of(FetchedFrom::Remote, op)));
     }
     if (cost.waits_for_page)  // other accesses proceed meanwhile
@@ -425,11 +426,11 @@ class Replay {
   }
 
   const CuRecording& recording_;
-  const CuSurroundings& around_;
+  const CuConditions& conditions_;
   const IssueCosts& costs_;
   InstructionCache& instructions_;
   CuReplayObserver* observer_;
-  const RemovedCauses& ideal_;
+  const RemovedCauses& removed_;
   std::unordered_map<uint64_t, uint64_t> code_arrivals_;  // by instruction-cache line: when the line arrives
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines arrive; 0 before it begins
   std::deque<Group> groups_;
@@ -476,9 +477,9 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
   return cost;
 }
 
-CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
+CuOutcome simulate_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
                       InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed) {
-  return Replay(recording, surroundings, costs, instructions, observer, removed).run();
+  return Replay(recording, conditions, costs, instructions, observer, removed).run();
 }
 
 }  // namespace rpd

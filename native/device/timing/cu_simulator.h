@@ -22,7 +22,7 @@ namespace rpd {
 
 // The conditions under which the CU works. Each bandwidth is the CU's fair share of one that it shares with other active CUs:
 // for the L2, those of its XCD; for memory, those of the whole device.
-struct CuSurroundings {
+struct CuConditions {
   uint32_t resident_groups;  // the most workgroups at a time
   double l2_read_bytes_per_cycle;
   double l2_write_bytes_per_cycle;
@@ -68,7 +68,7 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `removed` says which causes
 // to remove.
-CuOutcome simulate_cu(const CuRecording& recording, const CuSurroundings& surroundings, const IssueCosts& costs,
+CuOutcome simulate_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
                       InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& removed = {});
 
 }  // namespace rpd

@@ -23,18 +23,19 @@ namespace {
 // lack. For counters that count a part of the waves' cycles, the error is relative to the total of these cycles.
 constexpr double kLeastError = 0.01;
 
-class SlotTiming;
-using Slots = std::vector<SlotTiming*>;
+class ContextTiming;
+using Contexts = std::vector<ContextTiming*>;
 
-// Computes the counters and times of one slot's dispatches from the work of the slot's XCDs.
-class SlotTiming final : public SlotObserver {
+// Computes the counters and times of one context's dispatches from the work of the context's XCDs.
+class ContextTiming final : public ContextObserver {
  public:
-  // `slots`: all slots of the device; this one adds itself to the list.
-  SlotTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
+  // `contexts`: all contexts of the device; this one adds itself to the list.
+  ContextTiming(const TimingOptions& options, WarmCaches& warm, Contexts& contexts)
+      : options_(options), warm_(warm), contexts_(contexts) {
     for (uint32_t i = 0; i < target::xcds(); ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options, warm.mall));
-    slots_.push_back(this);
+    contexts_.push_back(this);
   }
-  ~SlotTiming() override { std::erase(slots_, this); }
+  ~ContextTiming() override { std::erase(contexts_, this); }
 
   XcdObserver& xcd(uint32_t index) override { return *xcds_[index]; }
 
@@ -42,15 +43,15 @@ class SlotTiming final : public SlotObserver {
     for (const auto& xcd : xcds_) xcd->end(kernel.request.releases);
     WrittenLines written;
     for (const auto& xcd : xcds_) written.add(xcd->memory_system().lines_written());
-    for (SlotTiming* slot : slots_) slot->written_by(*this, written);
-    if (options_.flush_l2) forget_caches();
+    for (ContextTiming* context : contexts_) context->written_by(*this, written);
+    if (options_.flush_l2) invalidate_caches();
     if (!result.error.empty()) return;
-    const MallAnswers answers = ask_mall(warm_.mall, done_by(xcds_));
+    const MallLookUps look_ups = look_up_and_fill_mall(warm_.mall, done_by(xcds_));
     const InstructionCache instructions = warm_.instructions;
     const Xcds observed = observed_xcds();
     std::shared_ptr<Timeline> timeline = kernel.request.traced_cu ? std::make_shared<Timeline>() : nullptr;
     DurationParts parts;
-    const Outcome outcome = timed(kernel, observed, answers, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
+    const Outcome outcome = timed(kernel, observed, look_ups, warm_.instructions, timeline.get(), timeline ? &parts : nullptr);
     result.duration_alone_ns = outcome.work.duration_ns;
     result.use = outcome.work.use;
     result.use.shares[DeviceUse::kSlots] = std::min(1.0, times_device_is_filled(kernel));
@@ -61,15 +62,15 @@ class SlotTiming final : public SlotObserver {
       result.causes =
           std::make_shared<CauseTimes>(experiment_with_causes(parts, times_device_is_filled(kernel), kernel.request.line_of));
     if (observed.size() < xcds_.size()) {
-      state_errors(kernel, observed, answers, instructions, result);
-      for (const auto& xcd : xcds_) xcd->sample_at_once();
+      estimate_sampling_errors(kernel, observed, look_ups, instructions, result);
+      for (const auto& xcd : xcds_) xcd->sample_from_start();
     } else {
-      state_doubts(result);
+      estimate_errors_of_unknown_l2(result);
     }
   }
 
-  void forget_caches() override {
-    for (const auto& xcd : xcds_) xcd->forget_caches();
+  void invalidate_caches() override {
+    for (const auto& xcd : xcds_) xcd->invalidate_caches();
   }
 
   void written_elsewhere(uint64_t address, uint64_t bytes) {
@@ -84,7 +85,7 @@ class SlotTiming final : public SlotObserver {
   };
 
   // The L2s are coherent: each drops the lines that another L2 has written.
-  void written_by(const SlotTiming& other, const WrittenLines& written) {
+  void written_by(const ContextTiming& other, const WrittenLines& written) {
     for (const auto& xcd : xcds_)
       xcd->memory_system().written_elsewhere(written, &other == this ? &xcd->memory_system() : nullptr);
   }
@@ -104,7 +105,7 @@ class SlotTiming final : public SlotObserver {
   }
 
   // Times the dispatch. Takes the work of the XCDs in `observed` as counted and estimates the work of the others from it.
-  Outcome timed(const DispatchedKernel& kernel, const Xcds& observed, const MallAnswers& answers,
+  Outcome timed(const DispatchedKernel& kernel, const Xcds& observed, const MallLookUps& look_ups,
                 InstructionCache& instructions, Timeline* timeline, DurationParts* parts = nullptr) const {
     const std::vector<XcdWork> counted = done_by(observed);
     std::deque<XcdEstimate> estimates;
@@ -119,19 +120,19 @@ class SlotTiming final : public SlotObserver {
     std::optional<TracedCu> traced;
     if (timeline) traced.emplace(xcds_[0]->thread_trace(), *timeline);
     const WorkDone work =
-        time_dispatch(done, recorded_cus(kernel, observed), answers, instructions, traced ? &*traced : nullptr, parts);
+        time_dispatch(done, recorded_cus(kernel, observed), look_ups, instructions, traced ? &*traced : nullptr, parts);
     return {work, counters(kernel, done, work)};
   }
 
   // Leaves out each observed XCD in turn to see how much the estimates depend on which XCDs are observed.
-  void state_errors(const DispatchedKernel& kernel, const Xcds& observed, const MallAnswers& answers,
-                    const InstructionCache& before, DispatchResult& result) const {
+  void estimate_sampling_errors(const DispatchedKernel& kernel, const Xcds& observed, const MallLookUps& look_ups,
+                                const InstructionCache& before, DispatchResult& result) const {
     std::vector<Outcome> outcomes;
     for (XcdTiming* left_out : observed) {
       Xcds others = observed;
       std::erase(others, left_out);
       InstructionCache instructions = before;
-      outcomes.push_back(timed(kernel, others, answers, instructions, nullptr));
+      outcomes.push_back(timed(kernel, others, look_ups, instructions, nullptr));
     }
     const auto error = [&](double total, auto value) {
       std::vector<double> values;
@@ -150,7 +151,7 @@ class SlotTiming final : public SlotObserver {
 
   // The whole dispatch was observed, but what the L2s held beforehand is uncertain. `uncertain` accesses may have hit instead
   // of missing, or vice versa; the time is given the same relative error.
-  void state_doubts(DispatchResult& result) const {
+  void estimate_errors_of_unknown_l2(DispatchResult& result) const {
     uint64_t uncertain = 0, requests = 0;
     for (const auto& xcd : xcds_) {
       uncertain += xcd->memory_system().uncertain_look_ups();
@@ -199,18 +200,20 @@ class SlotTiming final : public SlotObserver {
 
   const TimingOptions& options_;
   WarmCaches& warm_;
-  Slots& slots_;
+  Contexts& contexts_;
   std::vector<std::unique_ptr<XcdTiming>> xcds_;
 };
 
 class DeviceTiming final : public DeviceObserver {
  public:
   explicit DeviceTiming(const TimingOptions& options) : options_(options) {}
-  std::unique_ptr<SlotObserver> new_slot() override { return std::make_unique<SlotTiming>(options_, warm_, slots_); }
-  void written_elsewhere(uint64_t address, uint64_t bytes) override {
-    for (SlotTiming* slot : slots_) slot->written_elsewhere(address, bytes);
+  std::unique_ptr<ContextObserver> new_context() override {
+    return std::make_unique<ContextTiming>(options_, warm_, contexts_);
   }
-  void forget_caches() override {
+  void written_elsewhere(uint64_t address, uint64_t bytes) override {
+    for (ContextTiming* context : contexts_) context->written_elsewhere(address, bytes);
+  }
+  void invalidate_caches() override {
     warm_.mall.clear();
     warm_.instructions.invalidate();
   }
@@ -218,7 +221,7 @@ class DeviceTiming final : public DeviceObserver {
  private:
   TimingOptions options_;
   WarmCaches warm_;
-  Slots slots_;
+  Contexts contexts_;
 };
 
 }  // namespace

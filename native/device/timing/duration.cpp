@@ -21,7 +21,7 @@ constexpr double kAlike = 0.05;
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
 // The combined bandwidth of the Infinity Cache, which delivers `gbps`, and of the HBM behind it. `hits` is the fraction of
-// requests that the cache answers.
+// requests that the cache look_ups.
 double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
   return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));
@@ -108,8 +108,8 @@ uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
   return largest;
 }
 
-CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, const RecordedCu& recorded, const MallHits& hits,
-                               uint64_t contended) {
+CuConditions conditions_of(const std::vector<XcdWork>& xcds, const RecordedCu& recorded, const MallHits& hits,
+                           uint64_t contended) {
   uint64_t active = 0;
   for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
   const auto fair_share = [](double total, uint64_t sharers) {
@@ -271,18 +271,18 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
   return cycles;
 }
 
-// Replays a recorded CU in its surroundings, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
+// Replays a recorded CU in its conditions, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
 // workgroups do something different from the first ones, the first ones say nothing about the rest, which is then replayed
 // separately.
-Replayed replayed_cu(const RecordedCu& recorded, const CuSurroundings& surroundings, InstructionCache& instructions,
+Replayed replayed_cu(const RecordedCu& recorded, const CuConditions& conditions, InstructionCache& instructions,
                      CuOutcome& outcome) {
   const RecordedPart &first = recorded.first, &rest = recorded.rest;
-  const CuOutcome of_first = simulate_cu(first.recording, surroundings, recorded.costs, instructions);
+  const CuOutcome of_first = simulate_cu(first.recording, conditions, recorded.costs, instructions);
   outcome.add(of_first);
   const uint32_t resident = recorded.resident_groups;
   if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kAlike)
     return replayed_work(recorded.done, first.recorded, first.recording, resident, of_first);
-  const CuOutcome of_rest = simulate_cu(rest.recording, surroundings, recorded.costs, instructions);
+  const CuOutcome of_rest = simulate_cu(rest.recording, conditions, recorded.costs, instructions);
   outcome.add(of_rest);
   const double cycles = replayed_work(first.done, first.recorded, first.recording, resident, of_first).cycles +
                         replayed_work(rest.done, rest.recorded, rest.recording, resident, of_rest).cycles;
@@ -452,15 +452,15 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes), instructions(parameter::instruction_cache_bytes / kInstructionLineBytes) {}
 
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<RecordedCu>& recorded_cus,
-                       const MallAnswers& answers, InstructionCache& instructions, const TracedCu* traced,
+                       const MallLookUps& look_ups, InstructionCache& instructions, const TracedCu* traced,
                        DurationParts* parts) {
-  const MallHits hits = mall_hits(answers, xcds);
+  const MallHits hits = mall_hits(look_ups, xcds);
   const uint64_t contended = contended_cycles(xcds);
   const RecordedCu& first = recorded_cus.front();
   if (traced) {
     InstructionCache instructions_of_cu = instructions;
-    const CuSurroundings surroundings = surroundings_of(xcds, first, hits, contended);
-    simulate_cu(traced->recording, surroundings, first.costs, instructions_of_cu, &traced->observer);
+    const CuConditions conditions = conditions_of(xcds, first, hits, contended);
+    simulate_cu(traced->recording, conditions, first.costs, instructions_of_cu, &traced->observer);
   }
   std::vector<Replayed> cus;
   CuOutcome outcome;
@@ -470,9 +470,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
     InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;
-    const CuSurroundings surroundings = surroundings_of(xcds, recorded, hits, contended);
-    cus.push_back(replayed_cu(recorded, surroundings, cache, outcome));
-    if (parts) parts->replayed.push_back({recorded, surroundings});
+    const CuConditions conditions = conditions_of(xcds, recorded, hits, contended);
+    cus.push_back(replayed_cu(recorded, conditions, cache, outcome));
+    if (parts) parts->replayed.push_back({recorded, conditions});
   }
   WorkDone work;
   uint64_t executed = 0;

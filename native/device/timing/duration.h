@@ -32,7 +32,7 @@ struct TracedCu {
 struct DurationParts {
   struct ReplayedCu {
     RecordedCu recorded;
-    CuSurroundings surroundings;
+    CuConditions conditions;
   };
   // Lower bounds on the dispatch's time.
   struct Floors {
@@ -54,11 +54,11 @@ struct DurationParts {
 };
 
 // The first of the `recorded_cus` is replayed, and so is every other one whose work differs from that of each one replayed
-// before it. `answers` is the result of ask_mall(), and `instructions` is the first one's instruction cache. `traced`
-// does not influence the result; its replay runs at the peak clock, whatever the power limit. `parts` also assumes the peak
-// clock. Both `traced` and `parts` may be null.
+// before it. `look_ups` is the result of look_up_and_fill_mall(), and `instructions` is the first one's instruction cache.
+// `traced` does not influence the result; its replay runs at the peak clock, whatever the power limit. `parts` also assumes the
+// peak clock. Both `traced` and `parts` may be null.
 WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<RecordedCu>& recorded_cus,
-                       const MallAnswers& answers, InstructionCache& instructions, const TracedCu* traced = nullptr,
+                       const MallLookUps& look_ups, InstructionCache& instructions, const TracedCu* traced = nullptr,
                        DurationParts* parts = nullptr);
 
 }  // namespace rpd

@@ -22,7 +22,7 @@ class L1Tlb {
     }
     return 0;
   }
-  void forget() {
+  void invalidate() {
     pages_.invalidate();
     latest_ = kNone;
   }

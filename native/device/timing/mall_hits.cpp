@@ -31,30 +31,30 @@ double share_answered(const MallLines& asked, uint64_t requests, double kept_sha
 
 }  // namespace
 
-MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds) {
+MallLookUps look_up_and_fill_mall(Mall& mall, const std::vector<XcdWork>& xcds) {
   size_t longest = 0;
-  MallAnswers answers;
+  MallLookUps look_ups;
   for (const XcdWork& xcd : xcds) longest = std::max({longest, xcd.lines_read->size(), xcd.lines_written->size()});
   for (size_t begin = 0; begin < longest; begin += kTurn) {
     for (const XcdWork& xcd : xcds) {
-      ask(answers.reads, mall, *xcd.lines_read, begin);
-      ask(answers.writes, mall, *xcd.lines_written, begin);
+      ask(look_ups.reads, mall, *xcd.lines_read, begin);
+      ask(look_ups.writes, mall, *xcd.lines_written, begin);
     }
   }
-  return answers;
+  return look_ups;
 }
 
-MallHits mall_hits(const MallAnswers& answers, const std::vector<XcdWork>& xcds) {
+MallHits mall_hits(const MallLookUps& look_ups, const std::vector<XcdWork>& xcds) {
   uint64_t reads = 0, writes = 0;
   for (const XcdWork& xcd : xcds) {
     reads += xcd.memory->memory_reads128;
     writes += xcd.memory->l2_writebacks;
   }
-  const uint64_t lines = answers.reads.distinct - answers.reads.hits + answers.writes.distinct - answers.writes.hits;
+  const uint64_t lines = look_ups.reads.distinct - look_ups.reads.hits + look_ups.writes.distinct - look_ups.writes.hits;
   const double footprint = static_cast<double>(lines) * kLineBytes;
   const double kept_share = footprint <= static_cast<double>(parameter::mall_bytes) ? 1.0 : parameter::mall_bytes / footprint;
-  return {.reads = share_answered(answers.reads, reads, kept_share),
-          .writes = share_answered(answers.writes, writes, kept_share)};
+  return {.reads = share_answered(look_ups.reads, reads, kept_share),
+          .writes = share_answered(look_ups.writes, writes, kept_share)};
 }
 
 }  // namespace rpd

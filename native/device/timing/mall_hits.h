@@ -1,4 +1,4 @@
-// The share of the L2s' requests during a dispatch that the Infinity Cache answers.
+// The share of the L2s' requests during a dispatch that the Infinity Cache look_ups.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ struct MallHits {
 };
 
 // For each XCD, looks up in `mall` every line that the XCD's L2 read from or wrote to memory, and enters the line there.
-MallAnswers ask_mall(Mall& mall, const std::vector<XcdWork>& xcds);
+MallLookUps look_up_and_fill_mall(Mall& mall, const std::vector<XcdWork>& xcds);
 
 // The share of the XCDs' requests that the Infinity Cache answered.
-MallHits mall_hits(const MallAnswers& answers, const std::vector<XcdWork>& xcds);
+MallHits mall_hits(const MallLookUps& look_ups, const std::vector<XcdWork>& xcds);
 
 }  // namespace rpd

@@ -115,11 +115,11 @@ void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_.l1_invalidations = l1_.size();
 }
 
-void MemorySystem::forget() {
+void MemorySystem::invalidate() {
   l2_.write_back([](uint64_t, const ByteMask&) {});
   l2_.invalidate();
   may_be_there_.clear();
-  for (L1Tlb& tlb : tlb_) tlb.forget();
+  for (L1Tlb& tlb : tlb_) tlb.invalidate();
 }
 
 // Iterates over the written lines or over the cache, whichever is smaller.

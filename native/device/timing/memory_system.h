@@ -65,8 +65,8 @@ class MemorySystem {
   // The number of L2 look-ups whose outcome is uncertain because of an earlier dispatch that ended with
   // end_without_cache_models().
   uint64_t uncertain_look_ups() const { return uncertain_look_ups_; }
-  // Between dispatches: empties all caches.
-  void forget();
+  // Between dispatches: empties the L2 and the TLBs. (L1s and scalar caches are empty at the start of each dispatch anyway.)
+  void invalidate();
   // Between dispatches: another XCD, or a copy, has written these lines.
   // `writer` is this memory system if `written` includes its own writes, which are ignored; otherwise it is null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);

@@ -62,7 +62,7 @@ struct MallLines {
   uint64_t distinct = 0;
   uint64_t hits = 0;
 };
-struct MallAnswers {
+struct MallLookUps {
   MallLines reads, writes;
 };
 

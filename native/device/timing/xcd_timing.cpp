@@ -76,7 +76,7 @@ void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) 
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.memory->map(), mall_);
-  if (samples_at_once_ && can_be_sampled(kernel)) become_large();
+  if (samples_from_start_ && can_be_sampled(kernel)) become_large();
 }
 
 void XcdTiming::launched(Workgroup& group) {

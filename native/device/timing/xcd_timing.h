@@ -64,13 +64,13 @@ class XcdTiming final : public XcdObserver {
   }
   // Whether the dispatch was observed to the end. If not, all cycle counts and the counts that need the caches are incomplete.
   bool observed() const { return observes_; }
-  void forget_caches() {
-    memory_.forget();
-    samples_at_once_ = false;
+  void invalidate_caches() {
+    memory_.invalidate();
+    samples_from_start_ = false;
   }
-  // To be called if an XCD of the slot was not observed to the end of a dispatch. From then on, every dispatch that can be
+  // To be called if an XCD of the context was not observed to the end of a dispatch. From then on, every dispatch that can be
   // sampled is sampled from its beginning, because the state of that XCD's L2 is unknown.
-  void sample_at_once() { samples_at_once_ = true; }
+  void sample_from_start() { samples_from_start_ = true; }
   MemorySystem& memory_system() { return memory_; }
   uint32_t index() const { return index_; }
 
@@ -122,7 +122,7 @@ class XcdTiming final : public XcdObserver {
   std::optional<uint32_t> traced_cu_;
   uint32_t resident_groups_ = 0;
   const Program* program_ = nullptr;
-  bool samples_at_once_ = false;
+  bool samples_from_start_ = false;
   bool is_in_sample_ = true;
   bool observes_ = true;              // caches and times, ...
   bool tracks_touched_lines_ = false;                // ... and which lines are touched

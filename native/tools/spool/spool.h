@@ -1,5 +1,5 @@
 // Appends records to the spool through a shared mapping: once append() has returned, the record survives however the process
-// ends (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. Most records need no system call.
+// ends (exit, abort, _exit, SIGKILL), because the pages belong to the operating system. Most records need no system call.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,8 @@ void InFlightList::push(const InFlight& operation) {
 void InFlightList::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
-  // Silent operations come first: a thread that sees a forwarded signal complete may rely on everything before it.
+  // Operations that nobody waits for come first: a thread that sees a forwarded signal complete may rely on everything before
+  // it.
   move_completed(unawaited_, into, kWindow);
   move_completed(awaited_, into, awaited_.size());
   uint64_t last = last_completed_.load(std::memory_order_relaxed);

@@ -36,7 +36,7 @@ struct TracedQueue {
   uint32_t id;
   hsa_agent_t agent;
   InFlightList* in_flight;
-  uint64_t most_in_flight;  // packets
+  uint64_t max_in_flight;  // packets
   Submitters submitters;
   RingThrottle throttle;
   // ROCr lets only one thread at a time submit to a queue. The buffer is not thread_local: HIP still submits packets when the
@@ -129,7 +129,7 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
 // Without a tracer, a program waits for a free slot in the ring of its hardware queue. Here it waits earlier, in the
 // interceptor, once half a ring of packets is in flight: a read index may lag behind completion, and ROCr's own mechanism for
 // postponing packets has seen little testing.
-bool has_room(const TracedQueue& queue) { return queue.submitted - queue.in_flight->last_completed() < queue.most_in_flight; }
+bool has_room(const TracedQueue& queue) { return queue.submitted - queue.in_flight->last_completed() < queue.max_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {

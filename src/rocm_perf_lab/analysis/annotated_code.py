@@ -10,7 +10,7 @@ import numpy as np
 
 from rocm_perf_lab.analysis.code_objects import CodeObjects
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, ThreadTraceFindings, WaitChain
-from rocm_perf_lab.code_object.disassembly import with_places
+from rocm_perf_lab.code_object.disassembly import with_offsets
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.trace import Kernel
 
@@ -53,16 +53,16 @@ def annotated_code(kernel: Kernel, traced: ThreadTraceFindings | None, code: Cod
     return _untraced(kernel, code, most)
 
 
-def _traced(found: ThreadTraceFindings, most: int) -> AnnotatedCode:
+def _traced(findings: ThreadTraceFindings, most: int) -> AnnotatedCode:
     """The kernel's own instructions, and the instructions of the functions that it called."""
-    code = found.trace.code
+    code = findings.trace.code
     if code is None:
         raise ValueError("the trace has no code")
-    own = [number for number, names in enumerate(code.kernels) if names == found.trace.kernel]
+    own = [number for number, names in enumerate(code.kernels) if names == findings.trace.kernel]
     rows = np.flatnonzero(np.isin(code.kernel, own) | (code.hits > 0))
     cycles = code.latency[rows] + code.idle[rows]
-    kept = rows[np.lexsort((code.vaddr[rows], -cycles))[:most]]
-    kept = kept[np.lexsort((code.vaddr[kept], code.code_object[kept]))]
+    listed_rows = rows[np.lexsort((code.vaddr[rows], -cycles))[:most]]
+    listed_rows = listed_rows[np.lexsort((code.vaddr[listed_rows], code.code_object[listed_rows]))]
     total = int((code.latency + code.idle).sum())
     columns = (code.vaddr, code.hits, code.latency, code.stall, code.idle)
     listed = [
@@ -73,25 +73,25 @@ def _traced(found: ThreadTraceFindings, most: int) -> AnnotatedCode:
             Cost(hits, latency, stall, idle, (latency + idle) / total if total else 0.0),
         )
         for row, address, hits, latency, stall, idle in zip(
-            kept.tolist(), *(column[kept].tolist() for column in columns), strict=True
+            listed_rows.tolist(), *(column[listed_rows].tolist() for column in columns), strict=True
         )
     ]
-    return AnnotatedCode(tuple(listed), found.hot_lines, found.chains, len(rows) - len(kept))
+    return AnnotatedCode(tuple(listed), findings.hot_lines, findings.chains, len(rows) - len(listed_rows))
 
 
 def _untraced(kernel: Kernel, code: CodeObjects, most: int) -> AnnotatedCode | str:
-    known = code.of(kernel)
-    if known is None or not known[0].code:
+    kernel_code = code.of(kernel)
+    if kernel_code is None or not kernel_code.metadata.code:
         return NO_CODE
-    metadata, target = known
+    metadata, target = kernel_code.metadata, kernel_code.code_object.target
     lines = code.lines(kernel)
     if not lines.addresses:
         return NO_LINES
     try:
-        decoded = list(islice(with_places(metadata.code, target), most + 1))
+        decoded = list(islice(with_offsets(metadata.code, target), most + 1))
     except RocmPerfError as error:  # comgr is missing or does not know the target
-        return error.what
+        return error.problem
     first = metadata.code_address
-    listed = [CodeLine(first + place, text, lines.at(first + place), None) for place, text in decoded[:most]]
+    listed = [CodeLine(first + offset, text, lines.location_at(first + offset), None) for offset, text in decoded[:most]]
     size = decoded[most][0] if len(decoded) > most else len(metadata.code)
     return AnnotatedCode(tuple(listed), None, None, (len(metadata.code) - size + 7) // 8 if len(decoded) > most else 0)

@@ -14,7 +14,7 @@ from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.trace import Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
+from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, TracePart
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class BaseRun:
             raise NoKernelsError(f"{program} launched no GPU kernel", _no_kernels(self.trace))
 
 
-def read_base_run(source: Path | Origin, kernel: str | None = None, part: TracePart = WHOLE) -> BaseRun:
+def read_base_run(source: Path | Origin, kernel: str | None = None, part: TracePart = WHOLE_TRACE) -> BaseRun:
     """Read the base run, or `part` of its trace. Raises TraceError for a trace that cannot be read."""
     return BaseRun(read_part(source, part), kernel)
 
@@ -65,6 +65,6 @@ def read_part(source: Path | Origin, part: TracePart) -> Trace:
 
 def _no_kernels(trace: Trace) -> str:
     hint = "check that it is a HIP program and that it reaches its kernels"
-    if trace.process.own:
+    if trace.process.own_metadata:
         return hint
     return f"{hint}; if they ran in a process that ends by _exit, quick_exit or exec, rocprofv3 lost them: try --no-rocprof"

@@ -166,9 +166,9 @@ def _none_holds(
 def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tuple[str, Signal, float]:
     """The nearest class, its strongest signal whose number is known, and its score; ties go to the first class."""
     ways = [
-        (way.estimate or 0.0, -CLASSES.index(found.name), found.name, name)
-        for found in classes
-        for name, way in found.ways.items()
+        (way.estimate or 0.0, -CLASSES.index(scored.name), scored.name, name)
+        for scored in classes
+        for name, way in scored.ways.items()
         if scores[name].estimate is not None
     ]
     score, _, name, signal = max(ways, default=(0.0, 0, classes[0].name, next(iter(classes[0].ways))))
@@ -209,9 +209,9 @@ def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
     return [ClassScore(name, reduce(or_, ways[name].values()), ways[name]) for name in CLASSES]
 
 
-def _strongest_first(found: ClassScore) -> tuple[float, int]:
-    estimate = found.score.estimate
-    return (1.0 if estimate is None else -estimate, CLASSES.index(found.name))
+def _strongest_first(scored: ClassScore) -> tuple[float, int]:
+    estimate = scored.score.estimate
+    return (1.0 if estimate is None else -estimate, CLASSES.index(scored.name))
 
 
 def _outranks(first: ClassScore, other: ClassScore) -> bool:
@@ -250,8 +250,8 @@ def _advice(explains: tuple[Factor, ...], seen: tuple[Signal, ...]) -> tuple[str
     return tuple(dict.fromkeys(line for part in parts for line in part.advice))
 
 
-def _lacking(found: ClassScore, evidence: Evidence) -> str:
-    names = dict.fromkeys(signal.evidence for signal in found.signals)
+def _lacking(scored: ClassScore, evidence: Evidence) -> str:
+    names = dict.fromkeys(signal.evidence for signal in scored.signals)
     values = [evidence.values[name] for name in names if name in evidence.values]
     absent = [name for name in names if name not in evidence.values]
     reason = Value.missing_because("", values).reason

@@ -99,8 +99,8 @@ def factors() -> tuple[Factor, ...]:
 
 def launch_advice() -> frozenset[str]:
     """Advice that requires changing the program's launches, not just a kernel's code."""
-    found: tuple[Signal | Factor, ...] = (*signals().values(), *factors())
-    return frozenset(line for entry in found if entry.changes_launch for line in entry.advice)
+    entries: tuple[Signal | Factor, ...] = (*signals().values(), *factors())
+    return frozenset(line for entry in entries if entry.changes_launch for line in entry.advice)
 
 
 def _table() -> dict[str, dict[str, dict[str, Any]]]:

@@ -91,17 +91,18 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
 
     Raises what read_ceilings() raises, and UsageError if the file states a different target or a different kind of timing.
     """
-    found = read_ceilings(path)
-    other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
+    ceilings = read_ceilings(path)
+    other = next((target for target in targets if ceilings.target not in (None, target.split(":")[0])), None)
     if other:
         raise UsageError(
-            f"{path} holds ceilings for {found.target}, but the kernels ran on {other}", "measure the ceilings of that device"
+            f"{path} holds ceilings for {ceilings.target}, but the kernels ran on {other}",
+            "measure the ceilings of that device",
         )
-    if found.timing and found.timing != timing:
+    if ceilings.timing and ceilings.timing != timing:
         raise UsageError(
-            f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "measure both on the same device"
+            f"{path} has {ceilings.timing} ceilings, but the kernels' times are {timing}", "measure both on the same device"
         )
-    return found
+    return ceilings
 
 
 # ---- roofline.csv ----
@@ -137,20 +138,20 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
     levels = (level for level in LEVELS if column(level).lower() in fields)
     pipes = filter(None, map(_pipe, row))
-    return Ceilings(str(path), None, None, _measured(path, fields, levels), _measured(path, fields, pipes))
+    return Ceilings(str(path), None, None, _nonzero_ceilings(path, fields, levels), _nonzero_ceilings(path, fields, pipes))
 
 
-def _measured(path: Path, fields: Mapping[str, str | None], keys: Iterable[_Key]) -> dict[_Key, Ceiling]:
+def _nonzero_ceilings(path: Path, fields: Mapping[str, str | None], keys: Iterable[_Key]) -> dict[_Key, Ceiling]:
     """Leave out zeros: rocprof-compute writes 0 for tests that it did not run, such as FP4 on a GPU that lacks it."""
     rates = ((key, column(key)) for key in keys)
     return {key: _ceiling(path, fields, name) for key, name in rates if _number(path, fields, name)}
 
 
 def _pipe(name: str | None) -> Pipe | None:
-    found = re.fullmatch(r"FP(16|32|64)Flops|MFMA(X?B?F\d+|I8)(?:Flops|Ops)", name or "")
-    if not found:
+    match = re.fullmatch(r"FP(16|32|64)Flops|MFMA(X?B?F\d+|I8)(?:Flops|Ops)", name or "")
+    if not match:
         return None
-    return (f"f{found[1]}", "valu") if found[1] else (found[2].lower(), "mfma")
+    return (f"f{match[1]}", "valu") if match[1] else (match[2].lower(), "mfma")
 
 
 def _ceiling(path: Path, fields: Mapping[str, str | None], name: str) -> Ceiling:

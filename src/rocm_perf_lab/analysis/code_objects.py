@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
@@ -30,6 +31,13 @@ _GRANULE = 8
 _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossible file name, such as one that contains a NUL
 
 
+class KernelCode(NamedTuple):
+    """A kernel's metadata, and the code object that contains the kernel."""
+
+    metadata: KernelMetadata
+    code_object: CodeObject
+
+
 @dataclass
 class CodeObjects:
     """traces: the folder of a thread trace, where rocprofv3 leaves the code objects it found; None without a thread trace."""
@@ -40,40 +48,36 @@ class CodeObjects:
     _images: list[bytes] | None = None
     _lines: dict[int, LineTable] = field(default_factory=dict)  # keyed by the image's id(); _parsed keeps the images alive
 
-    def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
-        """The kernel's metadata and the target of its code object; None if they cannot be found."""
-        found = self._of(kernel)
-        return None if found is None else (found[0], found[1].target)
+    def of(self, kernel: Kernel) -> KernelCode | None:
+        """The kernel's metadata and its code object; None if they cannot be found."""
+        for code_object in filter(None, self._candidates(kernel)):
+            metadata = code_object.kernels.get(kernel.symbol)
+            if metadata is not None and _fits(metadata, kernel):
+                return KernelCode(metadata, code_object)
+        return None
 
     def lines(self, kernel: Kernel) -> LineTable:
         """The line table of the kernel's code object; an empty table if there is none."""
-        found = self._of(kernel)
-        if found is None:
+        kernel_code = self.of(kernel)
+        if kernel_code is None:
             return NO_LINES
-        image = found[1].image
+        image = kernel_code.code_object.image
         if id(image) not in self._lines:
             self._lines[id(image)] = line_table(image)
         return self._lines[id(image)]
 
-    def _of(self, kernel: Kernel) -> tuple[KernelMetadata, CodeObject] | None:
-        for found in filter(None, self._candidates(kernel)):
-            metadata = found.kernels.get(kernel.symbol)
-            if metadata is not None and _fits(metadata, kernel):
-                return metadata, found
-        return None
-
     def metadata(self, kernel: Kernel) -> KernelMetadata | None:
-        found = self.of(kernel)
-        return found[0] if found is not None else None
+        kernel_code = self.of(kernel)
+        return kernel_code.metadata if kernel_code is not None else None
 
     def _candidates(self, kernel: Kernel) -> Iterator[CodeObject | None]:
         for path in sorted(self.traces.rglob("*code_object_id_*.out")) if self.traces is not None else ():
-            yield self._parse(path, partial(_read, path))
-        place = _URI.fullmatch(kernel.uri or "")
-        if place is None:
+            yield self._parse(path, partial(_read_file, path))
+        uri_match = _URI.fullmatch(kernel.uri or "")
+        if uri_match is None:
             return
-        kind, name = place[1], place[2]
-        offset, size = (int(text, 16 if text.startswith("0x") else 10) for text in (place[3], place[4]))
+        kind, name = uri_match[1], uri_match[2]
+        offset, size = (int(text, 16 if text.startswith("0x") else 10) for text in (uri_match[3], uri_match[4]))
         if kind == "file":
             yield self._parse(kernel.uri, lambda: self._unchanged(Path(unquote(name)))[offset : offset + size])
             return
@@ -104,10 +108,10 @@ class CodeObjects:
         status = path.stat()
         if status.st_size > _MOST_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
             raise OSError(f"{path} is not the file that ran, or is too large")
-        return _read(path)
+        return _read_file(path)
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     if not path.is_file():
         raise OSError(f"{path} is not a file")
     return path.read_bytes()
@@ -135,10 +139,10 @@ def packing_of(
     if traced is not None and traced.trace.code is not None:
         rows = traced.trace.code
         return from_executed(zip(rows.text, rows.hits.tolist(), strict=True))
-    found = code.of(symbol.kernel)
-    if found is None or not 0 < len(found[0].code) <= _MOST_CODE:
+    kernel_code = code.of(symbol.kernel)
+    if kernel_code is None or not 0 < len(kernel_code.metadata.code) <= _MOST_CODE:
         return None
     try:
-        return from_code(instructions(found[0].code, found[1]))
+        return from_code(instructions(kernel_code.metadata.code, kernel_code.code_object.target))
     except RocmPerfError:  # comgr is missing or does not know the target
         return None

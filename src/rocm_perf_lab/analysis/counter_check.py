@@ -24,9 +24,9 @@ def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
     """A mask, (n,) bool, of the dispatches `rows` whose counters cannot be right, and the first reason found."""
     wrong, why = np.zeros(len(rows), bool), ""
     if _WAVES in trace.counters:
-        wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
+        wrong, why = _add(wrong, why, *_mismatches(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
     if _ITEMS in trace.counters:
-        wrong, why = _add(wrong, why, *_against(trace.counters[_ITEMS][rows], [items(trace, rows)], _ITEMS, "work-items"))
+        wrong, why = _add(wrong, why, *_mismatches(trace.counters[_ITEMS][rows], [items(trace, rows)], _ITEMS, "work-items"))
     for name in _NEVER_ZERO:
         if name in trace.counters:
             wrong, why = _add(wrong, why, trace.counters[name][rows] == 0, f"{name} is 0 for work that ran")
@@ -58,16 +58,16 @@ def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
     """The wave count of each dispatch, (n,) float64. A workgroup cut off by an edge of the grid can have fewer waves."""
     grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
-    whole, rest = np.divmod(grid, group)
+    full_groups, cut_size = np.divmod(grid, group)
     total = np.zeros(len(rows))
     for corner in np.ndindex(2, 2, 2):
         is_cut = np.array(corner, bool)
-        number = np.where(is_cut, rest > 0, whole).prod(axis=1)
-        total += number * -(-np.where(is_cut, rest, group).prod(axis=1) // size)
+        number = np.where(is_cut, cut_size > 0, full_groups).prod(axis=1)
+        total += number * -(-np.where(is_cut, cut_size, group).prod(axis=1) // size)
     return total
 
 
-def _against(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
+def _mismatches(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
     """A mask of where `counted` matches none of the figures, and the first mismatch in words; "" if there is none."""
     wrong = ~np.isnan(counted)
     for launched in figures:

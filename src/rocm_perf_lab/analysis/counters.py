@@ -77,7 +77,7 @@ def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
     return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)), raw)
 
 
-def why_none(counters: SymbolCounters) -> str | None:
+def why_no_counters(counters: SymbolCounters) -> str | None:
     """Why there are no counters; None if there are some."""
     if counters.values:
         return None

@@ -1,6 +1,6 @@
 """Counters whose change explains a change in a kernel's time."""
 
-TELLING = {
+EXPLANATORY = {
     "SQ_WAIT_ANY": "wave cycles spent waiting",
     "SQ_WAIT_INST_ANY": "wave cycles waiting to issue",
     "SQ_WAVE_CYCLES": "total wave cycles",

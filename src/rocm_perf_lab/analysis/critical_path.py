@@ -123,7 +123,7 @@ def critical_path(dag: Dag) -> CriticalPath:
 
 def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
     """The program's own kernel with the most time on the path, or, if none ran, the symbol with the most time."""
-    own = (found for found in path.symbols if found.kind == KERNEL)
+    own = (symbol for symbol in path.symbols if symbol.kind == KERNEL)
     return next(own, path.symbols[0])
 
 
@@ -151,10 +151,10 @@ def _bind(
         ready = origin
         for edge in range(first[node], first[node + 1]):
             before = source[edge]
-            at = start[before] if kind[edge] == _LAUNCH else end[before]
+            done = start[before] if kind[edge] == _LAUNCH else end[before]
             other = binding[node]
-            if other < 0 or at > ready or (at == ready and before < other):
-                ready = at
+            if other < 0 or done > ready or (done == ready and before < other):
+                ready = done
                 binding[node] = before
         delay[node] = start[node] - ready
 
@@ -193,8 +193,8 @@ def _latest(
     latest_start: Integers,
 ) -> None:
     """The backward pass: a node must end, and a launching call must start, early enough for all of its successors."""
-    for place in range(len(order) - 1, -1, -1):
-        node = order[place]
+    for position in range(len(order) - 1, -1, -1):
+        node = order[position]
         latest = latest_end[node] - (end[node] - start[node])
         if latest_start[node] < latest:
             latest = latest_start[node]
@@ -227,7 +227,7 @@ def _overlap(
     predecessor ends.
     """
     for node in range(len(start)):
-        others = origin
+        others_ready = origin
         queue_end = origin
         queue_start = origin
         for edge in range(first[node], first[node + 1]):
@@ -237,9 +237,9 @@ def _overlap(
                     queue_end = end[before]
                     queue_start = start[before]
             else:
-                at = start[before] if kind[edge] == _LAUNCH else end[before]
-                others = max(others, at)
-        room = min(queue_end - max(others, queue_start), end[node] - start[node])
+                done = start[before] if kind[edge] == _LAUNCH else end[before]
+                others_ready = max(others_ready, done)
+        room = min(queue_end - max(others_ready, queue_start), end[node] - start[node])
         if room > 0:
             overlap[node] = room
 
@@ -263,10 +263,10 @@ def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, ex
     while ended < len(by_end):
         opens = started < len(order) and start[order[started]] < end[by_end[ended]]
         node = order[started] if opens else by_end[ended]
-        at = start[node] if opens else end[node]
-        if number_open == 1 and at > now:
-            exposed[sum_open] += at - now
-        now = at
+        time = start[node] if opens else end[node]
+        if number_open == 1 and time > now:
+            exposed[sum_open] += time - now
+        now = time
         if opens:
             started += 1
             number_open += 1
@@ -291,11 +291,11 @@ def _symbols_on_path(
     np.add.at(critical, dag.symbol[path], takes)
     is_call = np.array([kind == CALL for kind in dag.kinds])
     everything = int(total[~is_call].sum())
-    found = []
+    symbols = []
     for index in np.flatnonzero(nodes).tolist():
         fraction = int(critical[index]) / length if length else 0.0
         call = dag.kinds[index] == CALL
-        found.append(
+        symbols.append(
             SymbolOnPath(
                 name=dag.names[index],
                 kind=dag.kinds[index],
@@ -311,7 +311,7 @@ def _symbols_on_path(
                 overlap_potential_ns=int(overlaps[index]),
             )
         )
-    return tuple(sorted(found, key=lambda s: (-s.critical_path_ns, -s.total_ns, s.name)))
+    return tuple(sorted(symbols, key=lambda s: (-s.critical_path_ns, -s.total_ns, s.name)))
 
 
 def _entries(dag: Dag, path: Integers) -> Integers:

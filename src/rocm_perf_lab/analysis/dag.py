@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # RUNTIME: a kernel of the HIP runtime, not of the program.
 KERNEL, RUNTIME, COPY, CALL = "kernel", "runtime kernel", "copy", "call"
 
-_NONE = np.empty(0, np.int32)
-NO_CALLS = Calls(_NONE, _NONE, _NONE, _NONE, _NONE, names=())
+_NO_INTEGERS = np.empty(0, np.int32)
+NO_CALLS = Calls(_NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS, names=())
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tup
         (CALL, calls.names, calls.name_index),
     ):
         different = sorted(set(labels))
-        place = {name: len(names) + number for number, name in enumerate(different)}
-        parts.append(np.array([place[label] for label in labels], np.int32)[index] if len(labels) else index)
+        symbol_of = {name: len(names) + number for number, name in enumerate(different)}
+        parts.append(np.array([symbol_of[label] for label in labels], np.int32)[index] if len(labels) else index)
         names += different
         kinds += [RUNTIME if kind == KERNEL and name in of_runtime else kind for name in different]
     return np.concatenate(parts).astype(np.int32), tuple(names), tuple(kinds)
@@ -110,13 +110,13 @@ def by_target(edges: Edges, nodes: int) -> tuple[Integers, Integers, Integers]:
 
 @lazy_jit
 def _sort_by_target(
-    source: Integers, target: Integers, kind: Integers, place: Integers, to_source: Integers, to_kind: Integers
+    source: Integers, target: Integers, kind: Integers, next_slot: Integers, to_source: Integers, to_kind: Integers
 ) -> None:
     for edge in range(len(source)):
-        at = place[target[edge]]
-        to_source[at] = source[edge]
-        to_kind[at] = kind[edge]
-        place[target[edge]] = at + 1
+        slot = next_slot[target[edge]]
+        to_source[slot] = source[edge]
+        to_kind[slot] = kind[edge]
+        next_slot[target[edge]] = slot + 1
 
 
 def _topological_order(start: Integers, end: Integers, edges: Edges, source: Integers, first: Integers) -> Integers | None:
@@ -127,23 +127,23 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
         return by_time
     # With clock skew, a node can appear to start before a node that it depends on has ended.
     order = np.empty(len(start), np.int32)
-    place = np.zeros(len(start) + 1, np.int64)
-    np.cumsum(np.bincount(edges.source, minlength=len(start)), out=place[1:])
-    found = _sort_by_edges(by_time, source, first, place, np.empty(len(edges), np.int32), order)
-    return order if found == len(start) else None
+    first_successor = np.zeros(len(start) + 1, np.int64)
+    np.cumsum(np.bincount(edges.source, minlength=len(start)), out=first_successor[1:])
+    ordered = _sort_by_edges(by_time, source, first, first_successor, np.empty(len(edges), np.int32), order)
+    return order if ordered == len(start) else None
 
 
 @lazy_jit
 def _sort_by_edges(
-    by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
+    by_time: Integers, source: Integers, first: Integers, first_successor: Integers, successor: Integers, order: Integers
 ) -> int:
     """Kahn's algorithm: fills `order`, and returns the number of nodes that are neither in a cycle nor after one.
 
-    place: where each node's successors begin.
+    first_successor: where each node's successors begin.
     """
     nodes = len(by_time)
     waiting = np.zeros(nodes, np.int64)
-    filled = place.copy()
+    filled = first_successor.copy()
     for node in range(nodes):
         waiting[node] = first[node + 1] - first[node]
         for edge in range(first[node], first[node + 1]):
@@ -151,9 +151,9 @@ def _sort_by_edges(
             filled[source[edge]] += 1
     ready = np.empty(nodes, np.int32)
     height = 0
-    for at in range(nodes - 1, -1, -1):
-        if waiting[by_time[at]] == 0:
-            ready[height] = by_time[at]
+    for position in range(nodes - 1, -1, -1):
+        if waiting[by_time[position]] == 0:
+            ready[height] = by_time[position]
             height += 1
     done = 0
     while height:
@@ -161,7 +161,7 @@ def _sort_by_edges(
         node = ready[height]
         order[done] = node
         done += 1
-        for edge in range(place[node], place[node + 1]):
+        for edge in range(first_successor[node], first_successor[node + 1]):
             waiting[successor[edge]] -= 1
             if waiting[successor[edge]] == 0:
                 ready[height] = successor[edge]

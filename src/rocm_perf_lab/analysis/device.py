@@ -14,7 +14,7 @@ from rocm_perf_lab.rocpd.trace import Agent, Trace
 
 
 @dataclass(frozen=True)
-class GpuFigures:
+class GpuSpecs:
     """cu: compute units. xcd: dies, each with its own L2. clock: the peak shader clock. Bandwidths: the peaks of HBM or GDDR
     (memory) and of the cache in front of it (MALL).
     """
@@ -35,10 +35,10 @@ class GpuFigures:
         return self.family.name if self.family else "unknown"
 
 
-def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> GpuFigures:
+def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> GpuSpecs:
     """The device behind an agent of a trace. The clock and the bandwidth, if given, override the known figures."""
     product = product_of(agent.pci_id)
-    return GpuFigures(
+    return GpuSpecs(
         target=agent.target,
         family=family_of(agent.target),
         product=product,
@@ -52,9 +52,7 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
     )
 
 
-def devices_of(
-    trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None
-) -> dict[int, GpuFigures]:
+def devices_of(trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> dict[int, GpuSpecs]:
     """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent not in the trace."""
     used = factorize(trace.dispatches.agent_id)[0].tolist()
     missing = [id for id in used if id not in trace.agents]
@@ -71,9 +69,9 @@ def _name(agent: Agent, product: Product | None) -> str:
 
 
 def _figure(agent: Agent, property: str, product: Product | None, key: str, unit: str) -> Value:
-    found = agent.figure(property) or (product.figure(key) if product else None)
-    if found:
-        return Value(float(found), unit)
+    figure = agent.figure(property) or (product.figure(key) if product else None)
+    if figure:
+        return Value(float(figure), unit)
     return Value.missing(unit, f"neither the trace's agent ({property}) nor products.toml ({key}) has it")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
@@ -37,7 +37,7 @@ def gather(
     dispatches: int,
     occupancy: DispatchOccupancy,
     roofline: Roofline | None,
-    device: GpuFigures,
+    device: GpuSpecs,
     scratch_bytes: int = 0,
     traced: ThreadTraceFindings | None = None,
     measured: bool = True,
@@ -139,9 +139,9 @@ def _timed(roofline: Roofline) -> Value:
     return Value(float(roofline.time_ns), "ns") if roofline.time_ns else Value.missing("ns", NO_TIME)
 
 
-def _parallelism(occupancy: DispatchOccupancy, device: GpuFigures) -> dict[str, Value]:
-    found, waves = occupancy.occupancy, occupancy.waves
-    if found is None or waves is None:
+def _parallelism(occupancy: DispatchOccupancy, device: GpuSpecs) -> dict[str, Value]:
+    theoretical, waves = occupancy.occupancy, occupancy.waves
+    if theoretical is None or waves is None:
         reason = occupancy.reason or "no occupancy"
         return {
             "theoretical_occupancy": Value.missing("fraction", reason),
@@ -151,12 +151,12 @@ def _parallelism(occupancy: DispatchOccupancy, device: GpuFigures) -> dict[str, 
         }
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
-        units = device.cu.value / found.compute_units
-        per_simd = Value(waves / (units * found.simds_per_cu), "waves/SIMD")
+        units = device.cu.value / theoretical.compute_units
+        per_simd = Value(waves / (units * theoretical.simds_per_cu), "waves/SIMD")
     rounds = Value(occupancy.fill, "rounds") if occupancy.fill else Value.missing("rounds", device.cu.reason or "no waves fit")
     return {
-        "theoretical_occupancy": Value(found.fraction, "fraction"),
-        "resident_waves_per_simd": Value(found.resident_waves_per_cu / found.simds_per_cu, "waves/SIMD"),
+        "theoretical_occupancy": Value(theoretical.fraction, "fraction"),
+        "resident_waves_per_simd": Value(theoretical.resident_waves_per_cu / theoretical.simds_per_cu, "waves/SIMD"),
         "grid_waves_per_simd": per_simd,
         "rounds_of_waves": rounds,
     }
@@ -172,7 +172,7 @@ _SHARES = {
 }
 
 
-def _cycles(values: dict[str, Value], time_ns: int, device: GpuFigures, measured: bool) -> Value:
+def _cycles(values: dict[str, Value], time_ns: int, device: GpuSpecs, measured: bool) -> Value:
     """The number of shader clock cycles while the kernel ran. A count reflects the clock that the power limit allows.
 
     The count is capped at the number of cycles that the peak clock gives in the kernel's time: the counter also runs while a
@@ -185,7 +185,7 @@ def _cycles(values: dict[str, Value], time_ns: int, device: GpuFigures, measured
     return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
 
 
-def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, family: Family) -> dict[str, Value]:
+def _activity(values: dict[str, Value], cycles: Value, device: GpuSpecs, family: Family) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that are summed over its SIMDs or CUs."""
     cu, rules = device.cu.value, family.occupancy_rules
     if not (cu and cycles.value):
@@ -193,7 +193,7 @@ def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, famil
         return dict.fromkeys(_SHARES, missing)
     cu_cycles = cu * cycles.value
     simd_cycles = cu_cycles * rules.simds / rules.compute_units
-    whole = {
+    capacity = {
         "valu_busy_fraction": simd_cycles / family.valu_cycles_per_instruction,
         "mfma_busy_fraction": simd_cycles,
         "lds_busy_fraction": cu_cycles,
@@ -204,6 +204,6 @@ def _activity(values: dict[str, Value], cycles: Value, device: GpuFigures, famil
     def share(name: str) -> Value:
         unit = "waves/SIMD" if name == "mean_waves_per_simd" else "fraction"
         value = values.get(_SHARES[name]) or Value.missing("", f"no such counter is known for {family.name}")
-        return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / whole[name], unit)
+        return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / capacity[name], unit)
 
     return {name: share(name) for name in _SHARES}

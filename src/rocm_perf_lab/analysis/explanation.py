@@ -30,15 +30,24 @@ def terms() -> dict[str, Term]:
     """All terms, by name: causes first, then factors, numbers and costs. A factor can share its name with a cost; the term is
     then both.
     """
-    found = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
-    named = {term.name: term for term in found}
-    return named | {name: _both(named[name], one) if name in named else _cost(one) for name, one in costs().items()}
+    all_terms = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
+    named = {term.name: term for term in all_terms}
+    return named | {
+        name: _combine(named[name], meaning) if name in named else _cost(meaning) for name, meaning in costs().items()
+    }
 
 
 def _cause(name: str) -> Term:
-    judged_by = tuple(signals()[one] for one in SIGNALS_OF[name])
+    judged_by = tuple(signals()[signal] for signal in SIGNALS_OF[name])
     meaning = meanings()[name]
-    return Term(name, "cause", meaning.meaning, meaning.applies, _once(one for of in judged_by for one in of.advice), judged_by)
+    return Term(
+        name,
+        "cause",
+        meaning.meaning,
+        meaning.applies,
+        _once(line for signal in judged_by for line in signal.advice),
+        judged_by,
+    )
 
 
 def _factor(factor: Factor) -> Term:
@@ -53,13 +62,15 @@ def _number(signal: Signal) -> Term:
     return Term(signal.name, "number", signal.why, applies, signal.advice, (signal,))
 
 
-def _cost(one: CauseMeaning) -> Term:
-    applies = f"the kernel takes less time where {one.without}"
-    return Term(one.name, "cost", f"time that is spent on {one.costs}", applies, (one.change,), source=one.source)
+def _cost(meaning: CauseMeaning) -> Term:
+    applies = f"the kernel takes less time where {meaning.without}"
+    return Term(
+        meaning.name, "cost", f"time that is spent on {meaning.costs}", applies, (meaning.change,), source=meaning.source
+    )
 
 
-def _both(factor: Term, one: CauseMeaning) -> Term:
-    cost = _cost(one)
+def _combine(factor: Term, meaning: CauseMeaning) -> Term:
+    cost = _cost(meaning)
     return replace(
         factor,
         applies=f"{factor.applies}; by experiments, {cost.applies}",

@@ -8,7 +8,7 @@ from rocm_perf_lab.analysis.annotated_code import AnnotatedCode
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.dispatch_choice import Selection
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel_findings import KernelFindings
@@ -30,7 +30,7 @@ class Findings:
 
     trace: Trace
     selection: Selection
-    device: GpuFigures
+    device: GpuSpecs
     stability: Stability | None
     kernels: list[KernelFindings]
     dag: Dag

@@ -44,16 +44,16 @@ class Headroom:
 def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: float | None) -> Headroom:
     """fraction_of_path: the kernel's share of the critical path, 0 to 1, as used in Amdahl's law; None without times."""
     if roofline is None:
-        return _none(Value.missing("ns", "no ceilings are known for this device"))
+        return _unknown_headroom(Value.missing("ns", "no ceilings are known for this device"))
     if roofline.least_ns.value is None:
-        return _none(roofline.least_ns)
+        return _unknown_headroom(roofline.least_ns)
     limits = _limits(roofline, evidence)
     binding = max(limits, key=lambda name: limits[name])
     ceiling = Value(limits[binding], "ns")
     if not roofline.time_ns:
-        return _none(ceiling, "no times")
+        return _unknown_headroom(ceiling, "no times")
     if not ceiling.value:
-        return _none(ceiling, "the kernel counts no operations and moves no bytes")
+        return _unknown_headroom(ceiling, "the kernel counts no operations and moves no bytes")
     return from_ceiling(ceiling, binding, roofline.time_ns, fraction_of_path)
 
 
@@ -77,7 +77,7 @@ def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
     return limits if issue is None else limits | {ISSUE: issue * roofline.time_ns * useful}
 
 
-def _none(ceiling: Value, reason: str | None = None) -> Headroom:
+def _unknown_headroom(ceiling: Value, reason: str | None = None) -> Headroom:
     why = reason or ceiling.reason or "not known"
     times, fraction = Value.missing("times", why), Value.missing("fraction", why)
     return Headroom(ceiling, None, fraction, times, times, fraction)

@@ -69,10 +69,10 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
     count = _gaps(*arguments, *limits, first.copy(), last.copy(), none, none, none, none, none)
     gaps = _Gaps(*(np.empty(count, np.int64) for _ in range(5)))
     _gaps(*arguments, *limits, first, last, gaps.node, gaps.length, gaps.work, gaps.needed, gaps.host)
-    rest = LATENCY if trace.calls is not None or trace.has_exact_dependencies else UNKNOWN
+    rest_cause = LATENCY if trace.calls is not None or trace.has_exact_dependencies else UNKNOWN
     span, of_gap = last - first, gpu[gaps.node]
     return [
-        _of_gpu(int(agent), int(span[number]), np.flatnonzero(of_gap == number), gaps, dag, rest)
+        _of_gpu(int(agent), int(span[number]), np.flatnonzero(of_gap == number), gaps, dag, rest_cause)
         for number, agent in enumerate(agents)
     ]
 
@@ -118,8 +118,8 @@ def _gaps(
 ) -> int:
     """Count the gaps and, if there is room, store them as described in _Gaps. began, latest: per GPU, initially -1."""
     count = 0
-    for place in range(len(order)):
-        node = order[place]
+    for position in range(len(order)):
+        node = order[position]
         if node >= dispatches:
             continue
         own = gpu[node]
@@ -155,36 +155,36 @@ def _gaps(
     return count
 
 
-def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """mine: the indices of this GPU's gaps. rest: the cause assigned to time not spent waiting for work or the host."""
-    length = gaps.length[mine]
-    parts = _parts(gaps, mine, dag, rest)
-    longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]
+def _of_gpu(agent: int, span: int, indices: Integers, gaps: _Gaps, dag: Dag, rest_cause: str) -> Idle:
+    """indices: of this GPU's gaps. rest_cause: the cause assigned to time not spent waiting for work or the host."""
+    length = gaps.length[indices]
+    parts = _ns_by_cause(gaps, indices, dag, rest_cause)
+    longest = indices[np.argsort(-length, kind="stable")[:_LONGEST]]
     return Idle(
         agent_id=agent,
         span_ns=span,
         idle_ns=int(length.sum()),
-        gaps=len(mine),
+        gaps=len(indices),
         by_cause_ns=dict.fromkeys(CAUSES, 0) | {cause: int(part.sum()) for cause, part in parts.items()},
-        longest=tuple(_gap(gaps, int(place), dag, rest) for place in longest),
+        longest=tuple(_gap(gaps, int(index), dag, rest_cause) for index in longest),
     )
 
 
-def _parts(gaps: _Gaps, places: Integers, dag: Dag, rest: str) -> dict[str, Integers]:
+def _ns_by_cause(gaps: _Gaps, indices: Integers, dag: Dag, rest_cause: str) -> dict[str, Integers]:
     """For each cause, how many ns of each gap it accounts for."""
-    work, host = gaps.work[places], gaps.host[places]
-    is_copy = gaps.needed[places] >= dag.dispatches
+    work, host = gaps.work[indices], gaps.host[indices]
+    is_copy = gaps.needed[indices] >= dag.dispatches
     return {
         COPY: np.where(is_copy, work, 0),
         DEPENDENCY: np.where(is_copy, 0, work),
         HOST: host,
-        rest: gaps.length[places] - work - host,
+        rest_cause: gaps.length[indices] - work - host,
     }
 
 
-def _gap(gaps: _Gaps, place: int, dag: Dag, rest: str) -> Gap:
-    node, needed, length = int(gaps.node[place]), int(gaps.needed[place]), int(gaps.length[place])
-    parts = {cause: int(part[0]) for cause, part in _parts(gaps, np.array([place]), dag, rest).items()}
+def _gap(gaps: _Gaps, index: int, dag: Dag, rest_cause: str) -> Gap:
+    node, needed, length = int(gaps.node[index]), int(gaps.needed[index]), int(gaps.length[index])
+    parts = {cause: int(part[0]) for cause, part in _ns_by_cause(gaps, np.array([index]), dag, rest_cause).items()}
     return Gap(
         start_ns=int(dag.start[node]) - length - dag.origin,
         duration_ns=length,

@@ -9,9 +9,9 @@ from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER
 from rocm_perf_lab.analysis.ceilings import Ceilings
-from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
+from rocm_perf_lab.analysis.counters import SymbolCounters, why_no_counters
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.model_error import error_for_differences
@@ -22,8 +22,6 @@ from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.trace import Trace
-
-SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class KernelFindings:
 def kernel_findings(
     trace: Trace,
     symbol: Symbol,
-    device: GpuFigures,
+    device: GpuSpecs,
     counters: SymbolCounters,
     on_path: SymbolOnPath | None,
     ceilings: Ceilings | None = None,
@@ -78,7 +76,7 @@ def kernel_findings(
         error = error_for_differences(trace.timing_parameters)
         known = None if isinstance(error, str) else error
         bottleneck = time_stack_verdict.verdict(stack, bottleneck, known, trace.software_device is not None)
-        if trace.software_device is not None and bottleneck.name == SMALL_GRID:
+        if trace.software_device is not None and bottleneck.name == time_stack_verdict.SMALL_GRID:
             bottleneck = replace(bottleneck, advice=(_larger(occupancy), *bottleneck.advice))
         room = time_stack_verdict.headroom(stack, symbol.total_ns, fraction)
     return KernelFindings(
@@ -90,7 +88,7 @@ def kernel_findings(
         bottleneck=bottleneck,
         headroom=room,
         on_path=on_path,
-        no_counters=why_none(counters),
+        no_counters=why_no_counters(counters),
         counters=counters.values | counters.raw,
         notes=(counters.notes if roof is None else roof.notes)
         + _of_thread_trace(evidence, traced)
@@ -106,15 +104,19 @@ def _of_thread_trace(evidence: Evidence, traced: ThreadTraceFindings | None) -> 
     return (f"without counters, {names} are those of the {traced.waves.value:,.0f} waves in the thread trace",)
 
 
-def _with_small_problem_caveat(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
+def _with_small_problem_caveat(verdict: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
     """The verdict, with a caveat on the software device: a grid may be small only because the problem was made small."""
-    small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
+    small = next((factor for factor in verdict.factors if factor.name == time_stack_verdict.SMALL_GRID), None)
     if trace.software_device is None or small is None:
-        return found
+        return verdict
     doubt = "unless the problem was made small for the software device"
-    factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)
-    place = found.advice.index(small.advice[0])
-    return replace(found, factors=factors, advice=(*found.advice[:place], _larger(occupancy), *found.advice[place:]))
+    factors = tuple(
+        replace(f, why=f"{f.why}, {doubt}") if f.name == time_stack_verdict.SMALL_GRID else f for f in verdict.factors
+    )
+    position = verdict.advice.index(small.advice[0])
+    return replace(
+        verdict, factors=factors, advice=(*verdict.advice[:position], _larger(occupancy), *verdict.advice[position:])
+    )
 
 
 def _larger(occupancy: DispatchOccupancy) -> str:

@@ -65,11 +65,11 @@ def _why_unknown(parameters: str | None) -> str | None:
 
 def model_error_of(limit: str) -> TimingDeviation | str:
     """The error for kernels with this dominant limit, modelled with the table's parameters, or why it is not known."""
-    found = _table()["limit"].get(limit)
-    if found is None or found["times"] < _LEAST_TIMES:
-        few = "none" if found is None else f"only {found['times']}"
+    entry = _table()["limit"].get(limit)
+    if entry is None or entry["times"] < _LEAST_TIMES:
+        few = "none" if entry is None else f"only {entry['times']}"
         return f"{few} of the recorded times are limited by {limit}: too few to say"
-    return TimingDeviation(limit, found["within"], found["times"], found["programs"])
+    return TimingDeviation(limit, entry["within"], entry["times"], entry["programs"])
 
 
 def limit_of_stack(stack: TimeStack) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analysis import registers
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
@@ -41,7 +41,7 @@ class DispatchOccupancy:
 
 
 def dispatch_occupancy(
-    trace: Trace, symbol: Symbol, row: int, device: GpuFigures, metadata: KernelMetadata | None = None
+    trace: Trace, symbol: Symbol, row: int, device: GpuSpecs, metadata: KernelMetadata | None = None
 ) -> DispatchOccupancy:
     """The occupancy of the dispatch in `row`, computed from its own workgroup size and LDS size and its kernel's registers.
 
@@ -53,7 +53,7 @@ def dispatch_occupancy(
     lds = int(dispatches.lds_bytes[row])
     arch, accum, notes = registers.recorded(symbol.kernel, device.family)
     allocated = KernelResources(arch, accum, symbol.kernel.sgprs, lds, workgroup)
-    resources = registers.needed(allocated, metadata) if metadata is not None else allocated
+    resources = registers.needed_resources(allocated, metadata) if metadata is not None else allocated
     workgroups = int(np.prod(-(-dispatches.grid[row] // np.maximum(dispatches.workgroup[row], 1))))
     if device.family is None:
         reason = f"no occupancy rules for {device.target or 'an unnamed target'}"
@@ -62,25 +62,25 @@ def dispatch_occupancy(
         return DispatchOccupancy(resources, workgroups, None, None, None, NO_REGISTERS)
     if workgroup < 1:
         return DispatchOccupancy(resources, workgroups, None, None, None, "the trace has no workgroup size")
-    found = device.family.occupancy(allocated)
+    theoretical = device.family.occupancy(allocated)
     rules = device.family.occupancy_rules
-    padded = registers.padding(rules, allocated, found, None if metadata is None else resources)
+    padded = registers.padding(rules, allocated, theoretical, None if metadata is None else resources)
     liftable = resources if metadata is not None else allocated
     if padded:
-        found = registers.without_padding(rules, allocated, found)
+        theoretical = registers.without_padding(rules, allocated, theoretical)
         liftable = resources if metadata is not None else registers.before_padding(rules, allocated)
         notes += (padded,)
     units = int(device.cu.value) // device.family.occupancy_rules.compute_units if device.cu.value else None
-    capacity = units * found.resident_waves_per_cu if units else None
+    capacity = units * theoretical.resident_waves_per_cu if units else None
     return DispatchOccupancy(
         resources,
         workgroups,
-        found,
-        workgroups * found.waves_per_workgroup,
+        theoretical,
+        workgroups * theoretical.waves_per_workgroup,
         capacity,
         None,
         lifts(rules, liftable),
-        found.notes + notes + _other_modes(device.family, allocated),
+        theoretical.notes + notes + _other_modes(device.family, allocated),
     )
 
 

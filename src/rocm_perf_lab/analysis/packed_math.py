@@ -43,12 +43,12 @@ def from_code(instructions: Iterable[str]) -> Packing:
 
 def _count(executed: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     """For each counter, how often its plain and its packed instructions ran; counters with neither are left out."""
-    found: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {}
     for text, times in executed:
         for (operation, precision), form in _FORMS.items() if text.startswith("v_") and times else ():
             if match := form.match(text):
-                found.setdefault(_counter((operation, precision)), [0, 0])[match[1] is not None] += times
-    return found
+                counts.setdefault(_counter((operation, precision)), [0, 0])[match[1] is not None] += times
+    return counts
 
 
 def counts_what_can_be_packed(counters: SymbolCounters) -> bool:

@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # share of the span; smaller gains are not listed
+_LEAST_GAIN = 0.001  # share of the span; smaller gains are not listed
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def with_program_gains(
     replay = GraphReplay(dag, path)
     known = [_with_gains(kernel, replay, path) for kernel in kernels]
     causes = dict.fromkeys(remedy.cause for kernel in known for remedy in kernel.bottleneck.remedies)
-    together = [_gain(cause, _left(cause, known), replay, path) for cause in causes]
-    return known, sorted((one for one in together if one.gain >= _LEAST), key=lambda one: -one.gain)
+    together = [_gain(cause, _remaining_shares(cause, known), replay, path) for cause in causes]
+    return known, sorted((gain for gain in together if gain.gain >= _LEAST_GAIN), key=lambda gain: -gain.gain)
 
 
 def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath) -> KernelFindings:
@@ -55,21 +55,21 @@ def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath)
         return kernel
 
     def known(remedy: Remedy) -> Remedy:
-        found = _gain(remedy.cause, {name: 1 - remedy.gain}, replay, path)
-        return replace(remedy, program=found.gain, then=found.dominant)
+        gain = _gain(remedy.cause, {name: 1 - remedy.gain}, replay, path)
+        return replace(remedy, program_gain=gain.gain, then_dominant=gain.dominant)
 
-    found = kernel.bottleneck
-    return replace(kernel, bottleneck=replace(found, remedies=tuple(map(known, found.remedies))))
+    bottleneck = kernel.bottleneck
+    return replace(kernel, bottleneck=replace(bottleneck, remedies=tuple(map(known, bottleneck.remedies))))
 
 
-def _left(cause: str, kernels: Sequence[KernelFindings]) -> dict[str, float]:
+def _remaining_shares(cause: str, kernels: Sequence[KernelFindings]) -> dict[str, float]:
     """For each kernel, the share of its time that is left without the cause."""
-    found = {}
+    shares = {}
     for kernel in kernels:
         for remedy in kernel.bottleneck.remedies:
-            if remedy.cause == cause and remedy.program is not None:
-                found[kernel.symbol.name] = 1 - remedy.gain
-    return found
+            if remedy.cause == cause and remedy.program_gain is not None:
+                shares[kernel.symbol.name] = 1 - remedy.gain
+    return shares
 
 
 def _gain(cause: str, left: Mapping[str, float], replay: GraphReplay, path: CriticalPath) -> ProgramGain:

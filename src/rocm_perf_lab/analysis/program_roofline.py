@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters, sum_of
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.symbols import Symbol
 
@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.symbols import Symbol
 def total_roofline(
     symbols: Sequence[Symbol],
     sums: Mapping[str, SymbolCounters],
-    devices: Mapping[int, GpuFigures],
+    devices: Mapping[int, GpuSpecs],
     measured: Ceilings | None = None,
 ) -> Roofline | None:
     """None if only the runtime's kernels ran, kernels ran on several devices, or the device's family is unknown.

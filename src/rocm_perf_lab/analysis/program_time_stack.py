@@ -14,11 +14,11 @@ from fractions import Fraction
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import COPY, KERNEL, RUNTIME, Dag
-from rocm_perf_lab.analysis.shapley import MOST_EXACT, sampled_shapley, shapley
+from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, sampled_shapley, shapley
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST = 0.001  # share of the span: causes whose removal gains less, both alone and after all others, stay in the rest
+_LEAST_GAIN = 0.001  # share of the span: causes whose removal gains less, both alone and after all others, stay in the rest
 _MOST_PAIRS, _FEWEST_PAIRS = 100, 4
 _MOST_STEPS = 100_000_000  # nodes of the graph, times the number of replays
 
@@ -80,28 +80,28 @@ class _Combinations:
 
     def stack(self) -> ProgramStack:
         causes, n = self._causes, len(self._causes)
-        whole = (1 << n) - 1
-        exact = not n or (n <= MOST_EXACT and self._replay.nodes << n <= _MOST_STEPS)
+        all_causes = (1 << n) - 1
+        exact = not n or (n <= MAX_EXACT_CAUSES and self._replay.nodes << n <= _MOST_STEPS)
         every = tuple(self._spans(range(1 << n)).values()) if exact else ()
         if exact:
             values, pairs = [(value, 0.0) for value in shapley(every)], None
         else:
             pairs = min(_MOST_PAIRS, max(_FEWEST_PAIRS, _MOST_STEPS // (2 * n * self._replay.nodes)))
-            values = [(one.value, one.within) for one in sampled_shapley(self._spans, n, pairs)]
-        spans = self._spans([0, whole, *(1 << i for i in range(n)), *(whole & ~(1 << i) for i in range(n))])
+            values = [(estimate.value, estimate.within) for estimate in sampled_shapley(self._spans, n, pairs)]
+        spans = self._spans([0, all_causes, *(1 << i for i in range(n)), *(all_causes & ~(1 << i) for i in range(n))])
         parts = [
             ProgramPart(
-                cause, value, within, spans[0] - spans[1 << i], spans[whole & ~(1 << i)] - spans[whole],
+                cause, value, within, spans[0] - spans[1 << i], spans[all_causes & ~(1 << i)] - spans[all_causes],
                 tuple(name for name, stack in self._stacks.items() if cause in stack.chosen),
             )
             for i, (cause, (value, within)) in enumerate(zip(causes, values, strict=True))
         ]  # fmt: skip
-        left = self._left(frozenset(causes))
+        left = self._remaining_shares(frozenset(causes))
         by_kind = self._replay.by_kind(left)
         return ProgramStack(
             span_ns=spans[0],
             parts=tuple(sorted(parts, key=lambda part: (-part.ns, part.cause))),
-            rest_ns=spans[whole],
+            rest_ns=spans[all_causes],
             kernels_ns=by_kind.get(KERNEL, 0) + by_kind.get(RUNTIME, 0),
             copies_ns=by_kind.get(COPY, 0),
             kernels=tuple(self._stacks),
@@ -113,24 +113,29 @@ class _Combinations:
 
     def _noticeable(self, causes: tuple[str, ...]) -> tuple[str, ...]:
         everything = frozenset(causes)
-        sets = [frozenset[str](), everything, *(frozenset({one}) for one in causes), *(everything - {one} for one in causes)]
-        span, least, *others = self._without(sets)
-        first, last = others[: len(causes)], others[len(causes) :]
+        sets = [
+            frozenset[str](),
+            everything,
+            *(frozenset({cause}) for cause in causes),
+            *(everything - {cause} for cause in causes),
+        ]
+        span, least, *spans = self._spans_without(sets)
+        first, last = spans[: len(causes)], spans[len(causes) :]
         gains = [max(span - alone, without_others - least) for alone, without_others in zip(first, last, strict=True)]
-        return tuple(cause for cause, gain in zip(causes, gains, strict=True) if gain > _LEAST * span)
+        return tuple(cause for cause, gain in zip(causes, gains, strict=True) if gain > _LEAST_GAIN * span)
 
     def _spans(self, sets: Iterable[int]) -> dict[int, int]:
         wanted = list(sets)
-        return dict(zip(wanted, self._without([self._named(taken) for taken in wanted]), strict=True))
+        return dict(zip(wanted, self._spans_without([self._causes_in(removed) for removed in wanted]), strict=True))
 
-    def _named(self, taken: int) -> frozenset[str]:
-        return frozenset(cause for i, cause in enumerate(self._causes) if taken >> i & 1)
+    def _causes_in(self, removed: int) -> frozenset[str]:
+        return frozenset(cause for i, cause in enumerate(self._causes) if removed >> i & 1)
 
-    def _without(self, sets: Sequence[frozenset[str]]) -> list[int]:
-        new = [one for one in dict.fromkeys(sets) if one not in self._known]
-        self._known.update(zip(new, self._replay.spans([self._left(one) for one in new]), strict=True))
-        return [self._known[one] for one in sets]
+    def _spans_without(self, sets: Sequence[frozenset[str]]) -> list[int]:
+        new = [causes for causes in dict.fromkeys(sets) if causes not in self._known]
+        self._known.update(zip(new, self._replay.spans([self._remaining_shares(causes) for causes in new]), strict=True))
+        return [self._known[causes] for causes in sets]
 
-    def _left(self, causes: frozenset[str]) -> dict[str, float]:
+    def _remaining_shares(self, causes: frozenset[str]) -> dict[str, float]:
         """For each kernel, the share of its time that is left without the causes."""
         return {name: stack.without(causes) / stack.duration_ns for name, stack in self._stacks.items()}

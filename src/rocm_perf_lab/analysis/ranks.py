@@ -10,7 +10,7 @@ from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.same_build import difference, other_build
 
-_AGAIN = "both are the same rank, on different machines or at the same time"
+_SAME_RANK = "both are the same rank, on different machines or at the same time"
 
 
 @dataclass(frozen=True)
@@ -42,29 +42,29 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     Raises UsageError for runs that are neither ranks nor repeats, such as runs with different commands, builds or inputs at
     different times.
     """
-    found: list[Rank] = []
+    known: list[Rank] = []
     notes: list[str] = []
     for origin in (origin for origin in origins if not origin.has_counters):
-        same = next((rank for rank in found if _is_repeat(rank, origin)), None)
+        same = next((rank for rank in known if _is_repeat(rank, origin)), None)
         if same is None:
-            found.append(Rank(origin))
+            known.append(Rank(origin))
         else:
             same.repeats.append(origin)
     for origin in (origin for origin in origins if origin.has_counters):
-        same = next((rank for rank in found if _is_pass(rank, origin)), None)
+        same = next((rank for rank in known if _is_pass(rank, origin)), None)
         if same is None:
-            found.append(Rank(origin))
+            known.append(Rank(origin))
             notes.append(
                 f"{origin.label} was collected with counters, and there is no run without them: its times are those of a "
                 "profiled run"
             )
         else:
             same.counters.append(origin)
-    for one, other in combinations(found, 2):
+    for one, other in combinations(known, 2):
         _check_ranks(one.base, other.base)
-    if all(rank.number is not None for rank in found):
-        found.sort(key=lambda rank: rank.number or 0)
-    return found, notes
+    if all(rank.number is not None for rank in known):
+        known.sort(key=lambda rank: rank.number or 0)
+    return known, notes
 
 
 def _is_repeat(rank: Rank, origin: Origin) -> bool:
@@ -102,6 +102,6 @@ def _check_ranks(one: Origin, other: Origin) -> None:
     commands = f"one is of {one.command}, the other of {other.command}" if one.command != other.command else None
     raise UsageError(
         f"{one.label} and {other.label} are neither repeats nor ranks of one run: "
-        f"{commands or difference(one, other) or _AGAIN}",
+        f"{commands or difference(one, other) or _SAME_RANK}",
         "analyse each separately: `rocm-perf analyze` with only that database",
     )

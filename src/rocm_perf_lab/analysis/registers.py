@@ -15,7 +15,9 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.trace import Kernel
 
 MOST_OF_A_KIND = 256  # how many VGPRs, or AGPRs, an instruction can address
-_LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost
+_LOST_VGPRS = (
+    128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost
+)
 
 
 def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str, ...]]:
@@ -28,21 +30,23 @@ def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str
     if accum <= MOST_OF_A_KIND or family is None:
         return arch, accum, ()
     note = f"the trace says {arch} + {accum} VGPRs; no kernel has more than {MOST_OF_A_KIND} AGPRs"
-    return arch + _LOST, accum - _LOST, (f"{note}: taken as {arch + _LOST} + {accum - _LOST}",)
+    return arch + _LOST_VGPRS, accum - _LOST_VGPRS, (f"{note}: taken as {arch + _LOST_VGPRS} + {accum - _LOST_VGPRS}",)
 
 
-def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResources:
+def needed_resources(allocated: KernelResources, metadata: KernelMetadata) -> KernelResources:
     """The same resources with the registers that the compiler counted."""
     return replace(allocated, arch_vgprs=metadata.vgprs - metadata.agprs, accum_vgprs=metadata.agprs, sgprs=metadata.sgprs)
 
 
-def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
+def padding(
+    rules: OccupancyRules, allocated: KernelResources, occupancy: Occupancy, used: KernelResources | None
+) -> str | None:
     """Why some of the allocated VGPRs are padding; None if none are or nothing suggests it. used: from the code object."""
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
         return f"{total} VGPRs are allocated, and {needs} would suffice: the rest is padding" if needs < total else None
-    if "LDS" not in found.limited_by or total != _padded(rules, allocated):
+    if "LDS" not in occupancy.limited_by or total != _padded(rules, allocated):
         return None
     return (
         f"the compiler allocates {total} VGPRs where LDS has no room for more waves: the kernel may need fewer; only its "
@@ -50,10 +54,10 @@ def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy,
     )
 
 
-def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy) -> Occupancy:
+def without_padding(rules: OccupancyRules, allocated: KernelResources, occupancy: Occupancy) -> Occupancy:
     """The occupancy without VGPRs among its limits, provided that something else limits it as much."""
-    others = tuple(name for name in found.limited_by if name != "VGPRs")
-    return replace(found, limited_by=others or found.limited_by)
+    other_limits = tuple(name for name in occupancy.limited_by if name != "VGPRs")
+    return replace(occupancy, limited_by=other_limits or occupancy.limited_by)
 
 
 def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:

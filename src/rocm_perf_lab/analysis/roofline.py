@@ -16,7 +16,7 @@ from functools import cached_property
 
 from rocm_perf_lab.analysis.ceilings import LEVELS, Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.arch.family import Family, Pipe
 from rocm_perf_lab.arch.metric import Value
 
@@ -151,7 +151,7 @@ class Roofline:
         return next(level for level in self.levels if level.name == name)
 
 
-def roofline(counters: SymbolCounters, time_ns: int, device: GpuFigures, ceilings: Ceilings | None = None) -> Roofline | None:
+def roofline(counters: SymbolCounters, time_ns: int, device: GpuSpecs, ceilings: Ceilings | None = None) -> Roofline | None:
     """The roofline of dispatches that took `time_ns` in total; None if the device's family is unknown."""
     family = device.family
     if family is None:
@@ -204,24 +204,24 @@ def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
     """For each level, the bytes that pass through it, from memory to the CU. A family without a MALL has no such level."""
     unknown = f"no byte counters are known for {family.name}"
     beyond = _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)
-    found = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
+    by_level = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
     for name in LEVELS:
         if name in family.cache_bytes:
-            found[name] = family.cache_bytes[name](counters.values)
+            by_level[name] = family.cache_bytes[name](counters.values)
         elif name in family.uncounted:
-            found[name] = Value.missing("bytes", family.uncounted[name])
-    return found
+            by_level[name] = Value.missing("bytes", family.uncounted[name])
+    return by_level
 
 
 def _measured_ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     unit = "GB/s" if isinstance(key, str) else "GFLOP/s"
     if ceilings is None:
         return Value.missing(unit, NO_CEILINGS)
-    found = ceilings.bandwidth.get(key) if isinstance(key, str) else ceilings.arithmetic.get(key)
-    return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
+    ceiling = ceilings.bandwidth.get(key) if isinstance(key, str) else ceilings.arithmetic.get(key)
+    return Value(ceiling.value, unit) if ceiling else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
-def _peak(pipe: Pipe, device: GpuFigures, family: Family, counters: SymbolCounters) -> Value:
+def _peak(pipe: Pipe, device: GpuSpecs, family: Family, counters: SymbolCounters) -> Value:
     """A pipe's peak rate. For F32 on the VALU, it grows with the share of packed instructions, which do twice the work in the
     same time.
     """
@@ -233,7 +233,7 @@ def _peak(pipe: Pipe, device: GpuFigures, family: Family, counters: SymbolCounte
     return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 
-def _peak_bandwidth(level: str, device: GpuFigures, family: Family) -> Value:
+def _peak_bandwidth(level: str, device: GpuSpecs, family: Family) -> Value:
     if level == MEMORY_LEVEL:
         return device.memory_bandwidth
     if level == MALL_LEVEL:
@@ -243,7 +243,7 @@ def _peak_bandwidth(level: str, device: GpuFigures, family: Family) -> Value:
     return _per_clock(family.cu_bytes_per_clock.get(level), level, device.cu, device)
 
 
-def _per_clock(per_clock: int | None, level: str, units: Value, device: GpuFigures) -> Value:
+def _per_clock(per_clock: int | None, level: str, units: Value, device: GpuSpecs) -> Value:
     if per_clock is None:
         return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family_name}")
     return _apply(lambda count, mhz: per_clock * count * mhz / 1e3, "GB/s", units, device.clock)

@@ -47,9 +47,9 @@ def sampling_of(trace: Trace, symbol: Symbol) -> Sampling | None:
 def _counters(trace: Trace, symbol: Symbol) -> dict[str, float]:
     """The errors of the sums over all dispatches; dispatches without a value are assumed to be like the others."""
     assert trace.estimates is not None
-    found = {}
+    sum_errors = {}
     for name, column in trace.estimates.counters.items():
         errors, values = column[symbol.rows], trace.counters[name][symbol.rows]
         if not np.all(np.isnan(errors)):
-            found[name] = float(np.nansum(errors)) * len(values) / max(1, int(np.count_nonzero(~np.isnan(values))))
-    return found
+            sum_errors[name] = float(np.nansum(errors)) * len(values) / max(1, int(np.count_nonzero(~np.isnan(values))))
+    return sum_errors

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import stdev
 
-MOST_EXACT = 10
+MAX_EXACT_CAUSES = 10
 _SEED = 1953
 _NORMAL_95 = 1.96
 
@@ -36,12 +36,12 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
     """
     n = len(times).bit_length() - 1
     parts = [Fraction(0)] * n
-    for taken in range(len(times)):
-        size = taken.bit_count()
+    for removed in range(len(times)):
+        size = removed.bit_count()
         for i in range(n):
-            if not taken >> i & 1:
+            if not removed >> i & 1:
                 orders = Fraction(math.factorial(size) * math.factorial(n - size - 1), math.factorial(n))
-                parts[i] += orders * (times[taken] - times[taken | 1 << i])
+                parts[i] += orders * (times[removed] - times[removed | 1 << i])
     return parts
 
 
@@ -55,14 +55,14 @@ def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int,
     draw = random.Random(_SEED)
     orders = [draw.sample(range(n), n) for _ in range(pairs)]
     paths = [[_sets(order), _sets(order[::-1])] for order in orders]
-    known = times({taken for pair in paths for path in pair for taken in path})
+    known = times({removed for pair in paths for path in pair for removed in path})
     gains: list[list[Fraction]] = [[] for _ in range(n)]
-    for order, (there, back) in zip(orders, paths, strict=True):
-        for place, cause in enumerate(order):
-            first = known[there[place]] - known[there[place + 1]]
-            last = known[back[n - 1 - place]] - known[back[n - place]]
+    for order, (forward, backward) in zip(orders, paths, strict=True):
+        for position, cause in enumerate(order):
+            first = known[forward[position]] - known[forward[position + 1]]
+            last = known[backward[n - 1 - position]] - known[backward[n - position]]
             gains[cause].append(Fraction(first + last, 2))
-    return [Sampled(sum(some, Fraction(0)) / pairs, _half_width(some)) for some in gains]
+    return [Sampled(sum(samples, Fraction(0)) / pairs, _half_width(samples)) for samples in gains]
 
 
 def _sets(order: Sequence[int]) -> list[int]:

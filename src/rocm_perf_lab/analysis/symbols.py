@@ -40,32 +40,34 @@ class Symbol:
         return self.kernel.is_runtime
 
 
-_FOUND: WeakKeyDictionary[Trace, list[Symbol]] = WeakKeyDictionary()  # grouping takes a second per ten million dispatches
+_SYMBOLS_OF_TRACES: WeakKeyDictionary[Trace, list[Symbol]] = (
+    WeakKeyDictionary()
+)  # grouping takes a second per ten million dispatches
 
 
 def symbols_of(trace: Trace) -> list[Symbol]:
     """The symbols that were dispatched, in descending order of time; ties are broken by name."""
-    if trace not in _FOUND:
-        _FOUND[trace] = _group(trace)
-    return _FOUND[trace]
+    if trace not in _SYMBOLS_OF_TRACES:
+        _SYMBOLS_OF_TRACES[trace] = _group(trace)
+    return _SYMBOLS_OF_TRACES[trace]
 
 
 def matching(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
     """The symbols that match a pattern (see kernel_pattern), or all if it is None. Raises EmptyPartError if none matches."""
-    found = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
-    if symbols and not found:
-        some = ", ".join(symbol.name for symbol in symbols[:3])
-        raise EmptyPartError(f"no kernel matches {pattern}", f"the trace has {len(symbols)} kernels, such as {some}")
-    return found
+    matches = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
+    if symbols and not matches:
+        examples = ", ".join(symbol.name for symbol in symbols[:3])
+        raise EmptyPartError(f"no kernel matches {pattern}", f"the trace has {len(symbols)} kernels, such as {examples}")
+    return matches
 
 
 def _group(trace: Trace) -> list[Symbol]:
     ids, kernel_code = factorize(trace.dispatches.kernel_id)
     kernels = [trace.kernels.get(int(id)) or _unknown_kernel(int(id)) for id in ids]
     names = list(dict.fromkeys(kernel.symbol for kernel in kernels))
-    place = {name: number for number, name in enumerate(names)}
+    index_of = {name: number for number, name in enumerate(names)}
     of_kernel: Integers
-    of_kernel = np.array([place[kernel.symbol] for kernel in kernels], np.uint16 if len(names) < 1 << 16 else np.int32)
+    of_kernel = np.array([index_of[kernel.symbol] for kernel in kernels], np.uint16 if len(names) < 1 << 16 else np.int32)
     symbol = of_kernel[kernel_code] if len(ids) else np.empty(0, np.int32)
     total, longest = np.zeros(len(names), np.int64), np.full(len(names), -1, np.int64)
     _total_and_longest(symbol, trace.dispatches.start, trace.dispatches.end, total, longest)

@@ -32,10 +32,10 @@ def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
     if not run.symbols:
         return None
     chosen = (_dominant(run) if on_critical_path else None) or run.selection.symbol
-    return _of(run, chosen)
+    return _focus_on(run, chosen)
 
 
-def _of(run: BaseRun, symbol: Symbol) -> Focus:
+def _focus_on(run: BaseRun, symbol: Symbol) -> Focus:
     longest = symbol.rows[run.trace.dispatches.duration[symbol.rows].argmax()]
     return Focus(symbol, int(np.searchsorted(symbol.rows, longest)) + 1)
 
@@ -45,10 +45,14 @@ def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
     if run.path is None:
         return []
     symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}
-    wanted = [one for one in run.path.symbols if one.kind == KERNEL and one.name in symbols and one.fraction >= _CONSIDERABLE]
-    return [_of(run, symbols[one.name]) for one in wanted[:_MOST_OTHERS]]
+    wanted = [
+        symbol
+        for symbol in run.path.symbols
+        if symbol.kind == KERNEL and symbol.name in symbols and symbol.fraction >= _CONSIDERABLE
+    ]
+    return [_focus_on(run, symbols[symbol.name]) for symbol in wanted[:_MOST_OTHERS]]
 
 
 def _dominant(run: BaseRun) -> Symbol | None:
-    names = [found.name for found in run.path.symbols if found.kind == KERNEL] if run.path else []
+    names = [symbol.name for symbol in run.path.symbols if symbol.kind == KERNEL] if run.path else []
     return next((symbol for name in names for symbol in run.symbols if symbol.name == name), None)

@@ -17,17 +17,17 @@ from rocm_perf_lab.analysis.headroom import Headroom, from_ceiling
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack, meanings
 from rocm_perf_lab.arch.metric import Value
 
-SMALL_GRID = "small-grid"
+SMALL_GRID = "small-grid"  # in causes.toml, and as a factor in bottleneck.toml
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
 # Costs that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
 # accesses need. A copy that runs at full memory bandwidth spends time on these causes alone.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
-_LEAST = 0.01  # share of the time that a part needs in order to explain a factor
+_LEAST_SHARE = 0.01  # share of the time that a part needs in order to explain a factor
 _WORTHWHILE = 0.02  # share of the time: a part that gains less has no remedy, and can be the verdict only if all gain less
 _NEARLY = 0.5  # the remedy for the verdict's cause comes first if it gains at least this share of the largest gain
-_CLEAR, _NEAR = 0.6, 0.525  # first / (first + second) if first exceeds second by half, or by a tenth
+_CLEAR_LEAD, _NARROW_LEAD = 0.6, 0.525  # first / (first + second) if first exceeds second by half, or by a tenth
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class Remedy:
     """A change to the program, and the share of the kernel's time that it would save according to the experiment that removes
     its cause.
 
-    line: the source line that contributes most to the gain; None if not known. low, high: bounds that hold the gain in four out
-    of five cases; None if the model's error is not known. program: the share of the GPU's span that is saved; None without a
-    critical path. then: the kernel that dominates the path afterwards.
+    line: the source line that contributes most to the gain; None if not known. gain_at_least, gain_at_most: bounds that hold
+    the gain in four out of five cases; None if the model's error is not known. program_gain: the share of the GPU's span that
+    is saved; None without a critical path. then_dominant: the kernel that dominates the path afterwards.
     """
 
     cause: str
     change: str
     gain: float
     line: str | None
-    low: float | None = None
-    high: float | None = None
-    program: float | None = None
-    then: str | None = None
+    gain_at_least: float | None = None
+    gain_at_most: float | None = None
+    program_gain: float | None = None
+    then_dominant: str | None = None
 
 
 def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_software_device: bool) -> Bottleneck:
@@ -63,8 +63,8 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
     lead = first.ns / (first.ns + second)
     share = first.ns / stack.duration_ns
     doubt = f", {MADE_SMALL}" if on_software_device and first.cause == SMALL_GRID else ""
-    kept = tuple(factor for factor in counted.factors if _explains(factor, stack))
-    found = remedies(stack, error)
+    factors = tuple(factor for factor in counted.factors if _explains(factor, stack))
+    suggested = remedies(stack, error)
     return replace(
         counted,
         name=first.cause,
@@ -72,12 +72,12 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
         why=f"{share:.1%} of its time goes on {meanings()[first.cause].costs}{doubt}".replace("%", " %"),
         score=share,
         confidence=lead,
-        certainty="high" if lead >= _CLEAR else "medium" if lead >= _NEAR else "low",
-        factors=kept,
+        certainty="high" if lead >= _CLEAR_LEAD else "medium" if lead >= _NARROW_LEAD else "low",
+        factors=factors,
         undecided={},
         near=None,
-        remedies=found,
-        advice=_advice_of_factors(kept),
+        remedies=suggested,
+        advice=_advice_of_factors(factors),
         on_full_device=_beyond_small_grid(stack) if first.cause == SMALL_GRID else None,
     )
 
@@ -95,20 +95,20 @@ def remedies(stack: TimeStack, error: float | None) -> tuple[Remedy, ...]:
     remedy for the verdict's cause comes first if it gains at least _NEARLY times the largest gain, and the remedy for the cost
     of a dispatch comes last if that cost is fixed (see _is_fixed).
     """
-    found = []
+    suggested = []
     for part in stack.parts:
         gain = part.first_ns / stack.duration_ns
         if part.cause in meanings() and gain >= _WORTHWHILE:
             low, high = bounds(gain, error) if error is not None else (None, None)
-            found.append(Remedy(part.cause, meanings()[part.cause].change, gain, line_of(stack, part.cause), low, high))
-    most = max((one.gain for one in found), default=0.0)
+            suggested.append(Remedy(part.cause, meanings()[part.cause].change, gain, line_of(stack, part.cause), low, high))
+    most = max((remedy.gain for remedy in suggested), default=0.0)
     fixed = {part.cause for part in stack.parts if _is_fixed(part, stack)}
     first = next((part.cause for part in _possible(stack)), None)
 
-    def order(one: Remedy) -> tuple[bool, bool, float]:
-        return one.cause in fixed, one.cause != first or one.gain < _NEARLY * most, -one.gain
+    def order(remedy: Remedy) -> tuple[bool, bool, float]:
+        return remedy.cause in fixed, remedy.cause != first or remedy.gain < _NEARLY * most, -remedy.gain
 
-    return tuple(sorted(found, key=order))
+    return tuple(sorted(suggested, key=order))
 
 
 def bounds(gain: float, error: float) -> tuple[float, float]:
@@ -123,7 +123,7 @@ def line_of(stack: TimeStack, cause: str) -> str | None:
     """The source line with the largest gain if the cause is removed from it alone; None if no line gains noticeably."""
     gains = [(line.by_cause.get(cause, 0), line.source) for line in stack.lines]
     most, source = max(gains, default=(0, ""), key=lambda item: item[0])
-    return source if most >= _LEAST * stack.duration_ns else None
+    return source if most >= _LEAST_SHARE * stack.duration_ns else None
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
@@ -154,9 +154,9 @@ def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
 
 def _explains(factor: Factor, stack: TimeStack) -> bool:
     shares = {part.cause: max(part.ns, part.first_ns) / stack.duration_ns for part in stack.parts}
-    return not factor.costs or any(shares.get(cause, 0.0) >= _LEAST for cause in factor.costs)
+    return not factor.costs or any(shares.get(cause, 0.0) >= _LEAST_SHARE for cause in factor.costs)
 
 
-def _advice_of_factors(kept: Sequence[Factor]) -> tuple[str, ...]:
+def _advice_of_factors(factors: Sequence[Factor]) -> tuple[str, ...]:
     """The advice of the factors for which the stack has no cause of its own."""
-    return tuple(dict.fromkeys(line for factor in kept if not factor.costs for line in factor.advice))
+    return tuple(dict.fromkeys(line for factor in factors if not factor.costs for line in factor.advice))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.analysis.base_run import BaseRun
-from rocm_perf_lab.analysis.counters_behind_changes import TELLING
+from rocm_perf_lab.analysis.counters_behind_changes import EXPLANATORY
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
 from rocm_perf_lab.rocpd.trace import Edges, Trace
@@ -93,19 +93,19 @@ class Timeline:
     def details(self, node: int) -> dict[str, Any]:
         """The details that a viewer shows for a slice."""
         columns, category = self._columns, self.category(node)
-        found: dict[str, Any] = {"on critical path": columns["on_path"][node], "slack_ns": columns["slack"][node]}
+        details: dict[str, Any] = {"on critical path": columns["on_path"][node], "slack_ns": columns["slack"][node]}
         if category == CALL:
-            return found
+            return details
         if category == COPY:
-            return found | {"bytes": columns["bytes"][node - self.dag.dispatches]}
-        found |= {
+            return details | {"bytes": columns["bytes"][node - self.dag.dispatches]}
+        details |= {
             "kernel": self.dag.names[columns["symbol"][node]],
             "grid": "x".join(map(str, columns["grid"][node])),
             "workgroup": "x".join(map(str, columns["workgroup"][node])),
             "lds_bytes": columns["lds"][node],
             "scratch_bytes": columns["scratch"][node],
         }
-        return found | {name: values[node] for name, values in self._counted.items() if values[node] is not None}
+        return details | {name: values[node] for name, values in self._counter_values.items() if values[node] is not None}
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
@@ -121,7 +121,7 @@ class Timeline:
         return {name: values.tolist() for name, values in arrays.items()}
 
     @cached_property
-    def _counted(self) -> dict[str, list[float | None]]:
+    def _counter_values(self) -> dict[str, list[float | None]]:
         """Counter -> its value for each dispatch, None if it was not collected."""
         columns = ((name, column.tolist()) for name, column in self.trace.counters.items())
         return {name: [None if value != value else value for value in column] for name, column in columns}
@@ -134,7 +134,7 @@ class Timeline:
         return [
             CounterTrack(f"{name} per us", *_rates(start, end, column))
             for name, column in self.trace.counters.items()
-            if name in TELLING
+            if name in EXPLANATORY
         ]
 
     @cached_property
@@ -150,14 +150,14 @@ class Timeline:
         for gpu in np.unique(agent).tolist():
             known = trace.agents.get(gpu)
             group = f"GPU agent {gpu}{f': {known.product} ({known.target})' if known else ''}"
-            mine = np.flatnonzero(agent == gpu)
-            for number in np.unique(queue[mine]).tolist():
+            of_gpu = np.flatnonzero(agent == gpu)
+            for number in np.unique(queue[of_gpu]).tolist():
                 name = f"queue {number}" if number >= 0 else "copies"
-                yield from self._lanes(group, name, shown[mine[queue[mine] == number]])
-            if len(np.unique(stream[mine])) > 1:
-                for number in np.unique(stream[mine]).tolist():
+                yield from self._lanes(group, name, shown[of_gpu[queue[of_gpu] == number]])
+            if len(np.unique(stream[of_gpu])) > 1:
+                for number in np.unique(stream[of_gpu]).tolist():
                     if number >= 0:
-                        nodes = shown[mine[stream[mine] == number]]
+                        nodes = shown[of_gpu[stream[of_gpu] == number]]
                         yield from self._lanes(f"{group}, by HIP stream", f"stream {number}", nodes)
 
     def _of_threads(self) -> Iterator[Track]:
@@ -183,8 +183,8 @@ class Timeline:
         nodes = self.path.nodes[self.path.counted]
         start, end = self.dag.start[nodes] - self.dag.origin, self.dag.end[nodes] - self.dag.origin
         start = np.maximum(start, np.r_[start[:1], np.maximum.accumulate(end)[:-1]])
-        kept = np.isin(nodes, self._shown) if self.left_out else slice(None)
-        return Track(CRITICAL_PATH, CRITICAL_PATH, nodes[kept], start[kept], np.maximum(start, end)[kept])
+        visible = np.isin(nodes, self._shown) if self.left_out else slice(None)
+        return Track(CRITICAL_PATH, CRITICAL_PATH, nodes[visible], start[visible], np.maximum(start, end)[visible])
 
 
 def _without_overlaps(start: Integers, end: Integers) -> Integers:
@@ -193,14 +193,14 @@ def _without_overlaps(start: Integers, end: Integers) -> Integers:
     busy: list[tuple[int, int]] = []  # (until, lane)
     free: list[int] = []
     used = 0
-    for place, (begin, until) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+    for index, (begin, until) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
         while busy and busy[0][0] <= begin:
             heapq.heappush(free, heapq.heappop(busy)[1])
         if free:
             lane = heapq.heappop(free)
         else:
             lane, used = used, used + 1
-        lanes[place] = lane
+        lanes[index] = lane
         heapq.heappush(busy, (until, lane))
     return lanes
 
@@ -211,6 +211,6 @@ def _rates(start: Integers, end: Integers, values: Any) -> tuple[Integers, list[
     rate = 1000.0 * values[counted] / (end[counted] - start[counted])
     time = np.r_[start[counted], end[counted]]
     change = np.r_[rate, -rate]
-    at, place = np.unique(time, return_inverse=True)
-    total = np.cumsum(np.bincount(place, weights=change, minlength=len(at)))
-    return at, np.where(np.abs(total) < 1e-6 * np.abs(rate).max(initial=0), 0.0, total).tolist()
+    change_times, index = np.unique(time, return_inverse=True)
+    total = np.cumsum(np.bincount(index, weights=change, minlength=len(change_times)))
+    return change_times, np.where(np.abs(total) < 1e-6 * np.abs(rate).max(initial=0), 0.0, total).tolist()

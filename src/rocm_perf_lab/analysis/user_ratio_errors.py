@@ -16,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST = 10  # the user's table is used once it has this many entries with the same timing parameters
+LEAST_ENTRIES = 10  # the user's table is used once it has this many entries with the same timing parameters
 _SHARE = 0.8  # four in five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
@@ -58,17 +58,17 @@ def read() -> list[RecordedDifference]:
         ) from error
 
 
-def add(found: Sequence[RecordedDifference]) -> None:
+def add(entries: Sequence[RecordedDifference]) -> None:
     """Add entries; each replaces an earlier one for the same two sources, device and parameters.
 
     Raises OutputError if the table is damaged, or cannot be read or written.
     """
-    kept = {(one.baseline, one.candidate, one.device, one.parameters): one for one in (*read(), *found)}
+    by_key = {(entry.baseline, entry.candidate, entry.device, entry.parameters): entry for entry in (*read(), *entries)}
     path = table()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as partial:
-            partial.write_text("".join(json.dumps(asdict(one)) + "\n" for one in kept.values()), encoding="utf-8")
+            partial.write_text("".join(json.dumps(asdict(entry)) + "\n" for entry in by_key.values()), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path} ({error.strerror})", "set XDG_DATA_HOME to a writable folder") from error
 
@@ -78,5 +78,5 @@ def error_for(parameters: str | None) -> float | None:
 
     Raises OutputError if the table is damaged or cannot be read.
     """
-    errors = sorted(one.error for one in read() if one.parameters == parameters)
-    return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= LEAST else None
+    errors = sorted(entry.error for entry in read() if entry.parameters == parameters)
+    return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= LEAST_ENTRIES else None

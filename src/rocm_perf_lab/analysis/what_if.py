@@ -18,7 +18,7 @@ import numpy as np
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol, walk_back
 from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
 from rocm_perf_lab.kernel_pattern import fits
-from rocm_perf_lab.lazy_jit import MANY, lazy_jit
+from rocm_perf_lab.lazy_jit import MIN_COMPILED_ELEMENTS, lazy_jit
 from rocm_perf_lab.rocpd.trace import Edges
 
 if TYPE_CHECKING:
@@ -80,16 +80,16 @@ def what_if(
     mangled: demangled -> mangled name. A pattern that matches no kernel changes nothing.
     """
     replay = GraphReplay(dag, path)
-    scenarios = [replay.asked_for(speedup, mangled) for speedup in wanted]
-    own = [found for found in path.symbols if _is_own(found) and found.critical_path_ns]
-    for found in own[:_TRIED_KERNELS]:
-        scenarios += [replay.scenario((found.name,), None, factor) for factor in _TRIED_FACTORS]
+    scenarios = [replay.scenario_for(speedup, mangled) for speedup in wanted]
+    own = [symbol for symbol in path.symbols if _is_kernel(symbol) and symbol.critical_path_ns]
+    for symbol in own[:_TRIED_KERNELS]:
+        scenarios += [replay.scenario((symbol.name,), None, factor) for factor in _TRIED_FACTORS]
     dominant = dominant_symbol(path)
     return scenarios, replay.shift(dominant.name) if dominant in own else None
 
 
-def _is_own(found: SymbolOnPath) -> bool:
-    return found.kind == KERNEL
+def _is_kernel(symbol: SymbolOnPath) -> bool:
+    return symbol.kind == KERNEL
 
 
 class GraphReplay:
@@ -98,9 +98,9 @@ class GraphReplay:
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
         self._origin = dag.origin
-        totals = {found.name: found.total_ns for found in path.symbols if found.kind in _KERNELS}
+        totals = {symbol.name: symbol.total_ns for symbol in path.symbols if symbol.kind in _KERNELS}
         self._total = [totals.get(name, 0) for name in dag.names]
-        self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] in _KERNELS}
+        self._symbol_index = {name: index for index, name in enumerate(dag.names) if dag.kinds[index] in _KERNELS}
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
@@ -109,10 +109,10 @@ class GraphReplay:
         return len(self._dag)
 
     def has(self, name: str) -> bool:
-        return name in self._place
+        return name in self._symbol_index
 
-    def asked_for(self, speedup: Speedup, mangled: Mapping[str, str]) -> Scenario:
-        names = tuple(name for name in self._place if fits(speedup.pattern, name, mangled.get(name)))
+    def scenario_for(self, speedup: Speedup, mangled: Mapping[str, str]) -> Scenario:
+        names = tuple(name for name in self._symbol_index if fits(speedup.pattern, name, mangled.get(name)))
         return self.scenario(names, speedup.pattern, speedup.factor)
 
     def scenario(self, names: tuple[str, ...], pattern: str | None, factor: float | None) -> Scenario:
@@ -131,11 +131,11 @@ class GraphReplay:
             return DominanceShift(name, None, None)
         while factor / least > _PRECISION:
             middle = (factor * least) ** 0.5
-            found = self.run({name: 1 / middle})[1]
-            if found == name:
+            dominant = self.run({name: 1 / middle})[1]
+            if dominant == name:
                 least = middle
             else:
-                factor, then = middle, found
+                factor, then = middle, dominant
         return DominanceShift(name, factor, then)
 
     def run(self, shares: Mapping[str, float]) -> tuple[int, str | None, float]:
@@ -145,11 +145,11 @@ class GraphReplay:
         """
         dag = self._dag
         span, on_path = self._path_with(shares)
-        own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
+        own = [index for index in self._symbol_index.values() if dag.kinds[index] == KERNEL and on_path[index] > 0]
         if not own:
             return span, None, 0.0
-        # Ties are broken as in critical_path: by the most total time, then by name (places are in the order of names).
-        best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
+        # Ties are broken as in critical_path: by the most total time, then by name (indices are in the order of names).
+        best = max(own, key=lambda index: (on_path[index], self._total[index], -index))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
     def span(self, shares: Mapping[str, float]) -> int:
@@ -159,28 +159,28 @@ class GraphReplay:
     def by_kind(self, shares: Mapping[str, float]) -> dict[str, int]:
         """Kind of node -> its time on the new path, in ns. The rest of the span lies between nodes."""
         _, on_path = self._path_with(shares)
-        found: dict[str, int] = {}
+        times: dict[str, int] = {}
         for kind, ns in zip(self._dag.kinds, on_path, strict=True):
-            found[kind] = found.get(kind, 0) + round(float(ns))
-        return found
+            times[kind] = times.get(kind, 0) + round(float(ns))
+        return times
 
     def spans(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
         """The new span in each of several scenarios. Each scenario is given as shares, as in run()."""
-        if len(self._dag) >= MANY:  # _forward then runs compiled
+        if len(self._dag) >= MIN_COMPILED_ELEMENTS:  # _forward then runs compiled
             return [self.span(shares) for shares in scenarios]
         at_once = max(1, _ROOM // max(1, len(self._dag)))
-        return [span for i in range(0, len(scenarios), at_once) for span in self._side_by_side(scenarios[i : i + at_once])]
+        return [span for i in range(0, len(scenarios), at_once) for span in self._forward_scenarios(scenarios[i : i + at_once])]
 
-    def _side_by_side(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
+    def _forward_scenarios(self, scenarios: Sequence[Mapping[str, float]]) -> list[int]:
         """Like _forward, node by node, but for all scenarios at once."""
         dag = self._dag
-        share = np.stack([self._shares(one) for one in scenarios], axis=1)
+        share = np.stack([self._shares(shares) for shares in scenarios], axis=1)
         start, end = np.empty((2, len(dag), len(scenarios)), np.int64)
         for node in dag.order.tolist():
             ready: Integers | None = None
             for edge in range(dag.first[node], dag.first[node + 1]):
-                at = (start if dag.kind[edge] == _LAUNCH else end)[dag.source[edge]]
-                ready = at if ready is None else np.maximum(ready, at)
+                done = (start if dag.kind[edge] == _LAUNCH else end)[dag.source[edge]]
+                ready = done if ready is None else np.maximum(ready, done)
             start[node] = (self._origin if ready is None else ready) + self._path.delay_of_ns[node]
             takes = np.rint((dag.end[node] - dag.start[node]) * share[dag.symbol[node]])
             end[node] = start[node] + takes.astype(np.int64)
@@ -190,7 +190,7 @@ class GraphReplay:
     def _shares(self, shares: Mapping[str, float]) -> Floats:
         share = np.ones(len(self._dag.names))
         for name, left in shares.items():
-            share[self._place[name]] = left
+            share[self._symbol_index[name]] = left
         return share
 
     def _run_forward(self, shares: Mapping[str, float]) -> tuple[int, int]:
@@ -230,15 +230,15 @@ def _forward(
 
     Each node takes its symbol's `share` of its observed time, rounded half to even.
     """
-    for place in range(len(order)):
-        node = order[place]
+    for position in range(len(order)):
+        node = order[position]
         ready = origin
         last = -1
         for edge in range(first[node], first[node + 1]):
             before = source[edge]
-            at = start[before] if kind[edge] == _LAUNCH else end[before]
-            if last < 0 or at > ready or (at == ready and before < last):
-                ready = at
+            done = start[before] if kind[edge] == _LAUNCH else end[before]
+            if last < 0 or done > ready or (done == ready and before < last):
+                ready = done
                 last = before
         binding[node] = last
         start[node] = ready + delay[node]

@@ -25,12 +25,12 @@ def counter_passes(target: str) -> list[list[str]]:
 def pack(counters: Iterable[str]) -> list[list[str]]:
     """Distribute counters over as few passes as the registers of their blocks allow, keeping the given order."""
     passes: list[list[str]] = []
-    taken: dict[str, int] = {}
+    used: dict[str, int] = {}
     for counter in counters:
         prefix = counter.split("_", 1)[0]
         block = _PART_OF.get(prefix, prefix)
-        number = taken.get(block, 0) // _REGISTERS.get(block, 1)
-        taken[block] = taken.get(block, 0) + 1
+        number = used.get(block, 0) // _REGISTERS.get(block, 1)
+        used[block] = used.get(block, 0) + 1
         if number == len(passes):
             passes.append([])
         passes[number].append(counter)

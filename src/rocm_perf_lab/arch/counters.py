@@ -62,13 +62,13 @@ def known_counters() -> tuple[Counter, ...]:
 @cache
 def uses() -> dict[str, tuple[str, ...]]:
     """Counter -> "family: metric" for every formula that needs it."""
-    found: dict[str, list[str]] = {}
+    by_counter: dict[str, list[str]] = {}
     for family in FAMILIES:
         groups = (family.flops, family.integer_operations, family.cache_bytes, family.evidence)
         metrics = [*family.hbm_bytes, *(metric for group in groups for metric in group.values())]
         for metric in metrics:
             for counter in metric.counters:
                 use = f"{family.name}: {metric.name}"
-                if use not in found.setdefault(counter, []):
-                    found[counter].append(use)
-    return {counter: tuple(names) for counter, names in found.items()}
+                if use not in by_counter.setdefault(counter, []):
+                    by_counter[counter].append(use)
+    return {counter: tuple(names) for counter, names in by_counter.items()}

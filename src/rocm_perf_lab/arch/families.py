@@ -10,5 +10,5 @@ FAMILIES: tuple[Family, ...] = (cdna2.FAMILY, cdna3.FAMILY, cdna4.FAMILY, rdna2.
 
 def family_of(target: str) -> Family | None:
     """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if unknown."""
-    plain = target.split(":")[0]
-    return next((family for family in FAMILIES if plain in family.targets), None)
+    processor = target.split(":")[0]
+    return next((family for family in FAMILIES if processor in family.targets), None)

@@ -91,11 +91,11 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
     waves = _ceil_div(kernel.workgroup_size, rules.wave_size)
     by_vgprs = _waves_by_vgprs(rules, kernel)
     limits = {
-        "VGPRs": _whole(rules.simds * by_vgprs, waves),
-        "SGPRs": _whole(rules.simds * rules.resident_waves_by_sgprs(kernel.sgprs), waves),
+        "VGPRs": _in_whole_workgroups(rules.simds * by_vgprs, waves),
+        "SGPRs": _in_whole_workgroups(rules.simds * rules.resident_waves_by_sgprs(kernel.sgprs), waves),
         "LDS": _workgroups_by_lds(rules, kernel.lds_bytes, rules.lds_granule) * waves,
         "workgroup slots": _workgroup_slots(rules, waves) * waves,
-        "wave slots": _whole(rules.max_waves, waves),
+        "wave slots": _in_whole_workgroups(rules.max_waves, waves),
     }
     resident = min(limits.values())
     limited_by = tuple(name for name, limit in limits.items() if limit == resident and limit < limits["wave slots"])
@@ -141,7 +141,7 @@ def _compiler_waves_by_workgroups(rules: OccupancyRules, kernel: KernelResources
     return min(max(_ceil_div(on_cu, rules.simds), 1), rules.max_waves_per_simd)
 
 
-def _whole(waves_that_fit: int, waves_per_workgroup: int) -> int:
+def _in_whole_workgroups(waves_that_fit: int, waves_per_workgroup: int) -> int:
     return waves_that_fit // waves_per_workgroup * waves_per_workgroup
 
 

@@ -36,8 +36,8 @@ def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
     The first reduces every limiting resource by as much as the next reachable level requires; the second uses a different
     workgroup size with the same registers and the same LDS per workgroup.
     """
-    found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
-    return tuple(lift for lift in found if lift)
+    candidates = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
+    return tuple(lift for lift in candidates if lift)
 
 
 def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
@@ -45,23 +45,23 @@ def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
     step = present.waves_per_workgroup
     slots = min(present.limits["wave slots"], present.limits["workgroup slots"])
     for target in range(present.resident_waves_per_cu + step, slots + 1, step):
-        most = {name: _at_most(rules, name, target, step) for name, limit in present.limits.items() if limit < target}
+        most = {name: _largest_amount(rules, name, target, step) for name, limit in present.limits.items() if limit < target}
         needed = {name: then for name, then in most.items() if then is not None}
         if len(needed) < len(most):
             continue
         now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
         changes = tuple(ResourceChange(name, now[name], then) for name, then in needed.items())
-        return Lift(changes, occupancy(rules, _changed(kernel, needed)).resident_waves_per_cu)  # can exceed the target
+        return Lift(changes, occupancy(rules, _with_resources(kernel, needed)).resident_waves_per_cu)  # can exceed the target
     return None
 
 
-def _changed(kernel: KernelResources, needed: dict[str, int]) -> KernelResources:
+def _with_resources(kernel: KernelResources, needed: dict[str, int]) -> KernelResources:
     field_of = {"SGPRs": "sgprs", "LDS": "lds_bytes"}
     changed = replace(kernel, **{field_of[name]: most for name, most in needed.items() if name in field_of})
     return replace(changed, arch_vgprs=needed["VGPRs"], accum_vgprs=0) if "VGPRs" in needed else changed
 
 
-def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> int | None:
+def _largest_amount(rules: OccupancyRules, resource: str, target: int, step: int) -> int | None:
     """The largest amount of a resource with which `target` waves fit, in workgroups of `step` waves; None if there is none."""
     per_simd = -(-target // rules.simds)
     if resource == "VGPRs":

@@ -13,6 +13,6 @@ def parse_budget(text: str) -> tuple[int | None, float | None]:
     """(evaluations, None) or (None, seconds). Raises UsageError."""
     if re.fullmatch(r"[1-9]\d{0,8}", text):
         return int(text), None
-    if (found := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)) and float(found[1]) > 0:
-        return None, float(found[1]) * _SECONDS[found[2]]
+    if (match := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)) and float(match[1]) > 0:
+        return None, float(match[1]) * _SECONDS[match[2]]
     raise UsageError(f"--budget {text}: neither a number of evaluations nor a time", "write 200, 90s, 30m or 2h")

@@ -39,7 +39,7 @@ class Cluster:
         self._stopped = threading.Event()
         if not self.gpus():
             note(f"no worker offers {_RESOURCE}=1 yet: waiting for one")
-        self.tuning_device = self._result(_describe, plan, self._folder)
+        self.tuning_device = self._run_task(_describe, plan, self._folder)
         self._measure: str | None = None
 
     def gpus(self) -> int:
@@ -50,12 +50,12 @@ class Cluster:
         from distributed import KilledWorker
 
         try:
-            device, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
+            device, outcome = self._run_task(_evaluate, self._plan, self._folder, values, self._measure)
         except KilledWorker as error:
             return EvaluationOutcome(LOST, f"every worker that ran it disappeared: {' '.join(str(error).split())}")
         if device != self.tuning_device:
-            what = f"workers have different devices: {self.tuning_device.description} and {device.description}"
-            raise UnavailableError(what, "give --scheduler a cluster of identical GPUs: their times are compared")
+            message = f"workers have different devices: {self.tuning_device.description} and {device.description}"
+            raise UnavailableError(message, "give --scheduler a cluster of identical GPUs: their times are compared")
         return outcome
 
     def keep(self, measure: str) -> None:
@@ -65,14 +65,14 @@ class Cluster:
     def stop(self) -> None:
         self._stopped.set()
 
-    def _result(self, task: Callable[_Arguments, _Found], *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Found:
+    def _run_task(self, task: Callable[_Arguments, _Found], *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Found:
         from distributed import TimeoutError as NotYet
 
         future = self._client.submit(task, *arguments, **named, pure=False, resources={_RESOURCE: 1})
         while not self._stopped.is_set():
             with contextlib.suppress(NotYet, TimeoutError):
-                found: _Found = future.result(timeout=_LOOK_SECONDS)
-                return found
+                result: _Found = future.result(timeout=_LOOK_SECONDS)
+                return result
         future.cancel()
         raise CancelledError
 

@@ -21,14 +21,16 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
     """
     seen = {path.resolve() for path in read}
     for path in written:
-        place = path.resolve()
-        is_file = place.is_file() or not place.exists()
-        if is_file and place in seen:
+        resolved = path.resolve()
+        is_file = resolved.is_file() or not resolved.exists()
+        if is_file and resolved in seen:
             raise UsageError(f"{path} is named by two options", "give each its own file")
-        seen.add(place)
-        if not place.parent.is_dir():
-            raise OutputError(f"the folder {place.parent} does not exist", f"run `mkdir -p {shlex.quote(str(place.parent))}`")
-        if place.is_dir() or not os.access(place.parent if is_file else place, os.W_OK):
+        seen.add(resolved)
+        if not resolved.parent.is_dir():
+            raise OutputError(
+                f"the folder {resolved.parent} does not exist", f"run `mkdir -p {shlex.quote(str(resolved.parent))}`"
+            )
+        if resolved.is_dir() or not os.access(resolved.parent if is_file else resolved, os.W_OK):
             raise OutputError(f"{path} cannot be written", _HINT)
 
 

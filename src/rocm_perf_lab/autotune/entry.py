@@ -13,7 +13,7 @@ from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
 from rocm_perf_lab.autotune.cluster import cluster_of
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, RECORDED, EvaluationOutcome
-from rocm_perf_lab.autotune.launch import known_before
+from rocm_perf_lab.autotune.launch import launchable_space
 from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
@@ -46,9 +46,9 @@ class AutotuneRequest:
 def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
     """Run a search. Raises SpaceError, NothingRanError, OutputError, and whatever input and device selection raise."""
     if request.simulate is not None:
-        result = _simulated(request, request.simulate, note)
+        result = _search_recording(request, request.simulate, note)
     elif request.plan is not None:
-        result = _measured(request, request.plan, note)
+        result = _search_by_running(request, request.plan, note)
     else:
         raise ValueError("a search needs a plan or a recording")
     expect_best(request, result)
@@ -64,32 +64,32 @@ def expect_best(request: AutotuneRequest, result: TuningResult) -> None:
         raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "run one by hand first")
 
 
-def _simulated(request: AutotuneRequest, file: Path, note: Note) -> TuningResult:
+def _search_recording(request: AutotuneRequest, file: Path, note: Note) -> TuningResult:
     recording = read_recording(file)
 
     def look_up(values: dict[str, object], _worker: int) -> EvaluationOutcome:
-        time = recording.times[recording.space.position(values)]
+        time = recording.times[recording.space.configuration_of(values)]
         if time is None:
             return EvaluationOutcome(FAILED, "failed in the recording")
         return EvaluationOutcome(OK, None, [time], RECORDED, modelled=recording.is_modelled)
 
-    here = Evaluator(look_up, f"recording {recording.name}")
-    return search(request, recording.space, here, None, note)
+    evaluator = Evaluator(look_up, f"recording {recording.name}")
+    return search(request, recording.space, evaluator, None, note)
 
 
-def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
+def _search_by_running(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
     space_file, program = plan.program()
     if request.scheduler:
-        found = _on_cluster(request.scheduler, plan, request.workers, note)
+        evaluation = _on_cluster(request.scheduler, plan, request.workers, note)
     else:
         program.expect_programs()
-        found = _here(plan, program, request.workers or 1, note)
-    with found as (evaluator, tuning_device):
+        evaluation = _on_this_machine(plan, program, request.workers or 1, note)
+    with evaluation as (evaluator, tuning_device):
         commands = program.texts() | {"fixed": space_file.fixed, "runs": tuning_device.runs, "measure": plan.measure}
         with cache_of(request, experiment_key(commands, tuning_device.description, program.named_files())) as cache:
-            space, occupancy = known_before(space_file, tuning_device.target)
-            unlaunchable = _unlaunchable(space_file, space)
-            known = Known(space_file.fixed, space_file.defaults, unlaunchable, occupancy)
+            space, occupancy = launchable_space(space_file, tuning_device.target)
+            unlaunchable = _count_unlaunchable(space_file, space)
+            known = SpaceKnowledge(space_file.fixed, space_file.defaults, unlaunchable, occupancy)
             result = search(request, space, evaluator, cache, note, known)
     best = best_of(result.evaluated)
     if request.profile is None or best is None:
@@ -111,15 +111,18 @@ class Evaluator:
 
 
 @contextlib.contextmanager
-def _here(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
+def _on_this_machine(plan: Plan, program: TunedProgram, workers: int, note: Note) -> Iterator[tuple[Evaluator, TuningDevice]]:
     with bench_of(plan, program, note) as bench:
 
         def evaluate(values: dict[str, object], worker: int) -> EvaluationOutcome:
             is_one_of_several = workers > 1 and not bench.tuning_device.is_modelled
             return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
 
-        here = bench.evaluation
-        yield Evaluator(evaluate, bench.tuning_device.description, workers, keep=here.keep, stop=here.stop), bench.tuning_device
+        evaluation = bench.evaluation
+        yield (
+            Evaluator(evaluate, bench.tuning_device.description, workers, keep=evaluation.keep, stop=evaluation.stop),
+            bench.tuning_device,
+        )
 
 
 @contextlib.contextmanager
@@ -138,7 +141,7 @@ def cache_of(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None
 
 
 @dataclass(frozen=True)
-class Known:
+class SpaceKnowledge:
     """What is known about a space before anything runs.
 
     fixed, defaults: as in SpaceFile. unlaunchable: how many configurations satisfy the constraints but cannot be launched; None
@@ -154,17 +157,18 @@ class Known:
 
 
 def search(
-    request: AutotuneRequest, space: Space, evaluator: Evaluator, cache: Cache | None, note: Note, known: Known = Known(),
+    request: AutotuneRequest, space: Space, evaluator: Evaluator, cache: Cache | None, note: Note,
+    known: SpaceKnowledge = SpaceKnowledge(),
 ) -> TuningResult:  # fmt: skip
     """Evaluate the configurations that the strategy of `request` proposes, and return all results."""
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
-    total = _count(space)
+    total = _count_valid(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
     options = Options(most, request.strategy_options, known.occupancy, known.features, known.first)
     strategy = create(request.strategy, space, request.seed, options)
-    heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
+    listener = _Listener(evaluator, most, note, only_better=request.simulate is not None)
     loop = SearchLoop(
-        space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, heard,
+        space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, listener,
         evaluator.stop,
     )  # fmt: skip
     try:
@@ -188,25 +192,27 @@ class _Listener:
         self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better
         self._best: float | None = None
 
-    def __call__(self, one: Evaluated, number: int) -> None:
-        ms = one.outcome.ms
+    def __call__(self, evaluated: Evaluated, number: int) -> None:
+        ms = evaluated.outcome.ms
         is_better = ms is not None and (self._best is None or ms < self._best)
-        if one.outcome.measure:
-            self._evaluator.keep(one.outcome.measure)
+        if evaluated.outcome.measure:
+            self._evaluator.keep(evaluated.outcome.measure)
         if is_better or not self._only_better:
-            what = one.outcome.reason if ms is None else f"{ms:.4g} ms"
-            self._note(f"{number} of at most {self._most}: {' '.join(f'{k}={v}' for k, v in one.values.items())}: {what}")
+            outcome = evaluated.outcome.reason if ms is None else f"{ms:.4g} ms"
+            self._note(
+                f"{number} of at most {self._most}: {' '.join(f'{k}={v}' for k, v in evaluated.values.items())}: {outcome}"
+            )
         if is_better:
             self._best = ms
 
 
-def _unlaunchable(space_file: SpaceFile, launchable: Space) -> int | None:
+def _count_unlaunchable(space_file: SpaceFile, launchable: Space) -> int | None:
     """How many configurations satisfy the constraints but cannot be launched; None if they were not counted."""
-    fulfilling, total = _count(space_file.space), _count(launchable)
+    fulfilling, total = _count_valid(space_file.space), _count_valid(launchable)
     return None if fulfilling is None or total is None else fulfilling - total
 
 
-def _count(space: Space) -> int | None:
+def _count_valid(space: Space) -> int | None:
     """How many configurations are valid; None if there may be too many to count."""
     listed = space.listed if space.product <= _COUNTED else None
     return None if listed is None else len(listed)

@@ -78,7 +78,7 @@ class GpuTimer:
 
         database = folder / "run_results.db"
         command = resolve(argv)
-        with (folder / "stderr").open("wb") as errors, device_code.expected(command, environment, self.device):
+        with (folder / "stderr").open("wb") as errors, device_code.checking_device_code(command, environment, self.device):
             self.trace(command, environment, database, output, errors)
         trace = read_trace(database)
         symbols = [symbol for symbol in symbols_of(trace) if not symbol.is_runtime]
@@ -107,15 +107,15 @@ class WallTimer:
 
     def measure(self, argv: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
         command = resolve(argv)
-        with (folder / "stderr").open("wb") as errors, self._expecting_code(command, environment):
+        with (folder / "stderr").open("wb") as errors, self._expect_device_code(command, environment):
             began = time.perf_counter()
             execute(command, self._environment(environment, folder), stdout=output, stderr=errors, timeout=self.timeout)
-            taken = (time.perf_counter() - began) * 1e3
-        kernel_failures.expect_none(argv[0], folder / _FAILURES)
-        return taken, {}
+            elapsed_ms = (time.perf_counter() - began) * 1e3
+        kernel_failures.raise_if_any(argv[0], folder / _FAILURES)
+        return elapsed_ms, {}
 
-    def _expecting_code(self, command: Command, environment: Mapping[str, str]) -> AbstractContextManager[object]:
-        return device_code.expected(command, environment, self.device) if self.device else contextlib.nullcontext()
+    def _expect_device_code(self, command: Command, environment: Mapping[str, str]) -> AbstractContextManager[object]:
+        return device_code.checking_device_code(command, environment, self.device) if self.device else contextlib.nullcontext()
 
     def _environment(self, base: Mapping[str, str], folder: Path) -> Mapping[str, str]:
         return self.device.environment(base) | kernel_failures.variables(folder / _FAILURES) if self.device else base
@@ -167,20 +167,20 @@ class Evaluation:
 
     def _outcome(self, commands: FilledCommands, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         for_build = for_target(self._target) | dict(environment)
-        if commands.build and (failed := self._step(commands.build, for_build, folder, BUILD_FAILED)):
+        if commands.build and (failed := self._run_step(commands.build, for_build, folder, BUILD_FAILED)):
             return failed
         try:
-            return self._measured(commands, environment, folder)
+            return self._measure(commands, environment, folder)
         except ProgramTimeoutError as error:
-            return EvaluationOutcome(TIMEOUT, error.what)
+            return EvaluationOutcome(TIMEOUT, error.problem)
         except RocmPerfError as error:
             return EvaluationOutcome(FAILED, _reason(error, folder / "stderr"))
 
-    def _measured(self, commands: FilledCommands, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
+    def _measure(self, commands: FilledCommands, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         stdout = folder / "stdout"
         with stdout.open("wb") as stream:
-            timer, (first, resources) = self._first(commands.command, environment, folder, stream)
-        if commands.check and (failed := self._step(commands.check, environment, folder, WRONG_OUTPUT, stdout)):
+            timer, (first, resources) = self._first_run(commands.command, environment, folder, stream)
+        if commands.check and (failed := self._run_step(commands.check, environment, folder, WRONG_OUTPUT, stdout)):
             return failed
         runs, wanted = [first], self._runs
         while len(runs) < wanted:
@@ -189,24 +189,24 @@ class Evaluation:
                 wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
         return EvaluationOutcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
 
-    def _first(
+    def _first_run(
         self, command: list[str], environment: Mapping[str, str], folder: Path, output: BinaryIO
     ) -> tuple[Timer, Measurement]:
         with self._deciding:
             timers = list(self._timers)
             if len(timers) > 1:
                 try:
-                    found = timers[0].measure(command, environment, folder, output)
+                    measurement = timers[0].measure(command, environment, folder, output)
                 except NoKernelsError:
                     output.seek(0)
                     output.truncate()
                     timers = timers[1:]
-                    found = timers[0].measure(command, environment, folder, output)
+                    measurement = timers[0].measure(command, environment, folder, output)
                 self._timers = timers[:1]
-                return self._timers[0], found
+                return self._timers[0], measurement
         return timers[0], timers[0].measure(command, environment, folder, output)
 
-    def _step(
+    def _run_step(
         self, argv: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
     ) -> EvaluationOutcome | None:
         """The outcome if the step fails, else None. stdin: the program's output, for a check to read."""
@@ -215,7 +215,7 @@ class Evaluation:
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
                 execute(command, environment, stdin=stream, stdout=log, stderr=subprocess.STDOUT, timeout=self._timeout)
         except ProgramTimeoutError as error:
-            return EvaluationOutcome(TIMEOUT, error.what)
+            return EvaluationOutcome(TIMEOUT, error.problem)
         except RocmPerfError as error:
             return EvaluationOutcome(status, _reason(error, folder / "step"))
         return None
@@ -226,8 +226,8 @@ def _is_unstable(runs: list[float]) -> bool:
 
 
 def _reason(error: RocmPerfError, stderr: Path) -> str:
-    said = _tail(stderr)
-    return f"{error.what}: {said}" if said else error.what
+    last_output = _tail(stderr)
+    return f"{error.problem}: {last_output}" if last_output else error.problem
 
 
 def _tail(path: Path) -> str:

@@ -60,11 +60,11 @@ class Expression:
         try:
             return self._evaluate(values)
         except (ArithmeticError, TypeError, ValueError) as error:
-            at = ", ".join(f"{name}={values[name]!r}" for name in sorted(self.names))
-            raise self._error(f"cannot be evaluated at {at} ({error})") from error
+            point = ", ".join(f"{name}={values[name]!r}" for name in sorted(self.names))
+            raise self._error(f"cannot be evaluated at {point} ({error})") from error
 
-    def _error(self, what: str) -> SpaceError:
-        return SpaceError(f"expression {self.text!r} {what}", "use parameters, numbers, arithmetic and comparisons")
+    def _error(self, problem: str) -> SpaceError:
+        return SpaceError(f"expression {self.text!r} {problem}", "use parameters, numbers, arithmetic and comparisons")
 
     def _compile(self, node: ast.expr) -> Evaluator:
         method: Callable[[ast.expr], Evaluator] | None = getattr(self, f"_{type(node).__name__}", None)
@@ -114,8 +114,8 @@ class Expression:
         compare = [self._operator(_COMPARISON, op) for op in node.ops]
 
         def evaluate(values: Values) -> bool:
-            found = [part(values) for part in parts]
-            return all(apply(a, b) for apply, (a, b) in zip(compare, pairwise(found), strict=True))
+            operands = [part(values) for part in parts]
+            return all(apply(a, b) for apply, (a, b) in zip(compare, pairwise(operands), strict=True))
 
         return evaluate
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.autotune.autotune_document import Confidence
-from rocm_perf_lab.autotune.search_loop import Evaluated, those_that_ran
+from rocm_perf_lab.autotune.search_loop import Evaluated, timed_evaluations
 from rocm_perf_lab.extras import absent_modules, how_to_install
 from rocm_perf_lab.statistics.student import t_quantile
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
 
-_LEAST = 10  # configurations that must have run before importance is estimated
+_LEAST_CONFIGURATIONS = 10  # configurations that must have run before importance is estimated
 _TREES, _SHUFFLES, _SEED = 50, 3, 0
 _LEAST_TIME = 1e-9
 
@@ -25,7 +25,7 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
 
     It is Student's t interval for the mean of that configuration's runs.
     """
-    good = [one for _, one in sorted(those_that_ran(evaluated), key=lambda found: found[0])]
+    good = [evaluation for _, evaluation in sorted(timed_evaluations(evaluated), key=lambda timed: timed[0])]
     if not good:
         return None, "no configuration ran"
     if good[0].outcome.modelled:
@@ -43,12 +43,12 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     are shuffled (Breiman 2001), as a fraction of the sum over all parameters. It describes only the configurations that ran,
     which do not sample the space evenly.
     """
-    good = those_that_ran(evaluated)
-    if len(good) < _LEAST:
-        return None, f"fewer than {_LEAST} configurations ran"
+    good = timed_evaluations(evaluated)
+    if len(good) < _LEAST_CONFIGURATIONS:
+        return None, f"fewer than {_LEAST_CONFIGURATIONS} configurations ran"
     names = list(good[0][1].values)
     times = np.log([max(ms, _LEAST_TIME) for ms, _ in good])
-    columns = [_codes([one.values[name] for _, one in good]) for name in names]
+    columns = [_value_ranks([evaluation.values[name] for _, evaluation in good]) for name in names]
     if np.ptp(times) == 0:
         return None, "all configurations took the same time"
     if absent_modules("autotune"):
@@ -68,12 +68,12 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
 
 def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
     """The best time in ms after each evaluation; None until a configuration has run."""
-    found: list[float | None] = []
-    for one in evaluated:
-        last = found[-1] if found else None
-        times = [time for time in (last, one.outcome.ms) if time is not None]
-        found.append(min(times, default=None))
-    return found
+    best_times: list[float | None] = []
+    for evaluation in evaluated:
+        last = best_times[-1] if best_times else None
+        times = [time for time in (last, evaluation.outcome.ms) if time is not None]
+        best_times.append(min(times, default=None))
+    return best_times
 
 
 def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
@@ -83,7 +83,9 @@ def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def _codes(values: list[object]) -> Floats:
+def _value_ranks(values: list[object]) -> Floats:
     """Each value's position among the sorted distinct values; text comes after numbers."""
-    order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
+    order = {
+        value: position for position, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))
+    }
     return np.array([order[value] for value in values], float)

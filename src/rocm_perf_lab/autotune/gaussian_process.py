@@ -52,10 +52,10 @@ class GaussianProcess:
 
     def fit(self, points: Reals, values: Reals, steps: int) -> None:
         """steps: number of steps of the walk over length scales and noise; with 0, both stay as they are."""
-        standard = self._take(points, values)
-        fit = self._start(standard, self._lengths, self._noise)
+        standard = self._store_points(points, values)
+        fit = self._first_fit(standard, self._lengths, self._noise)
         for _ in range(steps):
-            other = self._attempt(standard, *self._step(fit))
+            other = self._try_fit(standard, *self._step(fit))
             if other is not None and other.likelihood - fit.likelihood > np.log(self._generator.random()):
                 fit = other
         self._fit, self._lengths, self._noise = fit, fit.lengths, fit.noise
@@ -66,7 +66,9 @@ class GaussianProcess:
         If neighbours differ at random, the likely length scales are so short that a model using them shows no trend away
         from the points that have run.
         """
-        self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
+        self._fit = self._first_fit(
+            self._store_points(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE
+        )
 
     def predict(self, points: Reals) -> tuple[Reals, Reals]:
         """(means, standard deviations) of single observations."""
@@ -100,17 +102,17 @@ class GaussianProcess:
 
     def _covariances(self, points: Reals, precision: type[np.floating[Any]]) -> Reals:
         """The covariances of `points` with the fitted points, as an array (points, fitted points)."""
-        return _matern(*(some.astype(precision, copy=False) for some in (points, self._points, self._fit.lengths)))
+        return _matern(*(array.astype(precision, copy=False) for array in (points, self._points, self._fit.lengths)))
 
-    def _take(self, points: Reals, values: Reals) -> Reals:
+    def _store_points(self, points: Reals, values: Reals) -> Reals:
         """Store the points and values; return the values, standardised."""
         self._points, self._values = points.astype(np.float64), values
         self._mean, self._scale = float(values.mean()), float(values.std()) or 1.0
         return (values - self._mean) / self._scale
 
-    def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
+    def _first_fit(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
         """Fit, raising the noise until the covariance is positive definite, which it may not be if points nearly coincide."""
-        while (fit := self._attempt(standard, lengths, noise)) is None:
+        while (fit := self._try_fit(standard, lengths, noise)) is None:
             noise *= 10
             if noise > _LARGEST_NOISE:
                 raise np.linalg.LinAlgError("the covariance of finite points is not positive definite")
@@ -123,7 +125,7 @@ class GaussianProcess:
         lengths = fit.lengths * np.exp(normal(0, _STEP_LENGTH, len(changed)) * changed)
         return np.clip(lengths, *_LENGTHS), float(np.clip(fit.noise * np.exp(normal(0, _STEP_NOISE)), *_NOISES))
 
-    def _attempt(self, values: Reals, lengths: Reals, noise: float) -> _Fit | None:
+    def _try_fit(self, values: Reals, lengths: Reals, noise: float) -> _Fit | None:
         covariance = _matern(self._points, self._points, lengths)
         covariance.flat[:: len(values) + 1] += noise
         factor = cholesky(covariance)

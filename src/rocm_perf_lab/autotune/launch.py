@@ -34,8 +34,8 @@ class LaunchShape:
     vgprs: Expression | None = None
 
     def names(self) -> frozenset[str]:
-        given = (self.workgroup_size, self.lds_bytes, self.vgprs)
-        return frozenset().union(*(expression.names for expression in given if expression))
+        expressions = (self.workgroup_size, self.lds_bytes, self.vgprs)
+        return frozenset().union(*(expression.names for expression in expressions if expression))
 
     def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
         """Whether the hardware can run the configuration. If the family is None (unknown), only general limits are checked."""
@@ -50,20 +50,20 @@ class LaunchShape:
 
     def _resources(self, values: Mapping[str, object]) -> KernelResources:
         threads, lds, vgprs = (
-            0 if expression is None else _whole(expression, values)
+            0 if expression is None else _whole_number(expression, values)
             for expression in (self.workgroup_size, self.lds_bytes, self.vgprs)
         )
         return KernelResources(vgprs, 0, 0, lds, threads)
 
 
-def _whole(expression: Expression, values: Mapping[str, object]) -> int:
+def _whole_number(expression: Expression, values: Mapping[str, object]) -> int:
     value = expression.value(values)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
         raise SpaceError(f"launch: {expression.text!r} is {value!r}, not a whole number", "use // to divide")
     return int(value)
 
 
-def known_before(space_file: SpaceFile, target: str | None) -> tuple[Space, Callable[[Mapping[str, object]], float] | None]:
+def launchable_space(space_file: SpaceFile, target: str | None) -> tuple[Space, Callable[[Mapping[str, object]], float] | None]:
     """(the configurations that the target can run, a function from values to theoretical occupancy).
 
     Without `launch` in the space file, these are all configurations, and the function is None. It is also None if the target's

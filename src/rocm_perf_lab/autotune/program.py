@@ -33,8 +33,8 @@ class TunedProgram:
 
     def __init__(self, space_file: SpaceFile, command: str, build: str | None = None, check: str | None = None):
         self._file = space_file
-        given = {"--cmd-template": command, "--build-template": build, "--check": check}
-        self._templates = {option: Template(option, text) for option, text in given.items() if text is not None}
+        texts = {"--cmd-template": command, "--build-template": build, "--check": check}
+        self._templates = {option: Template(option, text) for option, text in texts.items() if text is not None}
         known = {*space_file.space.names, *space_file.fixed}
         if clash := known & {OUTPUT, DEFINES}:
             raise SpaceError(f"a parameter is called {min(clash)}, which has another meaning in templates", "rename it")

@@ -88,7 +88,10 @@ def _time(value: object) -> float | None:
 
 def _recording(name: str, rows: list[_Row], is_modelled: bool) -> Recording:
     names = list(rows[0][0])
-    values = {one: sorted({row[one] for row, _ in rows}, key=lambda value: (isinstance(value, str), value)) for one in names}
-    at = {one: {value: number for number, value in enumerate(choices)} for one, choices in values.items()}
-    times = {tuple(at[one][row[one]] for one in names): time for row, time in rows}
+    values = {
+        parameter: sorted({row[parameter] for row, _ in rows}, key=lambda value: (isinstance(value, str), value))
+        for parameter in names
+    }
+    positions = {parameter: {value: number for number, value in enumerate(choices)} for parameter, choices in values.items()}
+    times = {tuple(positions[parameter][row[parameter]] for parameter in names): time for row, time in rows}
     return Recording(name, Space(values, members=times), times, is_modelled)

@@ -42,7 +42,7 @@ def document(result: TuningResult) -> AutotuneDocument:
     reasons = {}
     if result.total is None:
         reasons["total"] = "too many configurations to count"
-    default = next((one for one in result.evaluated if one.values == result.defaults), None)
+    default = next((evaluation for evaluation in result.evaluated if evaluation.values == result.defaults), None)
     speedup = _speedup(default, best)
     if speedup is None:
         reasons["speedup_over_default"] = "the configuration with all defaults was not measured"
@@ -64,9 +64,9 @@ def document(result: TuningResult) -> AutotuneDocument:
         budget=result.budget,
         device=result.device,
         evaluated=len(result.evaluated),
-        reused=sum(one.reused for one in result.evaluated),
-        failed=sum(one.outcome.status != OK for one in result.evaluated),
-        unstable=sum(one.outcome.unstable for one in result.evaluated),
+        reused=sum(evaluation.reused for evaluation in result.evaluated),
+        failed=sum(evaluation.outcome.status != OK for evaluation in result.evaluated),
+        unstable=sum(evaluation.outcome.unstable for evaluation in result.evaluated),
         total=result.total,
         unlaunchable=result.unlaunchable,
         best=_evaluation(best) if best else None,
@@ -76,7 +76,7 @@ def document(result: TuningResult) -> AutotuneDocument:
         model=ModelSection.model_validate(result.model) if result.model else None,
         importance=importance[0],
         fixed=dict(result.fixed),
-        evaluations=[_evaluation(one) for one in result.evaluated],
+        evaluations=[_evaluation(evaluation) for evaluation in result.evaluated],
         reasons=reasons,
     )
 
@@ -87,10 +87,10 @@ def _speedup(default: Evaluated | None, best: Evaluated | None) -> float | None:
     return default.outcome.ms / best.outcome.ms
 
 
-def _evaluation(one: Evaluated) -> EvaluationSection:
-    outcome = one.outcome
+def _evaluation(evaluation: Evaluated) -> EvaluationSection:
+    outcome = evaluation.outcome
     return EvaluationSection(
-        configuration=one.values,
+        configuration=evaluation.values,
         status=outcome.status,
         reason=outcome.reason,
         ms=outcome.ms,
@@ -100,5 +100,5 @@ def _evaluation(one: Evaluated) -> EvaluationSection:
         modelled=outcome.modelled,
         unstable=outcome.unstable,
         resources=outcome.resources or None,
-        reused=one.reused,
+        reused=evaluation.reused,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
 
 
-class Scale:
+class RandomSearchScale:
     """The scale for one recorded space. A failed configuration counts as if it took as long as the slowest.
 
     cutoff: the part of the way from the median to the optimum that random search should cover within the budget.
@@ -47,8 +47,8 @@ class Scale:
     def score(self, trace: Sequence[float | None]) -> float:
         """P averaged over all evaluations of the budget. A search that stops early keeps its best time until the end."""
         times = np.array([self.worst if time is None else time for time in trace[: self.budget]])
-        found = np.minimum.accumulate(times)
-        found = np.append(found, np.full(self.budget - len(found), found[-1]))
+        best_times = np.minimum.accumulate(times)
+        best_times = np.append(best_times, np.full(self.budget - len(best_times), best_times[-1]))
         left = self.best - self.expected
         # Where random search itself has reached the optimum, nothing can be gained, and P counts as 0.
-        return float(np.mean(np.divide(found - self.expected, left, out=np.zeros_like(left), where=left < 0)))
+        return float(np.mean(np.divide(best_times - self.expected, left, out=np.zeros_like(left), where=left < 0)))

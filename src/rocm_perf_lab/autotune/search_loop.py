@@ -28,14 +28,14 @@ class Evaluated:
     reused: bool
 
 
-def those_that_ran(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluated]]:
+def timed_evaluations(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluated]]:
     """The configurations that ran, each with its time in ms."""
-    return [(ms, one) for one in evaluated if (ms := one.outcome.ms) is not None]
+    return [(ms, evaluation) for evaluation in evaluated if (ms := evaluation.outcome.ms) is not None]
 
 
 def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
     """The fastest configuration that did not fail; the first if several tie; None if all failed."""
-    fastest = min(those_that_ran(evaluated), key=lambda found: found[0], default=None)
+    fastest = min(timed_evaluations(evaluated), key=lambda timed: timed[0], default=None)
     return fastest[1] if fastest is not None else None
 
 
@@ -57,13 +57,13 @@ class SearchLoop:
     seconds: float | None = None
     workers: int = 1
     asynchronous: bool = False
-    heard: Callable[[Evaluated, int], None] = lambda _one, _number: None
+    on_evaluation: Callable[[Evaluated, int], None] = lambda _evaluate_one, _number: None
     stop: Callable[[], None] = lambda: None  # makes evaluate() return soon, on an error or an interrupt
 
     def run(self) -> list[Evaluated]:
         """Run the search and return the results in the order in which the strategy received them."""
         self._done: list[Evaluated] = []
-        self._end = None if self.seconds is None else time.monotonic() + self.seconds
+        self._deadline = None if self.seconds is None else time.monotonic() + self.seconds
         self._free: SimpleQueue[int] = SimpleQueue()
         for worker in range(self.workers):
             self._free.put(worker)
@@ -77,9 +77,9 @@ class SearchLoop:
         try:
             while batch := self._next_batch():
                 for configuration in batch:
-                    if (one := self._one(configuration)) is None:
+                    if (evaluation := self._evaluate_one(configuration)) is None:
                         return
-                    self._tell(configuration, one)
+                    self._tell(configuration, evaluation)
         except BaseException:
             self.stop()
             raise
@@ -105,12 +105,12 @@ class SearchLoop:
 
     def _run_in_batches(self, pool: ThreadPoolExecutor, interrupts: DeferredInterrupts) -> None:
         while batch := self._next_batch():
-            futures = [pool.submit(self._one, configuration) for configuration in batch]
+            futures = [pool.submit(self._evaluate_one, configuration) for configuration in batch]
             for configuration, future in zip(batch, futures, strict=True):
                 _wait({future}, interrupts)
-                if (one := future.result()) is None:
+                if (evaluation := future.result()) is None:
                     return
-                self._tell(configuration, one)
+                self._tell(configuration, evaluation)
 
     def _run_asynchronously(self, pool: ThreadPoolExecutor, interrupts: DeferredInterrupts) -> None:
         flying: dict[Future[Evaluated | None], Configuration] = {}
@@ -120,24 +120,24 @@ class SearchLoop:
                 if not (waiting := waiting or self.strategy.propose()):
                     break
                 configuration = waiting.pop(0)
-                flying[pool.submit(self._one, configuration)] = configuration
+                flying[pool.submit(self._evaluate_one, configuration)] = configuration
             if not flying:
                 return
             for future in _wait(flying.keys(), interrupts):
-                if (one := future.result()) is None:
+                if (evaluation := future.result()) is None:
                     return
-                self._tell(flying.pop(future), one)
+                self._tell(flying.pop(future), evaluation)
 
-    def _tell(self, configuration: Configuration, one: Evaluated) -> None:
-        self._done.append(one)
-        self.strategy.tell(configuration, one.outcome.ms)
-        self.heard(one, len(self._done))
+    def _tell(self, configuration: Configuration, evaluation: Evaluated) -> None:
+        self._done.append(evaluation)
+        self.strategy.tell(configuration, evaluation.outcome.ms)
+        self.on_evaluation(evaluation, len(self._done))
 
-    def _one(self, configuration: Configuration) -> Evaluated | None:
+    def _evaluate_one(self, configuration: Configuration) -> Evaluated | None:
         """The result of one configuration; None if the time is up. A new result is cached, unless it is LOST, before
         anything waits for another worker.
         """
-        if self._end is not None and time.monotonic() > self._end:
+        if self._deadline is not None and time.monotonic() > self._deadline:
             return None
         values = self.space.named(configuration)
         known = self.cache.get(values) if self.cache else None

@@ -46,8 +46,8 @@ class Space:
         self.product = math.prod(self.sizes)
         self._fixed = dict(fixed or {})
         self._members = None if members is None else frozenset(members)
-        self._given = (values, tuple(rules), fixed, members)
-        rules = self._given[1]
+        self._arguments = (values, tuple(rules), fixed, members)
+        rules = self._arguments[1]
         self._rules: list[list[Rule]] = [[] for _ in range(len(self.names) + 1)]
         position = {name: number for number, name in enumerate(self.names, start=1)}
         for rule in rules:  # each rule is stored with the parameter after which it can be checked
@@ -55,14 +55,14 @@ class Space:
 
     def restricted(self, rule: Rule) -> Space:
         """The part of this space that also satisfies `rule`. Only for spaces without `members`."""
-        values, rules, fixed, members = self._given
+        values, rules, fixed, members = self._arguments
         return Space(values, (*rules, rule), fixed, members)
 
     def named(self, configuration: Configuration) -> dict[str, object]:
         """The values by name, without the fixed values."""
-        return {name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)}
+        return {name: choices[index] for name, choices, index in zip(self.names, self.values, configuration, strict=True)}
 
-    def position(self, values: Mapping[str, object]) -> Configuration:
+    def configuration_of(self, values: Mapping[str, object]) -> Configuration:
         """The configuration for which named() returns `values`. Raises KeyError or ValueError if there is none."""
         return tuple(choices.index(values[name]) for name, choices in zip(self.names, self.values, strict=True))
 
@@ -84,10 +84,10 @@ class Space:
         if depth == len(self.names):
             yield head
             return
-        for at, value in enumerate(self.values[depth]):
+        for index, value in enumerate(self.values[depth]):
             values[self.names[depth]] = value
             if all(rule.holds(values) for rule in self._rules[depth + 1]):
-                yield from self._extend((*head, at), values)
+                yield from self._extend((*head, index), values)
 
     def is_empty(self) -> bool:
         return next(iter(self), None) is None
@@ -110,19 +110,24 @@ class Space:
         self, generator: np.random.Generator, count: int, exclude: Collection[Configuration] = frozenset()
     ) -> list[Configuration]:
         """Up to `count` different valid configurations that are not in `exclude`, all equally likely."""
-        found: dict[Configuration, None] = {}
+        sampled: dict[Configuration, None] = {}
         draws = _PATIENCE * count + _LEAST_DRAWS
-        while len(found) < count and draws > 0:
+        while len(sampled) < count and draws > 0:
             block = generator.integers(0, self.sizes, (min(draws, 4 * count + 16), len(self.sizes)))
             draws -= len(block)
             for configuration in map(tuple, block.tolist()):
-                if len(found) < count and configuration not in found and configuration not in exclude and configuration in self:
-                    found[configuration] = None
-        if len(found) < count and self.listed is not None:
-            rest = [row for row in map(tuple, self.listed.tolist()) if row not in exclude and row not in found]
-            chosen = generator.permutation(len(rest))[: count - len(found)]
-            found |= {rest[at]: None for at in chosen}
-        return list(found)
+                if (
+                    len(sampled) < count
+                    and configuration not in sampled
+                    and configuration not in exclude
+                    and configuration in self
+                ):
+                    sampled[configuration] = None
+        if len(sampled) < count and self.listed is not None:
+            remaining = [row for row in map(tuple, self.listed.tolist()) if row not in exclude and row not in sampled]
+            chosen = generator.permutation(len(remaining))[: count - len(sampled)]
+            sampled |= {remaining[index]: None for index in chosen}
+        return list(sampled)
 
     def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
         """(all valid configurations or, if there are more than `most`, a sample of that size; whether that is all of them)."""
@@ -133,8 +138,8 @@ class Space:
 
     def neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
         """Valid configurations that differ from this one in exactly one parameter."""
-        for place, size in enumerate(self.sizes):
-            for at in range(size):
-                other = (*configuration[:place], at, *configuration[place + 1 :])
-                if at != configuration[place] and other in self:
+        for parameter, size in enumerate(self.sizes):
+            for index in range(size):
+                other = (*configuration[:parameter], index, *configuration[parameter + 1 :])
+                if index != configuration[parameter] and other in self:
                     yield other

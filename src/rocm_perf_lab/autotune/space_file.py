@@ -31,7 +31,7 @@ class TunableParameter(BaseModel):
     to: Destination = "argument"
 
     @model_validator(mode="after")
-    def _consistent(self) -> TunableParameter:
+    def _check_values(self) -> TunableParameter:
         if self.type is not None:
             for value in self.values:
                 if not isinstance(value, _TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
@@ -69,7 +69,7 @@ class SpaceDocument(BaseModel):
     launch: LaunchDocument | None = None
 
     @model_validator(mode="after")
-    def _names(self) -> SpaceDocument:
+    def _check_names(self) -> SpaceDocument:
         for name in (*self.parameters, *self.fixed):
             if not (name.isascii() and name.isidentifier()):
                 raise ValueError(f"{name!r} is not a name (letters, digits and _)")
@@ -93,12 +93,12 @@ class SpaceFile:
 def read_space(path: Path) -> SpaceFile:
     """Read a space file. Raises MissingInputError; SpaceError if it is not a space file, or has no valid configuration."""
     try:
-        content = json.loads(path.read_text("utf-8"), object_pairs_hook=_once_each)
+        content = json.loads(path.read_text("utf-8"), object_pairs_hook=_refuse_repeated_keys)
         document = SpaceDocument.model_validate(content)
     except OSError as error:
         raise MissingInputError(f"{path} cannot be read ({error.strerror})", "check the path given to --space") from error
     except ValidationError as error:
-        raise SpaceError(f"{path}: {_first(error)}", _HINT) from error
+        raise SpaceError(f"{path}: {_first_complaint(error)}", _HINT) from error
     except (ValueError, RecursionError) as error:
         raise SpaceError(f"{path} cannot be read as JSON ({error})", _HINT) from error
     parameters = _parameters(path, document)
@@ -117,36 +117,40 @@ def read_space(path: Path) -> SpaceFile:
 
 
 def _launch(document: SpaceDocument, known: dict[str, None]) -> LaunchShape | None:
-    given = document.launch
-    if given is None:
+    launch = document.launch
+    if launch is None:
         return None
-    lds, vgprs = (None if text is None else Expression(text, known) for text in (given.lds_bytes, given.vgprs))
-    return LaunchShape(Expression(given.workgroup_size, known), lds, vgprs)
+    lds, vgprs = (None if text is None else Expression(text, known) for text in (launch.lds_bytes, launch.vgprs))
+    return LaunchShape(Expression(launch.workgroup_size, known), lds, vgprs)
 
 
 def _parameters(path: Path, document: SpaceDocument) -> dict[str, TunableParameter]:
-    found = {}
-    for name, given in document.parameters.items():
+    parameters = {}
+    for name, definition in document.parameters.items():
         try:
-            found[name] = TunableParameter(values=given) if isinstance(given, list) else given
+            parameters[name] = TunableParameter(values=definition) if isinstance(definition, list) else definition
         except ValidationError as error:
-            raise SpaceError(f"{path}: parameters.{name}: {_first(error)}", _HINT) from error
-    return found
+            raise SpaceError(f"{path}: parameters.{name}: {_first_complaint(error)}", _HINT) from error
+    return parameters
 
 
-def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Refuse repeated keys; Python's JSON reader would silently use the last one."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return found
+    return mapping
 
 
-def _first(error: ValidationError) -> str:
+def _first_complaint(error: ValidationError) -> str:
     """The first complaint, ignoring those about a form of the value that the user did not intend."""
-    complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
+    complaints = [
+        complaint for complaint in error.errors() if complaint["type"] not in ("list_type", "model_type")
+    ] or error.errors()
     # If a value may have several forms, pydantic adds the form's name to the location, such as list[...]; it has brackets.
     where = ".".join(part for part in map(str, complaints[0]["loc"]) if "[" not in part)
-    what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
-    return f"{where}: {what}" if where else what
+    problem = (
+        "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
+    )
+    return f"{where}: {problem}" if where else problem

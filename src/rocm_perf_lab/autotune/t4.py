@@ -14,20 +14,22 @@ _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG
 def t4(result: TuningResult) -> dict[str, object]:
     """The results in version 1.0.0 of the format (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
     now = datetime.now(timezone.utc).isoformat()
-    timing = MODELLED if any(one.outcome.modelled for one in result.evaluated) else MEASURED
+    timing = MODELLED if any(evaluation.outcome.modelled for evaluation in result.evaluated) else MEASURED
     return {
         "schema_version": "1.0.0",
         "metadata": {"timeunit": "milliseconds", "device": result.device, "timing": timing},
         "results": [
             {
                 "timestamp": now,
-                "configuration": one.values,
-                "times": {"runtimes": one.outcome.runs},
-                "invalidity": _INVALIDITY.get(one.outcome.status, "runtime"),
-                "correctness": int(one.outcome.status == OK),
-                "measurements": [{"name": "time", "value": one.outcome.ms, "unit": "ms"}] if one.outcome.ms else [],
+                "configuration": evaluation.values,
+                "times": {"runtimes": evaluation.outcome.runs},
+                "invalidity": _INVALIDITY.get(evaluation.outcome.status, "runtime"),
+                "correctness": int(evaluation.outcome.status == OK),
+                "measurements": [{"name": "time", "value": evaluation.outcome.ms, "unit": "ms"}]
+                if evaluation.outcome.ms
+                else [],
                 "objectives": ["time"],
             }
-            for one in result.evaluated
+            for evaluation in result.evaluated
         ],
     }

@@ -39,7 +39,7 @@ class Template:
             if word == f"{{{DEFINES}}}":
                 words += defines
             else:
-                words.append(_FIELD.sub(lambda match: _filled(match, values), word))
+                words.append(_FIELD.sub(lambda match: _fill_match(match, values), word))
         return words
 
 
@@ -48,8 +48,8 @@ def text_of(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def _filled(match: re.Match[str], values: Mapping[str, object]) -> str:
-    whole: str = match[0]
-    if whole in ("{{", "}}"):
-        return whole[0]
-    return text_of(values[match[1]]) if match[1] else whole
+def _fill_match(match: re.Match[str], values: Mapping[str, object]) -> str:
+    placeholder: str = match[0]
+    if placeholder in ("{{", "}}"):
+        return placeholder[0]
+    return text_of(values[match[1]]) if match[1] else placeholder

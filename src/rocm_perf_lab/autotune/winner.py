@@ -43,7 +43,7 @@ def best_profile(
         cv=profile.stability.cv,
         timing=profile.timing,
         kernel=profile.kernel.name,
-        bottleneck=next((one.bottleneck.name for one in analysis if one.kernel == profile.kernel.name), None),
+        bottleneck=next((kernel.bottleneck.name for kernel in analysis if kernel.kernel == profile.kernel.name), None),
     )
 
 
@@ -51,4 +51,4 @@ def _build(argv: list[str], environment: dict[str, str], timeout: float | None) 
     try:
         execute(resolve(argv), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
     except RocmPerfError as error:
-        raise NothingRanError(f"{error.what} when the best was rebuilt", "see its messages above") from error
+        raise NothingRanError(f"{error.problem} when the best was rebuilt", "see its messages above") from error

@@ -6,19 +6,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-_NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
+_NEVER_SHOWN = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
     """`path` itself or, if it is /tmp, a home folder or an ancestor of one, the entries in it that may be shown.
 
     Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
-    their targets, which may be hidden, are not examined. Nothing in system folders (_NEVER) is shown.
+    their targets, which may be hidden, are not examined. Nothing in system folders (_NEVER_SHOWN) is shown.
     """
     homes = home_folders() if homes is None else homes
     if not is_open(path, homes):
         for entry in _entries(path):
-            if entry.name.startswith(".") or str(path) in _NEVER:
+            if entry.name.startswith(".") or str(path) in _NEVER_SHOWN:
                 continue
             if entry.is_symlink():
                 yield Path(entry.path)
@@ -31,15 +31,15 @@ def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[
 def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
     """Whether the whole folder may be shown."""
     homes = home_folders() if homes is None else homes
-    return str(path) not in (*_NEVER, "/tmp") and not any(home.is_relative_to(path) for home in homes)
+    return str(path) not in (*_NEVER_SHOWN, "/tmp") and not any(home.is_relative_to(path) for home in homes)
 
 
 def home_folders() -> frozenset[Path]:
     """The home folders of this user, root, and users in /etc/passwd with homes in /home; also with all links resolved."""
-    found = {Path("/root"), Path(os.path.expanduser("~"))}
+    homes = {Path("/root"), Path(os.path.expanduser("~"))}
     fields = [line.split(":") for line in _users()]
-    found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}
-    return frozenset(found | {Path(os.path.realpath(home)) for home in found}) - {Path("/")}
+    homes |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}
+    return frozenset(homes | {Path(os.path.realpath(home)) for home in homes}) - {Path("/")}
 
 
 def _users() -> list[str]:

@@ -40,7 +40,7 @@ def best_mechanism() -> Mechanism | None:
     """The best mechanism that works on this machine, determined only once; None if none works."""
     if platform.machine() != "x86_64":
         return None  # the system call filter supports no other architecture
-    return next((one for one in _possible_mechanisms() if works(one)), None)
+    return next((mechanism for mechanism in _possible_mechanisms() if mechanism_works(mechanism)), None)
 
 
 def kind() -> str | None:
@@ -51,7 +51,7 @@ def kind() -> str | None:
 
 def candidates_of(kind: str) -> list[Mechanism]:
     """All variants of one of the two kinds, best first."""
-    return [one for one in _possible_mechanisms() if one.kind == kind]
+    return [mechanism for mechanism in _possible_mechanisms() if mechanism.kind == kind]
 
 
 def _possible_mechanisms() -> Iterator[Mechanism]:
@@ -63,7 +63,7 @@ def _possible_mechanisms() -> Iterator[Mechanism]:
         yield Mechanism("namespaces", overlays)
 
 
-def on(mechanism: Mechanism, folder: Path) -> Mechanism:
+def mechanism_for_folder(mechanism: Mechanism, folder: Path) -> Mechanism:
     """The mechanism, without a layer over `folder` if its file system does not support one (some that ignore case do not)."""
     layered = mechanism.overlays and is_open(Path(os.path.realpath(folder)))
     if layered and not _takes_layer(mechanism, os.stat(folder).st_dev, str(folder)):
@@ -83,7 +83,7 @@ def _takes_layer(mechanism: Mechanism, device: int, folder: str) -> bool:
     return _layers[mechanism, device]
 
 
-def works(mechanism: Mechanism) -> bool:
+def mechanism_works(mechanism: Mechanism) -> bool:
     from rocm_perf_lab.cage.start import command_line
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:

@@ -41,7 +41,7 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Ca
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
-    return command_line(mechanisms.on(expect(), folder), command, folder, view, limits)
+    return command_line(mechanisms.mechanism_for_folder(expect_mechanism(), folder), command, folder, view, limits)
 
 
 def in_words(view: View) -> str:
@@ -49,12 +49,12 @@ def in_words(view: View) -> str:
     return "none, as requested" if view.trusted else str(mechanisms.kind())
 
 
-def expect() -> Mechanism:
+def expect_mechanism() -> Mechanism:
     """The mechanism for cages on this machine. Raises NoCageError if there is none."""
-    found = mechanisms.best_mechanism()
-    if found is None:
+    mechanism = mechanisms.best_mechanism()
+    if mechanism is None:
         raise NoCageError("this machine cannot cage candidates: it has neither bubblewrap nor user namespaces", REMEDY)
-    return found
+    return mechanism
 
 
 def command_line(
@@ -118,9 +118,9 @@ def run(
         finally:
             _end(process, view.trusted)
         _expect_cage(_tail(report), process.returncode, _tail(stderr), view)
-        said = _tail(report).decode().partition("limit ")[2]
-        limit = f"did not end within {limits.seconds:g} s" if timed_out else said
-        late = timed_out or said.startswith("did not end")
+        exceeded = _tail(report).decode().partition("limit ")[2]
+        limit = f"did not end within {limits.seconds:g} s" if timed_out else exceeded
+        late = timed_out or exceeded.startswith("did not end")
         return Ended(process.returncode, _tail(stdout), _tail(stderr), time.monotonic() - started, late, limit)
 
 

@@ -32,7 +32,7 @@ def build(commands: Sequence[str], folder: Path, log: Path, note: Callable[[str]
                     note(f"  | {line}")
                 raise BuildFailedError(command, log) from error
             except MissingInputError as error:
-                raise MissingInputError(f"the build cannot start: {error.what}", error.hint) from error
+                raise MissingInputError(f"the build cannot start: {error.problem}", error.hint) from error
 
 
 def _tail(log: Path) -> list[str]:

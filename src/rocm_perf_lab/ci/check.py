@@ -43,30 +43,30 @@ def check(request: CiRequest, folder: Path, note: Note) -> tuple[CiDocument, Roc
     """
     repository = Repository.around(folder)
     head = repository.revision(request.head)
-    base = _base(repository, repository.revision(request.base), head, note)
+    base = _base_revision(repository, repository.revision(request.base), head, note)
     if request.head == "HEAD" and repository.has_uncommitted_changes():
         note("uncommitted changes are left out: the head is the last commit")
     with _output_folder(request.output) as output:
-        before = _side("base", base, repository, request, output, note)
-        after = _side("head", head, repository, request, output, note)
-    programs = [_compared(program, before, after, request) for program in request.programs]
+        before = _run_revision("base", base, repository, request, output, note)
+        after = _run_revision("head", head, repository, request, output, note)
+    programs = [_program_section(program, before, after, request) for program in request.programs]
     document = CiDocument(
         base=_section(base),
         head=_section(head),
         programs=programs,
-        exceeded=any(one.comparison.exceeded for one in programs if one.comparison),
-        failed=any(one.state == "failed" for one in programs),
+        exceeded=any(section.comparison.exceeded for section in programs if section.comparison),
+        failed=any(section.state == "failed" for section in programs),
     )
     return document, next((error for error in _failures(request, before, after)), None)
 
 
-def _base(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
+def _base_revision(repository: Repository, base: Revision, head: Revision, note: Note) -> Revision:
     """The commit at which head branched off base, since later changes to base are not head's; base if they share no commit."""
-    found = repository.merge_base(base, head)
-    if found is None:
-        note(f"{base.asked} and {head.asked} share no commit in this checkout: comparing with {base.short} itself")
+    merge_base = repository.merge_base(base, head)
+    if merge_base is None:
+        note(f"{base.given_name} and {head.given_name} share no commit in this checkout: comparing with {base.short} itself")
         return base
-    return Revision(base.asked, found.commit, found.subject)
+    return Revision(base.given_name, merge_base.commit, merge_base.subject)
 
 
 @contextlib.contextmanager
@@ -88,7 +88,9 @@ def _output_folder(path: Path) -> Iterator[Path]:
     yield path.resolve()
 
 
-def _side(name: str, revision: Revision, repository: Repository, request: CiRequest, output: Path, note: Note) -> RevisionRuns:
+def _run_revision(
+    name: str, revision: Revision, repository: Repository, request: CiRequest, output: Path, note: Note
+) -> RevisionRuns:
     say = partial(_say, note, name)
     say(f"{revision.short} {revision.subject}")
     runs: dict[str, Path] = {}
@@ -124,10 +126,10 @@ def _profile(program: CiProgram, source: Path, destination: Path, request: CiReq
         profile(wanted, output, note)
 
 
-def _compared(program: CiProgram, before: RevisionRuns, after: RevisionRuns, request: CiRequest) -> ProgramSection:
+def _program_section(program: CiProgram, before: RevisionRuns, after: RevisionRuns, request: CiRequest) -> ProgramSection:
     base, head = (side.runs.get(program.name) for side in (before, after))
     why = next(_why_not_compared(program, before, after), None)
-    comparison = None if why else compare([one for one in (base, head) if one], request.limits)
+    comparison = None if why else compare([run for run in (base, head) if run], request.limits)
     return ProgramSection(
         name=program.name,
         command=program.command,
@@ -158,4 +160,4 @@ def _failures(request: CiRequest, before: RevisionRuns, after: RevisionRuns) -> 
 
 
 def _section(revision: Revision) -> RevisionSection:
-    return RevisionSection(asked=revision.asked, commit=revision.commit, subject=revision.subject)
+    return RevisionSection(asked=revision.given_name, commit=revision.commit, subject=revision.subject)

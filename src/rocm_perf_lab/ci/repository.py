@@ -15,9 +15,9 @@ _SHORT = 12  # digits of a commit
 
 @dataclass(frozen=True)
 class Revision:
-    """asked: the name that the user gave. commit: the full hash. subject: the first line of the commit message."""
+    """given_name: the name that the user gave. commit: the full hash. subject: the first line of the commit message."""
 
-    asked: str
+    given_name: str
     commit: str
     subject: str
 
@@ -35,24 +35,26 @@ class Repository:
     @classmethod
     def around(cls, folder: Path) -> Repository:
         """The repository that contains `folder`. Raises MissingInputError if there is none, or if git is not installed."""
-        found = _git(folder, "rev-parse", "--show-toplevel")
-        if found.returncode:
-            raise MissingInputError(f"{folder} is not in a checkout of a git repository ({_said(found)})", "change to one")
-        return cls(Path(found.stdout.rstrip("\n")))
+        completed = _git(folder, "rev-parse", "--show-toplevel")
+        if completed.returncode:
+            raise MissingInputError(
+                f"{folder} is not in a checkout of a git repository ({_error_text(completed)})", "change to one"
+            )
+        return cls(Path(completed.stdout.rstrip("\n")))
 
     def revision(self, name: str) -> Revision:
         """The commit that `name` stands for. Raises UsageError if there is no such commit."""
-        found = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
-        if found.returncode:
+        completed = _git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
+        if completed.returncode:
             hint = "check its name; in a shallow checkout, fetch it first (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
             raise UsageError(f"{name} is not a commit of {self.top}", hint)
-        commit = found.stdout.strip()
+        commit = completed.stdout.strip()
         return Revision(name, commit, _git(self.top, "show", "--no-patch", "--format=%s", commit).stdout.strip())
 
     def merge_base(self, base: Revision, head: Revision) -> Revision | None:
         """The commit at which head branched off base; None if the two share no commit in this clone."""
-        found = _git(self.top, "merge-base", base.commit, head.commit)
-        return None if found.returncode else self.revision(found.stdout.strip())
+        completed = _git(self.top, "merge-base", base.commit, head.commit)
+        return None if completed.returncode else self.revision(completed.stdout.strip())
 
     def has_uncommitted_changes(self) -> bool:
         return bool(_git(self.top, "status", "--porcelain", "--untracked-files=no").stdout.strip())
@@ -65,11 +67,11 @@ class Repository:
         """
         self._remove(folder)  # left by a run that was killed
         try:
-            self._expect(
+            self._expect_success(
                 folder, _git(self.top, "worktree", "add", "--quiet", "--detach", "--force", str(folder), revision.commit)
             )
             if (folder / ".gitmodules").exists():
-                self._expect(folder, _git(folder, "submodule", "--quiet", "update", "--init", "--recursive"))
+                self._expect_success(folder, _git(folder, "submodule", "--quiet", "update", "--init", "--recursive"))
             yield folder
         finally:
             self._remove(folder)
@@ -79,10 +81,10 @@ class Repository:
             _git(self.top, "worktree", "remove", "--force", "--force", str(folder))
         _git(self.top, "worktree", "prune")
 
-    def _expect(self, folder: Path, done: subprocess.CompletedProcess[str]) -> None:
+    def _expect_success(self, folder: Path, done: subprocess.CompletedProcess[str]) -> None:
         if done.returncode:
             raise OutputError(
-                f"git cannot make a work tree in {folder} ({_said(done)})", "correct what git reports, then try again"
+                f"git cannot make a work tree in {folder} ({_error_text(done)})", "correct what git reports, then try again"
             )
 
 
@@ -95,6 +97,6 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise MissingInputError("git was not found on PATH", "install it") from error
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _error_text(done: subprocess.CompletedProcess[str]) -> str:
     lines = done.stderr.strip().splitlines()
     return lines[-1] if lines else f"exit status {done.returncode}"

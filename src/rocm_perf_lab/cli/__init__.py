@@ -21,7 +21,12 @@ from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _GARBAGE_THRESHOLD = 100_000  # imports and models create many objects but no garbage; the default is far lower
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # always caused by an output file, wherever they are raised
+_OUTPUT_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EFBIG,
+}  # always caused by an output file, wherever they are raised
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
@@ -101,18 +106,18 @@ def cli() -> None:
 def main() -> None:
     """Run the command line of this process and exit with a documented exit code."""
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    _open_what_is_closed()
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can contain any bytes; stderr already accepts them
     debian_root_entry.enter_if_needed(sys.argv[1:])
     signals.end_on_signals()
-    code = _run(sys.argv[1:])
+    code = _run_cli(sys.argv[1:])
     signals.leave_signals_to_the_system()
     gc.freeze()  # exiting frees everything anyway, so skip the search for garbage
     sys.exit(code)
 
 
-def _run(arguments: list[str]) -> int:
+def _run_cli(arguments: list[str]) -> int:
     try:
         return cli.main(arguments or ["--help"], prog_name="rocm-perf", standalone_mode=False) or 0
     except (KeyboardInterrupt, click.Abort):
@@ -135,9 +140,9 @@ def _as_ours(error: Exception) -> RocmPerfError:
             return _usage_error(error)
         case click.ClickException():
             return UsageError(error.format_message())
-        case OSError() if error.errno in _FULL:
-            what = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
-            return OutputError(what, "free some space, or write elsewhere")
+        case OSError() if error.errno in _OUTPUT_ERRORS:
+            message = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
+            return OutputError(message, "free some space, or write elsewhere")
         case FileNotFoundError() if _folder_is_gone():
             return MissingInputError("the current folder has been removed", "change to one that exists")
         case _:
@@ -162,15 +167,15 @@ _NOT_A_NUMBER = {"is not a valid integer range": "is not a whole number", "is no
 
 def _usage_error(error: click.UsageError) -> UsageError:
     context = error.ctx
-    what = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
         if context and context.parent and isinstance(context.command, click.Group):
-            what += f": options come after one of {', '.join(context.command.list_commands(context))}"
+            message += f": options come after one of {', '.join(context.command.list_commands(context))}"
         elif not _is_likely(error):
-            what = f"No such option {error.option_name!r}"
-    for theirs, ours in _NOT_A_NUMBER.items():
-        what = what.replace(theirs, ours)
-    return UsageError(what, f"`{_command(context)} --help` lists what it accepts")
+            message = f"No such option {error.option_name!r}"
+    for click_text, own_text in _NOT_A_NUMBER.items():
+        message = message.replace(click_text, own_text)
+    return UsageError(message, f"`{_command(context)} --help` lists what it accepts")
 
 
 def _command(context: click.Context | None) -> str:
@@ -199,7 +204,7 @@ def _fail(error: RocmPerfError) -> int:
     return error.exit_code
 
 
-def _open_what_is_closed() -> None:
+def _open_closed_streams() -> None:
     """Replace standard streams that are closed (`2>&-`) with /dev/null, so that no other file is given their descriptors."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:

@@ -92,8 +92,8 @@ def command(
     their rank. Neither a GPU nor ROCm is needed. The traces are never modified.
     """
     if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
-        given = click.get_current_context().get_parameter_source
-        _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if given(name) == ParameterSource.COMMANDLINE])
+        source_of = click.get_current_context().get_parameter_source
+        _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if source_of(name) == ParameterSource.COMMANDLINE])
         return
     if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice", "name each database once")
@@ -114,11 +114,11 @@ def command(
         if len({path.resolve() for path in databases}) < len(databases):
             raise UsageError("a trace is named twice", "name each database once")
         destination = destination or of_trace(databases[0])
-        found = analyse_existing(databases, request, destination, scheduler, note)
+        analysis = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
-        print_json(found.reports, found.summary, destination)
+        print_json(analysis.reports, analysis.summary, destination)
     else:
-        print_report(found.reports, found.summary, destination, verbose)
+        print_report(analysis.reports, analysis.summary, destination, verbose)
 
 
 # Parameters that apply only to a database.
@@ -165,6 +165,6 @@ def _check_thread_trace(folder: Path) -> None:
     from rocm_perf_lab.analysis.thread_trace.folder import find
 
     if not folder.exists() or not find(folder):
-        what = "contains no thread trace" if folder.exists() else "does not exist"
+        problem = "contains no thread trace" if folder.exists() else "does not exist"
         hint = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
-        raise MissingInputError(f"{folder} {what}", hint)
+        raise MissingInputError(f"{folder} {problem}", hint)

@@ -24,16 +24,16 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 def _strategy_options(command: _Command) -> _Command:
     """Add each strategy's own options to the command."""
     for strategy, registered in reversed(STRATEGIES.items()):
-        for one in reversed(registered.options):
-            number = FiniteNumber(one.least, one.most, min_open=one.above_least)
-            text = f"{strategy}: {one.help[0].lower()}{one.help[1:]}"
-            command = click.option(one.flag, type=number, default=one.default, show_default=True, help=text)(command)
+        for option in reversed(registered.options):
+            number = FiniteNumber(option.least, option.most, min_open=option.above_least)
+            text = f"{strategy}: {option.help[0].lower()}{option.help[1:]}"
+            command = click.option(option.flag, type=number, default=option.default, show_default=True, help=text)(command)
     return command
 
 
-def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
+def _own_options(strategy: str, options: Mapping[str, float]) -> dict[str, float]:
     """The values of this strategy's own options, without those of the other strategies."""
-    return {name: given[name] for name in defaults(strategy)}
+    return {name: options[name] for name in defaults(strategy)}
 
 
 @click.command()
@@ -107,12 +107,14 @@ def command(
         from rocm_perf_lab.triton_launches import ScriptKernel
 
         names = tuple(key.split(",")) if key else ()
-        own, kept = _own(strategy, strategy_options), None if no_cache else cache
+        own, cache_file = _own_options(strategy, strategy_options), None if no_cache else cache
         script = Path(triton_kernel.rpartition("::")[0])
-        expect_writable(filter(None, (write_config, write_triton)), filter(None, (space, script, kept)))
+        expect_writable(filter(None, (write_config, write_triton)), filter(None, (space, script, cache_file)))
         kernel = ScriptKernel.of(triton_kernel, arguments, python)
         plan_of_kernel = TritonPlan(kernel, space, names, device, workers, timeout, tolerance)
-        tune_and_print(plan_of_kernel, strategy, seed, budget, own, kept, TuningOutput(write_config, write_triton, as_json))
+        tune_and_print(
+            plan_of_kernel, strategy, seed, budget, own, cache_file, TuningOutput(write_config, write_triton, as_json)
+        )
         return
     if arguments or key or tolerance or write_triton:
         raise UsageError("arguments, --key, --tolerance and --write-triton are for --triton", "add it, or omit them")
@@ -140,7 +142,7 @@ def command(
     if space is not None and cmd is not None:
         plan = Plan(space, cmd, build, check, device, measure, runs, timeout)
     request = AutotuneRequest(
-        strategy=strategy, seed=seed, budget=budget, strategy_options=_own(strategy, strategy_options), workers=workers,
+        strategy=strategy, seed=seed, budget=budget, strategy_options=_own_options(strategy, strategy_options), workers=workers,
         plan=plan, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
     )  # fmt: skip
     result = autotune(request, note)
@@ -158,7 +160,7 @@ def _as_json(content: object) -> str:
     return json.dumps(content, indent=2, allow_nan=False)
 
 
-def _expect_none_of(given: Mapping[str, object]) -> None:
+def _expect_none_of(options: Mapping[str, object]) -> None:
     """Reject options that --triton does not accept."""
-    if named := [name for name, value in given.items() if value is not None]:
+    if named := [name for name, value in options.items() if value is not None]:
         raise UsageError(f"{named[0]} is not for --triton, which runs the script itself", "omit it")

@@ -145,18 +145,18 @@ def with_backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ulps: int = 0,
         seed: int | None = None,
         also: tuple[str, ...] = (),
-        **others: Any,
+        **own_options: Any,
     ) -> Any:
         from rocm_perf_lab.cage import View
         from rocm_perf_lab.optimize.backend import BackendOptions
 
         checker = _words(check)
-        view = View(tuple(map(_there, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
+        view = View(tuple(map(_existing_path, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
         backend_options = BackendOptions(
             kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view
         )
-        backend_options = replace(backend_options, seed=seed, also=tuple(_split("--also", one) for one in also))
-        return command(backend_options=backend_options, **others)
+        backend_options = replace(backend_options, seed=seed, also=tuple(_split_words("--also", value) for value in also))
+        return command(backend_options=backend_options, **own_options)
 
     for option in (device_option, timeout_option, regression_option, equivalence_option, min_improvement_option):
         gathered = option(gathered)
@@ -174,7 +174,7 @@ def _words(check: str | None) -> tuple[str, ...]:
     """The words of --check. Its program is looked up now, since it runs only after everything has been built."""
     from rocm_perf_lab.collect.command import resolve
 
-    words = _split("--check", check or "")
+    words = _split_words("--check", check or "")
     if words:
         resolve([words[0], ""])
     return words
@@ -186,13 +186,13 @@ def _variable(name: str) -> str:
     return name
 
 
-def _there(path: Path) -> Path:
+def _existing_path(path: Path) -> Path:
     if not path.exists():
         raise MissingInputError(f"--readable {path} does not exist", "check the path")
     return path.absolute()
 
 
-def _split(option: str, text: str) -> tuple[str, ...]:
+def _split_words(option: str, text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:

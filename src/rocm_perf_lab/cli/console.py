@@ -17,5 +17,5 @@ def stdout_console() -> Console:
     from rich.console import Console
 
     columns = os.environ.get("COLUMNS", "")
-    plain = int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else _PLAIN_WIDTH
-    return Console(width=None if sys.stdout.isatty() else plain)
+    width = int(columns) if columns.isascii() and columns.isdigit() and int(columns) > 0 else _PLAIN_WIDTH
+    return Console(width=None if sys.stdout.isatty() else width)

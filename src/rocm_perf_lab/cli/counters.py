@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arch.counters import Counter
     from rocm_perf_lab.errors import RocmPerfError
 
-_WHERE = ("device", "gfx942", "gfx90a", "gfx1030", "gfx950")
+_TARGETS = ("device", "gfx942", "gfx90a", "gfx1030", "gfx950")
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object per counter.")
 @click.option("--block", metavar="BLOCK", help="Hardware block whose counters to list, such as SQ or TCC.")
-@click.option("--arch", type=click.Choice(_WHERE), help="Target whose counters to list; device: the software device.")
+@click.option("--arch", type=click.Choice(_TARGETS), help="Target whose counters to list; device: the software device.")
 def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str | None) -> None:
     """List hardware counters: what each counts, its unit, where it is available, and which formulas use it."""
     from rocm_perf_lab.arch.counters import known_counters, uses
@@ -45,8 +45,8 @@ def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str 
     click.echo(f"{len(wanted)} counters, of which the software device has {sum(counter.on_device for counter in wanted)}")
 
 
-def _check(given: Iterable[str], known: list[str], kind: str, error: type[RocmPerfError]) -> None:
-    for name in given:
+def _check(names: Iterable[str], known: list[str], kind: str, error: type[RocmPerfError]) -> None:
+    for name in names:
         if name not in known:
             stem = name.split("_")[0]
             near = [other for other in known if other.startswith(stem)][:5] or known[:5]

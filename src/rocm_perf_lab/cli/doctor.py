@@ -42,11 +42,11 @@ def _json(diagnosis: Diagnosis) -> str:
 
 def _print(diagnosis: Diagnosis) -> None:
     width = max(len(finding.name) for finding in diagnosis.findings)
-    told = set()
+    shown_hints = set()
     for finding in diagnosis.findings:
         mark, colour = _MARKS[finding.status]
         click.echo(f"{click.style(mark, fg=colour)}  {finding.name:<{width}}  {finding.detail}")
-        if finding.hint and finding.hint not in told:
-            told.add(finding.hint)
+        if finding.hint and finding.hint not in shown_hints:
+            shown_hints.add(finding.hint)
             click.echo(f"{'':<{len(mark)}}  {'':<{width}}  -> {finding.hint}")
     click.echo(f"\n{diagnosis.verdict}")

@@ -11,7 +11,7 @@ import click
 from rocm_perf_lab.cli.parameter_type import ParamType
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
-_WRITTEN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 
 class Duration(ParamType[float]):
@@ -22,10 +22,10 @@ class Duration(ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        found = _WRITTEN.fullmatch(str(value).strip())
-        if found is None or found[2] not in _SECONDS:
+        match = _DURATION.fullmatch(str(value).strip())
+        if match is None or match[2] not in _SECONDS:
             self.fail(f"{value!r} is not a time such as 90s, 10m or 2h", param, ctx)
-        seconds = float(found[1]) * _SECONDS[found[2]]
+        seconds = float(match[1]) * _SECONDS[match[2]]
         if not 0 < seconds < math.inf:
             self.fail(f"{value!r}: the time must be above 0", param, ctx)
         return seconds

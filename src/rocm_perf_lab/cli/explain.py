@@ -47,19 +47,19 @@ def command(what: str | None, kernel: str | None, line: str | None, as_json: boo
         _explain_term(what, as_json)
 
 
-def _explain_term(what: str | None, as_json: bool) -> None:
+def _explain_term(name: str | None, as_json: bool) -> None:
     from rocm_perf_lab.analysis.explanation import terms
     from rocm_perf_lab.report.explain import render_overview, render_term, term_section
     from rocm_perf_lab.report.explain_document import ExplainDocument
 
     known = terms()
-    asked = list(known.values()) if what is None else [known[what]]
+    asked = list(known.values()) if name is None else [known[name]]
     sections = [term_section(term) for term in asked]
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
         click.echo(json_text(ExplainDocument(terms=sections, kernels=[])))
-    elif what is None:
+    elif name is None:
         render_overview(asked, stdout_console())
     else:
         render_term(sections[0], stdout_console())
@@ -78,29 +78,31 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
             f"{run} is neither a run directory, a capture nor a term", f"{_meant(str(run))}`rocm-perf explain` lists the terms"
         )
     _, ranks = read_run_directory(run)
-    found = [one for reports in ranks for one in reports.analysis.kernels if kernel is None or fits(kernel, one.kernel)]
-    if not found:
+    kernels = [
+        section for reports in ranks for section in reports.analysis.kernels if kernel is None or fits(kernel, section.kernel)
+    ]
+    if not kernels:
         raise UsageError(f"no kernel of {run} matches {kernel}", "see `rocm-perf report` for their names")
-    of_runtime = {one.kernel for reports in ranks for one in reports.dag.symbols if one.kind == "runtime kernel"}
-    found.sort(key=lambda one: (one.kernel in of_runtime, -(one.critical_path_score or 0.0)))
+    of_runtime = {symbol.kernel for reports in ranks for symbol in reports.dag.symbols if symbol.kind == "runtime kernel"}
+    kernels.sort(key=lambda section: (section.kernel in of_runtime, -(section.critical_path_score or 0.0)))
     if line is not None:
-        found = with_line(found, line)
-    shown = found if kernel is not None or as_json else found[:_MOST_KERNELS]
-    explained = [kernel_explanation(one) for one in shown]
+        kernels = with_line(kernels, line)
+    shown = kernels if kernel is not None or as_json else kernels[:_MOST_KERNELS]
+    explained = [kernel_explanation(section) for section in shown]
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
         click.echo(json_text(ExplainDocument(terms=[], kernels=explained)))
         return
-    console, names = stdout_console(), Names(one.kernel for one in found)
-    for number, one in enumerate(explained):
+    console, names = stdout_console(), Names(section.kernel for section in kernels)
+    for number, section in enumerate(explained):
         if number:
             console.print()
-        if line is not None and one.time_stack is not None:
-            render_lines(one.time_stack, names.prose(one.kernel), console)
+        if line is not None and section.time_stack is not None:
+            render_lines(section.time_stack, names.prose(section.kernel), console)
         else:
-            render_kernel(one, names.prose(one.kernel), console)
-    if left := len(found) - len(explained):
+            render_kernel(section, names.prose(section.kernel), console)
+    if left := len(kernels) - len(explained):
         console.print(f"\n{left} more: --kernel REGEX")
 
 
@@ -111,15 +113,15 @@ def _explain_capture(folder: Path, line: str | None, as_json: bool) -> None:
     from rocm_perf_lab.report.terminal_time_stack import only_line, render_capture, render_lines
     from rocm_perf_lab.report.thread_trace import time_stack_section
 
-    found = experiment_with(Capture.open(folder))
-    stack = time_stack_section(found.stack)
+    experiment = experiment_with(Capture.open(folder))
+    stack = time_stack_section(experiment.stack)
     explained = CaptureExplanation(
-        kernel=found.capture.kernel,
-        recorded_ns=found.recorded_ns,
-        recorded_timing="measured" if found.measured else "modelled",
+        kernel=experiment.capture.kernel,
+        recorded_ns=experiment.recorded_ns,
+        recorded_timing="measured" if experiment.measured else "modelled",
         time_stack=stack if line is None else only_line(stack, line),
-        model_within=None if isinstance(found.error, str) else found.error.within,
-        beyond_error=found.beyond_error,
+        model_within=None if isinstance(experiment.error, str) else experiment.error.within,
+        beyond_error=experiment.beyond_error,
     )
     if as_json:
         from rocm_perf_lab.json_model import json_text

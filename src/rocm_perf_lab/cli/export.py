@@ -64,14 +64,14 @@ def command(
             if base.path is None:
                 raise TraceError(f"{run} has no GPU times, so there is no timeline", "export tables only")
             timeline = Timeline.of(base)
-            _written(perfetto, write_perfetto, timeline)
-            _written(chrome, write_chrome, timeline)
+            _write_timeline(perfetto, write_perfetto, timeline)
+            _write_timeline(chrome, write_chrome, timeline)
         if tables or markdown:
             _tables(analyse(base, rank.repeats, rank.counters), tables, markdown)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _naming_file_in_errors(path: Path) -> Iterator[None]:
     """Convert an OSError into an OutputError that names the requested file."""
     try:
         yield
@@ -81,12 +81,12 @@ def _named(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _written(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], timeline: Timeline) -> None:
+def _write_timeline(path: Path | None, write: Callable[[Timeline, IO[bytes]], None], timeline: Timeline) -> None:
     from rocm_perf_lab.atomic_write import atomic_write
 
     if path is None:
         return
-    with _named(path), atomic_write(path) as temporary, temporary.open("wb") as file:
+    with _naming_file_in_errors(path), atomic_write(path) as temporary, temporary.open("wb") as file:
         write(timeline, file)
     note(f"wrote {path}")
 
@@ -96,7 +96,7 @@ def _tables(documents: Documents, tables: Path | None, markdown: Path | None) ->
     from rocm_perf_lab.export.tables import kernels_markdown, write_dispatches, write_kernels
 
     if tables is not None:
-        with _named(tables):
+        with _naming_file_in_errors(tables):
             tables.mkdir(parents=True, exist_ok=True)
             write_kernels(documents, tables / "kernels.csv")
             write_dispatches(documents.dispatches, tables / "dispatches.csv")
@@ -104,6 +104,6 @@ def _tables(documents: Documents, tables: Path | None, markdown: Path | None) ->
     if markdown is not None and str(markdown) == "-":
         click.echo(kernels_markdown(documents), nl=False)
     elif markdown is not None:
-        with _named(markdown), atomic_write(markdown) as temporary:
+        with _naming_file_in_errors(markdown), atomic_write(markdown) as temporary:
             temporary.write_text(kernels_markdown(documents), encoding="utf-8")
         note(f"wrote {markdown}")

@@ -16,17 +16,18 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 class JsonDocument:
     """A JSON document and its model.
 
-    module: the model's module in rocm_perf_lab. name: the name of its class. what: a phrase that says what the model describes.
+    module: the model's module in rocm_perf_lab. name: the name of its class. description: a phrase that says what the model
+    describes.
     """
 
     module: str
     name: str
-    what: str
+    description: str
 
     @property
     def model(self) -> type[BaseModel]:
-        found: type[BaseModel] = getattr(importlib.import_module(f"rocm_perf_lab.{self.module}"), self.name)
-        return found
+        document_model: type[BaseModel] = getattr(importlib.import_module(f"rocm_perf_lab.{self.module}"), self.name)
+        return document_model
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema."""
@@ -38,7 +39,7 @@ class Printed(JsonDocument):
     """What a command prints."""
 
     def schema(self) -> dict[str, Any]:
-        return {"$schema": _DIALECT, **super().schema(), "title": f"What {self.what.removeprefix('what ')}"}
+        return {"$schema": _DIALECT, **super().schema(), "title": f"What {self.description.removeprefix('what ')}"}
 
 
 def _printed(command: str, module: str, name: str) -> Printed:

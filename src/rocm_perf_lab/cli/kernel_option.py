@@ -24,7 +24,7 @@ class KernelPattern(ParamType[str]):
         try:
             return checked(value)
         except UsageError as error:
-            self.fail(f"{error.what}; {error.hint}", param, ctx)
+            self.fail(f"{error.problem}; {error.hint}", param, ctx)
 
 
 def kernel_option(use: str, **more: Any) -> Callable[[_Command], _Command]:

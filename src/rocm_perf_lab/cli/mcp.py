@@ -9,7 +9,7 @@ import click
 
 from rocm_perf_lab.cli.change_options import cage_options
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.extras import missing
+from rocm_perf_lab.extras import missing_extra
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(ctx: click.Context, /, folder: Path, **cage: Any) -> None:
         import anyio
         import mcp.server  # noqa: F401
     except ImportError as error:
-        raise missing("`rocm-perf mcp` needs the Python package mcp", "mcp") from error
+        raise missing_extra("`rocm-perf mcp` needs the Python package mcp", "mcp") from error
     from rocm_perf_lab.mcp.server import serve
 
     anyio.run(serve, ctx.find_root().command, folder.absolute(), cage)

@@ -20,7 +20,7 @@ def advice(error: RocmPerfError) -> str:
     """Advice to append to an error's line; '' if there is none."""
     if not ROOT_OF_DEV.exists() or not isinstance(error, MissingInputError | UsageError):
         return ""
-    lost = [path for path in _PATH.findall(error.what) if not os.path.lexists(path)]
+    lost = [path for path in _PATH.findall(error.problem) if not os.path.lexists(path)]
     return "" if all(map(_is_of_the_machine, lost)) else _ADVICE
 
 

@@ -176,12 +176,12 @@ def command(
 def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: BackendOptions) -> None:
     from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.optimize.remeasure import remeasure
-    from rocm_perf_lab.optimize.remeasure_words import described
+    from rocm_perf_lab.optimize.remeasure_words import lines_of_remeasurement
 
     if program:
         raise UsageError(f"{program[0]} and --remeasure exclude each other", "omit the program: the run knows it")
-    found = remeasure(run, options, note)
-    click.echo(json_text(found) if as_json else "\n".join(described(found)))
+    document = remeasure(run, options, note)
+    click.echo(json_text(document) if as_json else "\n".join(lines_of_remeasurement(document)))
 
 
 def _usual_workers() -> int:
@@ -210,16 +210,16 @@ def _history(
     script = Path(triton_kernel.rpartition("::")[0]) if triton_kernel is not None else None
     if folder is None and not program and script is None:
         raise UsageError("no program given", "name it, or the folder of its runs with --output")
-    place = folder or folder_of(None, (script or program_of(program, source)[0]).name)
-    found = history(place)
+    runs_folder = folder or folder_of(None, (script or program_of(program, source)[0]).name)
+    runs = history(runs_folder)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
-        click.echo(json_text(found))
+        click.echo(json_text(runs))
         return
-    if not found.root:
-        raise MissingInputError(f"{place} has no runs", "start one with `rocm-perf optimize`")
-    for entry in found.root:
+    if not runs.root:
+        raise MissingInputError(f"{runs_folder} has no runs", "start one with `rocm-perf optimize`")
+    for entry in runs.root:
         click.echo(f"{entry.run}  began {entry.began or 'not'}  {_how_it_ended(entry)}")
         for description in entry.accepted:
             click.echo(f"    accepted: {description}")

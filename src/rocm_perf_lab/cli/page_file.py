@@ -16,6 +16,6 @@ def write_page(path: Path, text: str) -> None:
         with atomic_write(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     except OSError as error:
-        what = f"{path} cannot be written ({error.strerror})"
-        raise OutputError(what, "choose a writable folder with enough free space") from error
+        message = f"{path} cannot be written ({error.strerror})"
+        raise OutputError(message, "choose a writable folder with enough free space") from error
     note(f"wrote {path}")

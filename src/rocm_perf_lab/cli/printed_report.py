@@ -12,13 +12,13 @@ from rocm_perf_lab.cli.console import stdout_console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import SummaryDocument
 
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the whole report, not only what matters most.")
 
 
-def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path) -> None:
+def print_json(reports: Sequence[CoreDocuments], summary: SummaryDocument | None, directory: Path) -> None:
     """Print the reports as one JSON object. reports: one per rank. summary: None for a single rank."""
     from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.report.profile_document import profile_output, ranks_output
@@ -27,8 +27,8 @@ def print_json(reports: Sequence[Reports], summary: SummaryDocument | None, dire
     click.echo(json_text(document))
 
 
-def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, directory: Path, whole: bool) -> None:
-    """Print the report as text: for several ranks, an overview and the slowest rank's report. whole: leave nothing out."""
+def print_report(reports: Sequence[CoreDocuments], summary: SummaryDocument | None, directory: Path, verbose: bool) -> None:
+    """Print the report as text: for several ranks, an overview and the slowest rank's report. verbose: leave nothing out."""
     from rocm_perf_lab.report.terminal import render
     from rocm_perf_lab.report.terminal_ranks import render_ranks
     from rocm_perf_lab.report.terminal_short import render_short
@@ -37,7 +37,7 @@ def print_report(reports: Sequence[Reports], summary: SummaryDocument | None, di
     if summary is not None:
         render_ranks(summary, console)
     of_interest = reports[0 if summary is None else summary.slowest_rank or 0]
-    if not whole:
+    if not verbose:
         render_short(of_interest, directory, console)
         return
     render(of_interest, console)

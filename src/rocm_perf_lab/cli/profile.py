@@ -160,7 +160,7 @@ def command(
         att_target_cu=att_target_cu,
         att_simd_select=att_simd_select,
     )
-    with _program_output(apart=as_json or quiet) as program_output:
+    with _program_output(to_stderr=as_json or quiet) as program_output:
         documents, directory = profile(request, program_output, _silent if quiet else note)
     if as_json:
         print_json([documents], None, directory)
@@ -177,9 +177,9 @@ def _collector(choice: str, no_rocprof: bool) -> str:
 
 
 @contextlib.contextmanager
-def _program_output(apart: bool) -> Iterator[IO[bytes] | None]:
+def _program_output(to_stderr: bool) -> Iterator[IO[bytes] | None]:
     """Where the program's standard output goes: to stderr if it must not mix with the result, else to stdout (None)."""
-    if not apart:
+    if not to_stderr:
         yield None
         return
     with os.fdopen(os.dup(sys.stderr.fileno()), "wb") as stream:

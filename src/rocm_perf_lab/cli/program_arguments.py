@@ -40,7 +40,7 @@ class ProgramCommand(click.Command):
         self.sources = sources
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        before, words = self._split(ctx, args)
+        before, words = self._split_at_program(ctx, args)
         if ctx.resilient_parsing or before[-1:] == [END_OF_OPTIONS] or not words:
             return super().parse_args(ctx, args)
         count = _words_before_arguments(words, self.sources)
@@ -54,7 +54,7 @@ class ProgramCommand(click.Command):
             note(f"{late} comes after the program and is passed to it; options of rocm-perf come before the program")
         return super().parse_args(ctx, args)
 
-    def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
+    def _split_at_program(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
         """The words before the program, and the rest. Errors in options are left for click to report."""
         try:
             words = self._words(ctx, args)
@@ -64,10 +64,10 @@ class ProgramCommand(click.Command):
 
     def _words(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
         """The words that are not options, and everything after the first of them."""
-        found, _, _ = self.make_parser(ctx).parse_args(list(args))
+        parsed, _, _ = self.make_parser(ctx).parse_args(list(args))
         words: list[str] = []
         for parameter in self.params:
-            value = found.get(parameter.name) if isinstance(parameter, click.Argument) else None
+            value = parsed.get(parameter.name) if isinstance(parameter, click.Argument) else None
             words += [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
         return words
 
@@ -75,15 +75,15 @@ class ProgramCommand(click.Command):
         if is_quoted(program[-1]):
             if END_OF_OPTIONS not in after and self._are_options(ctx, after):
                 return True
-            what = f"{after[0]} follows the quoted program {program[-1]!r}"
+            message = f"{after[0]} follows the quoted program {program[-1]!r}"
             raise UsageError(
-                what, "put the program's arguments inside its quotes; options of rocm-perf can come before or after it"
+                message, "put the program's arguments inside its quotes; options of rocm-perf can come before or after it"
             )
         names = [_option(word) for word in after if word.startswith("-")]
-        given = {_option(word) for word in before}
+        earlier_options = {_option(word) for word in before}
         if END_OF_OPTIONS in after or not any(name.startswith("--") for name in names):  # a lone -n 5 is ambiguous
             return False
-        known = any(name in given or _knows(program[-1], name) for name in names if name.startswith("--"))
+        known = any(name in earlier_options or _knows(program[-1], name) for name in names if name.startswith("--"))
         return not known and self._are_options(ctx, after)
 
     def _like_ours(self, ctx: click.Context, after: Sequence[str]) -> str | None:

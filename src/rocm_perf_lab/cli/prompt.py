@@ -86,13 +86,13 @@ def _of_function(
     python: str,
     profile: Path | None,
     options: BackendOptions,
-    others: tuple[object, ...],
+    hip_options: tuple[object, ...],
 ) -> Context:
     from rocm_perf_lab.prompt.triton.entry import TritonPromptRequest, context_of_function
     from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
     from rocm_perf_lab.triton_launches import ScriptKernel
 
-    if any(others) or options.pattern or options.check or options.also:
+    if any(hip_options) or options.pattern or options.check or options.also:
         raise UsageError("--source, --build, --runs, --kernel, --check and --also are not for --triton", "omit them")
     rules = TritonAnswerRules(options.min_improvement, options.ulps)
     request = TritonPromptRequest(ScriptKernel.of(kernel, arguments, python), profile, options.device, rules)

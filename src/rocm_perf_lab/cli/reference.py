@@ -42,7 +42,7 @@ _DOCUMENTS_RULES = """Rules for the files:
 - Within `schema_version` "1.0", fields may be added but are never renamed."""
 _CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
 # Hand-written pages that say more about a command than its help text.
-_MORE = {
+_PAGES = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
     "compare": "profiling.md#compare",
@@ -87,7 +87,7 @@ def _skill_commands() -> str:
 
 
 def commands_page() -> str:
-    commands = [_command(named, _MORE.get(named[0])) for named in every_command()]
+    commands = [_command(named, _PAGES.get(named[0])) for named in every_command()]
     return _page("# Commands", _RULES, _overview(), *commands)
 
 
@@ -99,7 +99,7 @@ def exit_codes_page() -> str:
 def documents_page() -> str:
     titles = _files()
     files = list(_sections(titles, list(titles)))
-    printed = {one.model: f"JSON of {command}" for command, one in (PRINTED | PRINTED_INSTEAD).items()}
+    printed = {document.model: f"JSON of {command}" for command, document in (PRINTED | PRINTED_INSTEAD).items()}
     titles |= {model: title for model, title in printed.items() if model not in titles}
     commands = ["## What commands print", _PRINTED_HEAD, *_sections(titles, list(printed))]
     return _page("# JSON documents", _DOCUMENTS_HEAD, _DOCUMENTS_RULES, *files, *commands)
@@ -122,14 +122,14 @@ def _page(title: str, *parts: str) -> str:
 
 
 def every_command() -> list[tuple[str, click.Command]]:
-    found: list[tuple[str, click.Command]] = []
+    commands: list[tuple[str, click.Command]] = []
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         if command is None:
             continue
         inner = command.commands.items() if isinstance(command, click.Group) else ()
-        found += [(f"{name} {part}", one) for part, one in inner] or [(name, command)]
-    return found
+        commands += [(f"{name} {part}", subcommand) for part, subcommand in inner] or [(name, command)]
+    return commands
 
 
 def _overview() -> str:
@@ -144,11 +144,13 @@ def _first_sentence(command: click.Command) -> str:
 
 def _command(named: tuple[str, click.Command], more: str | None = None) -> str:
     name, command = named
-    words = [_metavar(one) for one in command.params if isinstance(one, click.Argument)]
+    words = [_metavar(parameter) for parameter in command.params if isinstance(parameter, click.Argument)]
     usage = f"    rocm-perf {name} [OPTIONS] {' '.join(words)}".rstrip()
     text = "\n\n".join(_line(paragraph) for paragraph in (command.help or "").strip().split("\n\n"))
     parts = [f"### {name}", usage, f"{text} [More]({more})" if more else text]
-    rows = [_option(one) for one in command.params if isinstance(one, click.Option) and one.name != _DEBUG]
+    rows = [
+        _option(parameter) for parameter in command.params if isinstance(parameter, click.Option) and parameter.name != _DEBUG
+    ]
     if rows:
         parts.append("\n".join(["| Option | Meaning |", "|---|---|", *rows]))
     if name in PRINTED:
@@ -187,8 +189,8 @@ def _option(option: click.Option) -> str:
 
 def _value(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
-        *others, last = map(str, option.type.choices)
-        return f"{', '.join(others)} or {last}" if others else last
+        *choices, last = map(str, option.type.choices)
+        return f"{', '.join(choices)} or {last}" if choices else last
     kinds = ((click.IntRange, "N"), (click.FloatRange, "NUMBER"))
     return option.metavar or next((word for kind, word in kinds if isinstance(option.type, kind)), option.type.name.upper())
 
@@ -215,9 +217,11 @@ def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
     that has a section; new models are added.
     """
     for model in todo:
-        found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]
-        titles |= {one: one.__name__ for one in found}
-        todo += dict.fromkeys(found)
+        new_models = [
+            nested for field in model.model_fields.values() for nested in _models(field.annotation) if nested not in titles
+        ]
+        titles |= {nested: nested.__name__ for nested in new_models}
+        todo += dict.fromkeys(new_models)
         yield "\n".join([f"### {titles[model]}", *_paragraph(model), "", *_content(model, titles)])
 
 
@@ -256,16 +260,16 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 def _type(annotation: object, titles: Titles) -> str:
     """The type in JSON terms: 'array of number', '`a` or `b`', 'string or null'; a model as a link to its section."""
-    plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-    if annotation in plain:
-        return plain[annotation]
+    simple_types: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+    if annotation in simple_types:
+        return simple_types[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in inner)
     if origin is typing.Annotated:
         return _type(inner[0], titles)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_type(one, titles) for one in inner)
+        return " or ".join(_type(member, titles) for member in inner)
     if origin is dict:
         return f"object of {_type(inner[1], titles)}"
     if origin in (list, tuple):

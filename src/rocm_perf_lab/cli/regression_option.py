@@ -22,7 +22,7 @@ class _Limits(ParamType["RegressionLimits"]):
         if isinstance(value, RegressionLimits):
             return value
         try:
-            return DEFAULTS.changed(value)
+            return DEFAULTS.with_changes(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
 

@@ -30,11 +30,11 @@ def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | Non
     if as_json and len(runs) > 1:
         raise UsageError(f"--json prints a single run, but {len(runs)} are given", "name one of them")
     if html is not None:
-        from rocm_perf_lab.report.html.stored import stored_page
+        from rocm_perf_lab.report.html.page_of_run_directory import page_of_run_directory
 
         if len(runs) > 1:
             raise UsageError(f"--html shows a single run, but {len(runs)} are given", "name one of them")
-        write_page(html, stored_page(runs[0]))
+        write_page(html, page_of_run_directory(runs[0]))
     for number, directory in enumerate(runs):
         summary, reports = read_run_directory(directory)
         if as_json:
@@ -42,4 +42,4 @@ def command(runs: tuple[Path, ...], short: bool, as_json: bool, html: Path | Non
             return
         if number:
             click.echo()
-        print_report(reports, summary, directory, whole=not short)
+        print_report(reports, summary, directory, verbose=not short)

@@ -40,7 +40,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
         findings = _Findings(Path(scratch))
         if devices.NO_OBSERVATION in device_options:
             note(f"{devices.NO_OBSERVATION}: kernels are not timed; for the program, each takes {devices.UNOBSERVED_KERNEL}")
-        with device_code.expected(resolved, os.environ, chosen, note) as explain:
+        with device_code.checking_device_code(resolved, os.environ, chosen, note) as explain:
             status = execute_attached(resolved, chosen.environment(os.environ) | findings.variables)
             if status != 0:
                 explain()
@@ -71,7 +71,7 @@ class _Findings:
             raise RacesFoundError(program, len(_lines(self._races)))
         if self._foreign.exists():
             raise ForeignAccessError(program, _lines(self._foreign)[0])
-        kernel_failures.expect_none(program, self._failures)
+        kernel_failures.raise_if_any(program, self._failures)
 
 
 def _lines(path: Path) -> list[str]:

@@ -21,4 +21,4 @@ def command(name: str | None) -> None:
         return
     width = max(map(len, DOCUMENTS))
     for each, document in DOCUMENTS.items():
-        click.echo(f"{each:<{width}}  {document.what}")
+        click.echo(f"{each:<{width}}  {document.description}")

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Any
 
-_AGAIN = 0.01  # seconds
+_RESEND_SECONDS = 0.01  # seconds
 _received: list[int] = []
 _is_sending = False
 
@@ -72,7 +72,7 @@ def _send_again(lost: Any) -> None:
 
 def _send_later(number: int) -> None:
     """Send the signal soon (on a busy machine, perhaps before this returns). At exit, the interpreter waits for the timer."""
-    threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
+    threading.Timer(_RESEND_SECONDS, os.kill, (os.getpid(), number)).start()
 
 
 def _signal_of(error: BaseException | None) -> int | None:

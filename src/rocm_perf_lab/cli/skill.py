@@ -29,5 +29,5 @@ def command(install: bool, folder: Path | None) -> None:
         return
     if not install:
         raise UsageError("--to says where to install", "add --install")
-    for one in [folder] if folder is not None else agent_skill.folders_of_agents():
-        click.echo(agent_skill.install(one))
+    for destination in [folder] if folder is not None else agent_skill.folders_of_agents():
+        click.echo(agent_skill.install(destination))

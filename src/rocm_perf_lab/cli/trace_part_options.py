@@ -29,10 +29,10 @@ class Window(ParamType[tuple[int | None, int | None]]):
         return start, stop
 
     def _ns(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text.strip())
-        if not found:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text.strip())
+        if not match:
             self.fail(f"{text!r} is not a time such as 250us, 10ms or 1.5s", param, ctx)
-        return round(float(found[1]) * _NS[found[2] or "ms"])
+        return round(float(match[1]) * _NS[match[2] or "ms"])
 
 
 gpu_option = click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="GPU to analyse, numbered from 0 as in HIP.")

@@ -34,10 +34,10 @@ def judge_and_print(
 
     if options.pattern or options.check or options.also:
         raise UsageError("--kernel, --check and --also are not for --triton", "name the kernel as CANDIDATE::KERNEL")
-    theirs = ScriptKernel.of(str(candidate), arguments, python)
-    name = str(baseline) if _SEPARATOR in str(baseline) else f"{baseline}{_SEPARATOR}{theirs.kernel}"
+    candidate_kernel = ScriptKernel.of(str(candidate), arguments, python)
+    name = str(baseline) if _SEPARATOR in str(baseline) else f"{baseline}{_SEPARATOR}{candidate_kernel.kernel}"
     request = TritonGateRequest(
-        ScriptKernel.of(name, arguments, python), theirs, options.device, options.ulps, options.min_improvement,
+        ScriptKernel.of(name, arguments, python), candidate_kernel, options.device, options.ulps, options.min_improvement,
         seeds.fresh() if options.seed is None else options.seed, view=options.view,
     )  # fmt: skip
     if options.timeout is not None:

@@ -29,14 +29,14 @@ def triton_option(use: str) -> Callable[..., Any]:
 
 
 def script_kernel(
-    name: str, arguments: Sequence[str], python: str, options: BackendOptions, others: Sequence[object]
+    name: str, arguments: Sequence[str], python: str, options: BackendOptions, hip_options: Sequence[object]
 ) -> ScriptKernel:
-    """The function named SCRIPT::KERNEL. others: the values of options that apply only to HIP programs.
+    """The function named SCRIPT::KERNEL. hip_options: the values of options that apply only to HIP programs.
 
     Raises UsageError, MissingInputError, UnavailableError.
     """
     from rocm_perf_lab.triton_launches import ScriptKernel
 
-    if any(others) or options.pattern or options.also or options.equivalence != "full":
+    if any(hip_options) or options.pattern or options.also or options.equivalence != "full":
         raise UsageError("--source, --build, --kernel, --also and --equivalence are not for --triton", "omit them")
     return ScriptKernel.of(name, arguments, python)

@@ -36,9 +36,11 @@ def tune_and_print(
     from rocm_perf_lab.json_model import json_text
 
     tuned = tune(AutotuneRequest(strategy, seed, budget, own, cache=cache), plan, note)
-    found = tuning_document(tuned)
+    document = tuning_document(tuned)
     if output.config:
-        write_text(output.config, json.dumps([one.as_json() for one in found.configurations], indent=2) + "\n")
+        write_text(
+            output.config, json.dumps([configuration.as_json() for configuration in document.configurations], indent=2) + "\n"
+        )
     if output.source:
         write_text(output.source, configuration_list(tuned))
-    click.echo(json_text(found) if output.as_json else "\n".join(size_table(tuned)))
+    click.echo(json_text(document) if output.as_json else "\n".join(size_table(tuned)))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rocm_perf_lab.errors import UnavailableError
 
 _LIBRARIES = ("libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so")
-_READ = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)
+_READ_MEMORY = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)
 _TEXT = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
 _ADDRESS = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_void_p)
 
@@ -23,12 +23,12 @@ def instructions(code: bytes, target: str) -> Iterator[str]:
 
     target: such as "amdgcn-amd-amdhsa--gfx942". Raises UnavailableError if comgr is missing or does not know the target.
     """
-    return (text for _, text in with_places(code, target))
+    return (text for _, text in with_offsets(code, target))
 
 
-def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
+def with_offsets(code: bytes, target: str) -> Iterator[tuple[int, str]]:
     """Like instructions(), with the byte offset of each instruction in the code."""
-    comgr, place, words = _comgr(), 0, []
+    comgr, offset, words = _comgr(), 0, []
 
     def read(start: int, to: int, size: int, _user: int) -> int:
         part = code[start : start + size]
@@ -36,16 +36,16 @@ def with_places(code: bytes, target: str) -> Iterator[tuple[int, str]]:
         return len(part)
 
     # These references keep the callbacks alive for as long as they may be called.
-    callbacks = _READ(read), _TEXT(lambda text, _user: words.append(text.decode().strip())), _ADDRESS(lambda *_: None)
+    callbacks = _READ_MEMORY(read), _TEXT(lambda text, _user: words.append(text.decode().strip())), _ADDRESS(lambda *_: None)
     info, size = _Info(), ctypes.c_uint64()
     if comgr.amd_comgr_create_disassembly_info(target.encode(), *callbacks, ctypes.byref(info)):
         raise UnavailableError(f"comgr cannot disassemble {target}", "install a ROCm version that supports this GPU")
     try:
-        while place < len(code):
+        while offset < len(code):
             words.clear()
-            failed = comgr.amd_comgr_disassemble_instruction(info, ctypes.c_uint64(place), None, ctypes.byref(size))
-            yield place, "" if failed or not words else words[0]
-            place += 4 if failed or not size.value else size.value
+            failed = comgr.amd_comgr_disassemble_instruction(info, ctypes.c_uint64(offset), None, ctypes.byref(size))
+            yield offset, "" if failed or not words else words[0]
+            offset += 4 if failed or not size.value else size.value
     finally:
         comgr.amd_comgr_destroy_disassembly_info(info)
 

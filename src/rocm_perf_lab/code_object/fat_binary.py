@@ -72,13 +72,13 @@ def _section(file: BinaryIO) -> bytes:
 
     try:
         section = ELFFile(file).get_section_by_name(".hip_fatbin")
-        place = None if section is None else (section["sh_offset"], section["sh_size"])
+        extent = None if section is None else (section["sh_offset"], section["sh_size"])
     except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise ValueError(not_whole(error)) from error
-    if place is None:
+    if extent is None:
         return b""
-    file.seek(place[0])
-    return _limited(file, place[1])
+    file.seek(extent[0])
+    return _limited(file, extent[1])
 
 
 def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -101,11 +101,11 @@ def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
     """The device images of the bundle at `start`, and the position where the bundle ends."""
     entries, end = bundle_index(data, start)
     images = []
-    for name, place, size in entries:
-        if place + size > len(data):
+    for name, offset, size in entries:
+        if offset + size > len(data):
             raise ValueError(f"bundle entry {name} extends past the end")
         if name.startswith("hip") and size:
-            images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[place : place + size]))
+            images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[offset : offset + size]))
     return images, end
 
 
@@ -177,7 +177,7 @@ def _bundle(names: list[str], images: list[bytes]) -> bytes:
 
 
 def _bundler() -> str:
-    found = shutil.which("clang-offload-bundler") or next(
+    program = shutil.which("clang-offload-bundler") or next(
         (
             str(p)
             for pattern in ("/opt/rocm*/llvm/bin", "/usr/lib/llvm-*/bin")
@@ -185,6 +185,6 @@ def _bundler() -> str:
         ),
         None,
     )
-    if found is None:
+    if program is None:
         raise UnavailableError("no clang-offload-bundler was found to unpack a compressed code object", "install ROCm's LLVM")
-    return found
+    return program

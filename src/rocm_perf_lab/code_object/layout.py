@@ -11,7 +11,7 @@ from typing import Any
 from rocm_perf_lab.errors import SourceError
 
 _METADATA = b"AMDGPU\0"
-_JOINED = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, with no effect on what is loaded
+_LINKING_FLAGS = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, with no effect on what is loaded
 _EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; the alignment of PT_NOTE at which all readers walk notes in the same way
 # The padding that LLVM's assembler and linker write into gaps: s_nop 0, s_code_end, zeros.
 _PADDING = (b"\x00\x00\x80\xbf", b"\x00\x00\x9f\xbf", b"\0\0\0\0")
@@ -43,7 +43,9 @@ def layout_of(image: bytes) -> CodeObjectLayout:
 
     try:
         elf = ELFFile(io.BytesIO(image))
-        sections = frozenset(ElfSection(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
+        sections = frozenset(
+            ElfSection(s.name, str(s["sh_type"]), s["sh_flags"] & ~_LINKING_FLAGS) for s in elf.iter_sections()
+        )
         return CodeObjectLayout(_notes(elf), sections, tuple(_unowned(elf)))
     except Exception as error:  # the ELF reader raises all kinds of exceptions for damaged files
         raise SourceError(f"code object without readable layout ({type(error).__name__}: {error})", "build it again") from error
@@ -71,15 +73,15 @@ def _notes(elf: Any) -> str | None:
 
 def _walked(notes: bytes) -> Iterator[bytes | None]:
     """The name of each note [ELF gABI, "Note Section"]; None for a note that extends beyond the end."""
-    place = 0
-    while place < len(notes):
-        if place + 12 > len(notes):
+    offset = 0
+    while offset < len(notes):
+        if offset + 12 > len(notes):
             yield None
             return
-        name, content, _ = struct.unpack_from("<III", notes, place)
-        yield notes[place + 12 : place + 12 + name]
-        place += 12 + -(-name // 4) * 4 + -(-content // 4) * 4
-    if place != len(notes):
+        name, content, _ = struct.unpack_from("<III", notes, offset)
+        yield notes[offset + 12 : offset + 12 + name]
+        offset += 12 + -(-name // 4) * 4 + -(-content // 4) * 4
+    if offset != len(notes):
         yield None
 
 
@@ -90,15 +92,15 @@ def _unowned(elf: Any) -> Iterator[bytes]:
         if not segment["p_flags"] & _EXECUTABLE:
             continue
         content, first = segment.data(), segment["p_vaddr"]
-        place, last = first, first + len(content)
+        address, last = first, first + len(content)
         for start, size in (*functions, (last, 0)):
-            if place < start <= last and not _is_padding(gap := content[place - first : start - first]):
+            if address < start <= last and not _is_padding(gap := content[address - first : start - first]):
                 yield gap
             if first <= start <= last:
-                place = max(place, start + size)
+                address = max(address, start + size)
         if segment["p_memsz"] != len(content):
             yield bytes(segment["p_memsz"] - len(content))
 
 
 def _is_padding(gap: bytes) -> bool:
-    return all(gap[place : place + 4] in _PADDING for place in range(0, len(gap), 4))
+    return all(gap[offset : offset + 4] in _PADDING for offset in range(0, len(gap), 4))

@@ -11,19 +11,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LineTable:
-    """addresses: ascending; addresses[i] begins a range of code that belongs to places[i], which is "file:line", or "" if the
-    code has no line.
+    """addresses: ascending; addresses[i] begins a range of code that belongs to locations[i], which is "file:line", or "" if
+    the code has no line.
 
     Code that the compiler assigns to no line (line 0) belongs to the line before it, as in LLVM's own listings.
     """
 
     addresses: tuple[int, ...]
-    places: tuple[str, ...]
+    locations: tuple[str, ...]
 
-    def at(self, address: int) -> str:
-        """The place to which an address belongs; "" if it is not known."""
+    def location_at(self, address: int) -> str:
+        """The location to which an address belongs; "" if it is not known."""
         row = bisect.bisect_right(self.addresses, address) - 1
-        return self.places[row] if row >= 0 else ""
+        return self.locations[row] if row >= 0 else ""
 
 
 NO_LINES = LineTable((), ())

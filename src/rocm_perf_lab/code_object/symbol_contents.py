@@ -21,10 +21,10 @@ from rocm_perf_lab.errors import SourceError
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _BITCODE = b"BC\xc0\xde"  # as produced by -flto
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
-_GOT = (7, 8, 9)
+_GOT_RELOCATIONS = (7, 8, 9)
 # The distance from the address that s_getpc_b64 returns to the patched field (12 bytes for the high half).
 # The addend includes this distance.
-_BEFORE = {10: 4, 11: 12, 4: 4}
+_BYTES_BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
 _LOADED = 2  # SHF_ALLOC
 
@@ -106,18 +106,18 @@ class _Layout:
         self._all = list(symbols.iter_symbols())
         self._symbols = [s for s in self._all if s["st_info"]["type"] in (_FUNCTION, _OBJECT) and s["st_size"] > 0]
         self._symbols = [s for s in self._symbols if isinstance(s["st_shndx"], int) and not s.name.startswith(_UNIQUE)]
-        self._places = sorted((s["st_value"], s["st_size"], number) for number, s in enumerate(self._symbols))
+        self._ranges = sorted((s["st_value"], s["st_size"], number) for number, s in enumerate(self._symbols))
         self._patches = self._relocations()
 
     def pieces(self) -> dict[str, SymbolContent]:
-        found: dict[str, SymbolContent] = {}
+        contents: dict[str, SymbolContent] = {}
         for symbol in self._symbols:
             name, number = symbol.name, 1
-            while name in found:
+            while name in contents:
                 number += 1
                 name = f"{symbol.name} #{number}"
-            found[name] = self._piece(symbol, name)
-        return found
+            contents[name] = self._piece(symbol, name)
+        return contents
 
     def _piece(self, symbol: Any, name: str) -> SymbolContent:
         section = self._sections[symbol["st_shndx"]]
@@ -132,45 +132,45 @@ class _Layout:
             return None, ()
         first = start - section["sh_addr"]
         content, references = bytearray(section.data()[first : first + size]), []
-        for place, kind, target in self._patches_in(start, start + size):
-            content[place - start : place - start + _WIDTHS[kind]] = bytes(_WIDTHS[kind])
-            references.append((place - start, f"{kind} {target}"))
+        for address, kind, target in self._patches_in(start, start + size):
+            content[address - start : address - start + _WIDTHS[kind]] = bytes(_WIDTHS[kind])
+            references.append((address - start, f"{kind} {target}"))
         return bytes(content), tuple(references)
 
     def _patches_in(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        for place, kind, symbol, addend in self._patches[bisect_right(self._patches, (start - 1, 1 << 32)) :]:
-            if place >= end:
+        for address, kind, symbol, addend in self._patches[bisect_right(self._patches, (start - 1, 1 << 32)) :]:
+            if address >= end:
                 return
-            yield place, kind, self._target(kind, symbol, addend)
+            yield address, kind, self._target(kind, symbol, addend)
 
     def _relocations(self) -> list[tuple[int, int, int, int]]:
-        """(place, kind, symbol number, addend) of all relocations except those for the loader, which moves whole segments."""
-        found = []
+        """(address, kind, symbol number, addend) of all relocations except those for the loader, which moves whole segments."""
+        relocations = []
         for section in self._sections:
             patched = self._sections[section["sh_info"]] if section["sh_type"] == "SHT_RELA" else None
             if patched is not None and not section["sh_flags"] & _LOADED and patched["sh_flags"] & _LOADED:
                 for entry in section.iter_relocations():
-                    found.append((entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], entry["r_addend"]))
-        return sorted(found)
+                    relocations.append((entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], entry["r_addend"]))
+        return sorted(relocations)
 
     def _target(self, kind: int, number: int, addend: int) -> str:
         symbol = self._all[number]
-        shift = addend - _BEFORE.get(kind, 0)
-        if kind in _GOT or not isinstance(symbol["st_shndx"], int):
+        shift = addend - _BYTES_BEFORE.get(kind, 0)
+        if kind in _GOT_RELOCATIONS or not isinstance(symbol["st_shndx"], int):
             return f"{symbol.name}{addend:+d}"
         address = symbol["st_value"] + shift
-        owner = self._at(address)
+        owner = self._symbol_at(address)
         if owner is None:
             return self._unnamed(address)
         offset = address - owner["st_value"]
         local = owner["st_info"]["bind"] == "STB_LOCAL" and owner["st_info"]["type"] == _OBJECT
         return f"{self._content_name(owner) if local else owner.name}{offset:+d}"
 
-    def _at(self, address: int) -> Any | None:
-        index = bisect_right(self._places, (address, 1 << 62, 0)) - 1
+    def _symbol_at(self, address: int) -> Any | None:
+        index = bisect_right(self._ranges, (address, 1 << 62, 0)) - 1
         if index < 0:
             return None
-        start, size, number = self._places[index]
+        start, size, number = self._ranges[index]
         return self._symbols[number] if start <= address < start + size else None
 
     def _unnamed(self, address: int) -> str:
@@ -183,8 +183,8 @@ class _Layout:
         )
         if section is None or section["sh_type"] == "SHT_NOBITS":
             return f"address {address:#x}"
-        index = bisect_right(self._places, (address, 1 << 62, 0))
-        end = self._places[index][0] if index < len(self._places) else section["sh_addr"] + section["sh_size"]
+        index = bisect_right(self._ranges, (address, 1 << 62, 0))
+        end = self._ranges[index][0] if index < len(self._ranges) else section["sh_addr"] + section["sh_size"]
         return (
             "bytes " + hashlib.sha256(section.data()[address - section["sh_addr"] : end - section["sh_addr"]]).hexdigest()[:16]
         )
@@ -205,7 +205,7 @@ _NOT_LOADED = (".comment", ".llvm_addrsig", ".note.GNU-stack", ".symtab", ".strt
 
 def _loaded(elf: Any) -> dict[str, tuple[Any, ...]]:
     names = [symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()]
-    found: dict[str, tuple[Any, ...]] = {}
+    contents: dict[str, tuple[Any, ...]] = {}
     for section in elf.iter_sections():
         base = section.name.removeprefix(".rela")
         if not section.name or base.startswith((".debug", *_NOT_LOADED)):
@@ -217,10 +217,10 @@ def _loaded(elf: Any) -> dict[str, tuple[Any, ...]]:
         else:
             content = (section["sh_type"], section["sh_flags"], section["sh_size"], section.data())
         key, number = section.name, 1
-        while key in found:
+        while key in contents:
             number += 1
             key = f"{section.name} #{number}"
-        found[key] = content
+        contents[key] = content
     symbols = elf.get_section_by_name(".symtab").iter_symbols()
-    found["symbols"] = tuple((s.name, s["st_value"], s["st_size"], str(s["st_info"]), str(s["st_shndx"])) for s in symbols)
-    return found
+    contents["symbols"] = tuple((s.name, s["st_value"], s["st_size"], str(s["st_info"]), str(s["st_shndx"])) for s in symbols)
+    return contents

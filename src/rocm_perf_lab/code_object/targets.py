@@ -36,10 +36,10 @@ def targets_in(path: Path) -> frozenset[str]:
 def _targets(image: mmap.mmap) -> Iterator[str]:
     position, end = _fat_binary(image)
     while position < end:
-        found = [place for magic in (MAGIC, COMPRESSED_MAGIC) if (place := image.find(magic, position, end)) >= 0]
-        if not found:
+        offsets = [offset for magic in (MAGIC, COMPRESSED_MAGIC) if (offset := image.find(magic, position, end)) >= 0]
+        if not offsets:
             return
-        start = min(found)
+        start = min(offsets)
         if image[start : start + len(MAGIC)] == MAGIC:
             entries, position = bundle_index(image, start)
         else:

@@ -69,9 +69,9 @@ def _how_to_execute(program: str) -> str:
 
 
 def _locate_on_path(program: str) -> Path:
-    found = shutil.which(program)
-    if found:
-        return Path(found).absolute()
+    located = shutil.which(program)
+    if located:
+        return Path(located).absolute()
     if os.path.isdir(program):
         raise MissingInputError(f"{program} is a folder", "name the program itself")
     if os.path.isfile(program) and not os.access(program, os.X_OK):

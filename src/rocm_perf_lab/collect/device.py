@@ -145,8 +145,8 @@ class Device:
         if not self.is_hardware:
             environment |= triton.variables(base, self.target)
         if libraries := [*self.tools, *tools]:
-            others = map(Path, base.get(_TOOLS_VARIABLE, "").split())
-            libraries += [one for one in others if one not in libraries and not native.is_tools_library(one)]
+            inherited = map(Path, base.get(_TOOLS_VARIABLE, "").split())
+            libraries += [library for library in inherited if library not in libraries and not native.is_tools_library(library)]
             environment[_TOOLS_VARIABLE] = " ".join(map(str, libraries))
             environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
         if self.programs:
@@ -175,9 +175,9 @@ def select(
     a level below ROCr (always done for several devices). Raises UnavailableError if there is no such device, UsageError if the
     device does not have one of the options, or SurroundingsError if programs could not run.
     """
-    found = gpu.find()
+    gpus = gpu.find()
     name, count = software_devices(choice, several=several)
-    software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not found.usable)
+    software = name in SOFTWARE_PRODUCTS or (choice == AUTO and not gpus.usable)
     inherited_limits.check(software)
     if software:
         if sample_if_large and not _says_what_to_observe(options):
@@ -186,12 +186,10 @@ def select(
         return _software(scratch, options, product_key, count, for_profilers=for_profilers or count > 1)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
-    if not found.usable:
-        raise UnavailableError(
-            f"no GPU can be used: {found.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device"
-        )
-    first, *others = found.targets
-    return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
+    if not gpus.usable:
+        raise UnavailableError(f"no GPU can be used: {gpus.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device")
+    first, *other_targets = gpus.targets
+    return Device(True, first, " + ".join(gpus.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(other_targets))
 
 
 def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
@@ -233,7 +231,7 @@ def expect_race_check(device: Device) -> None:
     """Raises UnavailableError for a software device whose code the race check does not understand."""
     if not device.is_hardware and not has_race_check(device.target):
         raise UnavailableError(
-            f"the race check, which is part of a full judgement, does not know code for {device.target}",
+            f"the race check, which is part of a full judgement, does not support code for {device.target}",
             f"compile for {SOFTWARE_TARGET} and use `--device {SOFTWARE_TARGET}`, or judge without it: --equivalence sampled",
         )
 
@@ -257,12 +255,12 @@ def _checked(option: str, target: str, product: Mapping[str, Any]) -> str:
         )
     if name in _OF_RACE_CHECK and not has_race_check(target):
         raise UsageError(
-            f"--device-option {option}: the race check does not know code for {target}",
+            f"--device-option {option}: the race check does not support code for {target}",
             f"compile for {SOFTWARE_TARGET}, and use `--device {SOFTWARE_TARGET}`",
         )
     if not takes.fullmatch(equals + value):
-        what, hint = _expected(name, takes)
-        raise UsageError(f"--device-option {option}: {what}", f"write {hint}")
+        message, hint = _expected(name, takes)
+        raise UsageError(f"--device-option {option}: {message}", f"write {hint}")
     return _sustained(option, target, product) if name == SUSTAINED else option
 
 
@@ -281,21 +279,21 @@ def _expected(name: str, takes: re.Pattern[str]) -> tuple[str, str]:
     return "it takes no value", name
 
 
-def _given(options: Sequence[str]) -> Sequence[str]:
+def _options_or_environment(options: Sequence[str]) -> Sequence[str]:
     return options or os.environ.get(OPTIONS_VARIABLE, "").split(",")
 
 
 def _says_what_to_observe(options: Sequence[str]) -> bool:
     # Options given here replace all options in the environment, so adding one here would discard those.
-    given = [option for option in _given(options) if option]
-    return any(option.startswith(f"{OBSERVE}=") for option in given) or bool(given and not options)
+    effective = [option for option in _options_or_environment(options) if option]
+    return any(option.startswith(f"{OBSERVE}=") for option in effective) or bool(effective and not options)
 
 
 def require_observation(options: Sequence[str], who: str) -> None:
     """Raises UsageError if the software device is told to observe nothing, although `who` (such as "profile") needs
     counters and times.
     """
-    if NO_OBSERVATION in _given(options):
+    if NO_OBSERVATION in _options_or_environment(options):
         raise UsageError(f"--device-option {NO_OBSERVATION}: {who} needs counters and times", "leave the option out")
 
 

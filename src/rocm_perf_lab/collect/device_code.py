@@ -26,7 +26,7 @@ from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKill
 Note = Callable[[str], None]
 
 _LOADER_SECONDS = 20
-_IN_VAIN = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
+_NO_COMPATIBLE_CODE = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
 _LOG_BYTES = 1 << 16
 _LOADING = (b"hipModuleLoad", b"hipLibraryLoad")
 _RUNTIME = ("libamdhip64.", "libhiprtc")
@@ -54,7 +54,7 @@ class Misfit:
 
 
 @contextlib.contextmanager
-def expected(
+def checking_device_code(
     command: Command, environment: Mapping[str, str], device: Device, note: Note = lambda _text: None
 ) -> Iterator[Callable[[], None]]:
     """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
@@ -66,7 +66,7 @@ def expected(
     relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then decides which code the GPU runs
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
     if misfits and not others_fit:
-        raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
+        raise WrongTargetError(_error_text(misfits, device), device.target, _other_device(misfits, device))
     for misfit in misfits:
         note(f"{misfit}: its kernels cannot run on {device.target}")
     if not device.is_hardware and (refused := triton.refusal(command.executable, device.target)) is not None:
@@ -104,8 +104,8 @@ def _examined(command: Command, environment: Mapping[str, str], device: Device) 
     files = {command.executable: command.program}
     files |= {path: str(path) for path in linked_libraries(command.executable, environment)}
     targets = {path: _targets_of(path, _stamp(path)) for path in files}
-    fitting = {path for path, found in targets.items() if any(fits(target, device) for target in found)}
-    misfits = [Misfit(files[path], found) for path, found in targets.items() if found and path not in fitting]
+    fitting = {path for path, own_targets in targets.items() if any(fits(target, device) for target in own_targets)}
+    misfits = [Misfit(files[path], own_targets) for path, own_targets in targets.items() if own_targets and path not in fitting]
     return misfits, bool(fitting) or (bool(misfits) and any(map(_loads_code, files)))
 
 
@@ -157,12 +157,12 @@ def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log)
     if not log.tells_of_missing_code():
         return
     if misfits:
-        raise WrongTargetError(_said(misfits, device), device.target, _other_device(misfits, device))
-    what = f"{command.program} runs or loads something (a program, a library, a module) without code for {device.target}"
-    raise WrongTargetError(what, device.target)
+        raise WrongTargetError(_error_text(misfits, device), device.target, _other_device(misfits, device))
+    message = f"{command.program} runs or loads something (a program, a library, a module) without code for {device.target}"
+    raise WrongTargetError(message, device.target)
 
 
-def _said(misfits: list[Misfit], device: Device) -> str:
+def _error_text(misfits: list[Misfit], device: Device) -> str:
     return f"{'; '.join(map(str, misfits))}, and the device is {device.target}"
 
 
@@ -175,7 +175,7 @@ class _Log:
         self._before = set(self._files())
 
     def tells_of_missing_code(self) -> bool:
-        return any(_IN_VAIN in _beginning(path) for path in self._files() if path not in self._before)
+        return any(_NO_COMPATIBLE_CODE in _beginning(path) for path in self._files() if path not in self._before)
 
     def _files(self) -> list[Path]:
         return list(self._path.parent.glob(f"{self._path.name}*")) if self._path else []

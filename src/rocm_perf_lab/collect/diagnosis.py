@@ -59,7 +59,7 @@ class Diagnosis:
 def diagnose() -> Diagnosis:
     """Examine this machine. Starts no GPU program and changes nothing."""
     python = [_python(), *map(_dependency, _DEPENDENCIES)]
-    extras = map(_extra, EXTRAS)
+    extras = map(_check_extra, EXTRAS)
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
@@ -81,7 +81,7 @@ def _surroundings(name: str, fine: str, check: Callable[[], None]) -> Finding:
     try:
         check()
     except SurroundingsError as error:
-        return Finding(name, MISSING, error.what, error.hint)
+        return Finding(name, MISSING, error.problem, error.hint)
     return Finding(name, OK, fine)
 
 
@@ -100,7 +100,7 @@ def _dependency(name: str) -> Finding:
         return Finding(f"python: {name}", MISSING, "not installed", f"run `pip install {name}`")
 
 
-def _extra(name: str) -> Finding:
+def _check_extra(name: str) -> Finding:
     purpose = EXTRAS[name][1]
     absent = absent_modules(name)
     if not absent:
@@ -158,10 +158,10 @@ def _triton() -> Finding:
 
 
 def _gpus() -> Finding:
-    found = gpu.find()
-    if found.usable:
-        return Finding("GPU", OK, ", ".join(found.targets))
-    return Finding("GPU", OPTIONAL, str(found.obstacle), "without one, the software device is used")
+    gpus = gpu.find()
+    if gpus.usable:
+        return Finding("GPU", OK, ", ".join(gpus.targets))
+    return Finding("GPU", OPTIONAL, str(gpus.obstacle), "without one, the software device is used")
 
 
 def _rocprofv3() -> Finding:
@@ -174,11 +174,11 @@ def _rocprofv3() -> Finding:
 
 def _cage() -> Finding:
     """The mechanism that `optimize`, `llm-optimize` and `gate` use to confine candidates."""
-    found = mechanism.best_mechanism()
-    if found is None:
+    cage = mechanism.best_mechanism()
+    if cage is None:
         return Finding("cage", OPTIONAL, "no means to cage candidates; the commands that judge them refuse to run", REMEDY)
-    layer = "" if found.overlays else "; the current folder is read-only in it"
-    return Finding("cage", OK, (f"bubblewrap, {found.program}" if found.program else "user namespaces") + layer)
+    layer = "" if cage.overlays else "; the current folder is read-only in it"
+    return Finding("cage", OK, (f"bubblewrap, {cage.program}" if cage.program else "user namespaces") + layer)
 
 
 def _native_parts() -> tuple[Finding, ...]:
@@ -196,4 +196,4 @@ def _native(name: str, find: Callable[[], Path]) -> Finding:
     try:
         return Finding(name, OK, str(find()))
     except UnavailableError as error:
-        return Finding(name, MISSING, error.what, error.hint)
+        return Finding(name, MISSING, error.problem, error.hint)

@@ -39,7 +39,7 @@ def doctor_document(diagnosis: Diagnosis) -> DoctorDocument:
         hardware=diagnosis.hardware,
         software=diagnosis.software,
         findings=[
-            DoctorFindingSection(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
-            for one in diagnosis.findings
+            DoctorFindingSection(name=finding.name, status=finding.status, detail=finding.detail, hint=finding.hint)
+            for finding in diagnosis.findings
         ],
     )

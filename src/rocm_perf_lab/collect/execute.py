@@ -29,7 +29,7 @@ def execute(
     stderr: Stream | None = None,
     timeout: float | None = None,
     stdin: Stream | None = None,
-    look: Callable[[int], None] | None = None,
+    on_poll: Callable[[int], None] | None = None,
 ) -> None:
     """Run a program to its end, in a new session, so that an interrupt can stop the whole process group.
 
@@ -39,13 +39,13 @@ def execute(
     read too much from a pipe on standard input. However this function ends (even with a KeyboardInterrupt), it leaves no
     process of the group running.
 
-    look: called twice a second with the process id while the program runs; an exception that it raises ends the run.
+    on_poll: called twice a second with the process id while the program runs; an exception that it raises ends the run.
     """
     with _input(stdin) as stream, DeferredInterrupts() as interrupts:
         process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, own_session=True)
         try:
             interrupts.deliver()
-            status = wait(process, timeout, look and partial(look, process.pid))
+            status = wait(process, timeout, on_poll and partial(on_poll, process.pid))
         except subprocess.TimeoutExpired as expired:
             raise ProgramTimeoutError(command.program, expired.timeout) from expired
         finally:
@@ -125,9 +125,9 @@ def _spawn(
 
 
 @contextlib.contextmanager
-def _input(given: Stream | None) -> Iterator[Stream]:
-    if given is not None:
-        yield given
+def _input(requested: Stream | None) -> Iterator[Stream]:
+    if requested is not None:
+        yield requested
         return
     if (piped := piped_input.of_standard_input()) is not None:
         with piped.for_a_run() as stream:

@@ -31,8 +31,10 @@ def check_addresses() -> None:
     """Check that there is enough address space for the software device. Raises SurroundingsError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
-        what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of address space, and the limit is {limit >> 20} MiB"
-        raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it")
+        message = (
+            f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of address space, and the limit is {limit >> 20} MiB"
+        )
+        raise SurroundingsError(message, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it")
 
 
 def check_temporary_folder() -> None:
@@ -44,8 +46,8 @@ def check_temporary_folder() -> None:
             probe.write(_PROBE)
             probe.flush()
     except OSError as error:
-        what = f"{name}={folder}" if name else folder
+        setting = f"{name}={folder}" if name else folder
         raise SurroundingsError(
-            f"{what} cannot be written ({error.strerror}), and HIP programs need a folder for temporary files",
+            f"{setting} cannot be written ({error.strerror}), and HIP programs need a folder for temporary files",
             "choose a writable one with enough free space: TMPDIR=/path",
         ) from error

@@ -13,7 +13,7 @@ def variables(file: Path) -> dict[str, str]:
     return {FAILURES_VARIABLE: str(file)}
 
 
-def expect_none(program: str, file: Path) -> None:
+def raise_if_any(program: str, file: Path) -> None:
     """Check after the run that no kernel failed. Raises KernelFailedError."""
     if file.exists():
         raise KernelFailedError(program, file.read_text(errors="replace").splitlines()[0])

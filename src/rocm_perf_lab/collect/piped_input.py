@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.errors import UsageError
 
-_MOST_KEPT = 256 << 20
+_MOST_STORED_BYTES = 256 << 20
 _AT_ONCE = 1 << 16  # a pipe's usual capacity
 _LOOK_SECONDS = 0.002
 _NONBLOCK = 2  # SPLICE_F_NONBLOCK
@@ -44,34 +44,34 @@ class PipedInput:
             yield relay.read_end
         finally:
             relay.end()
-        if self._size > _MOST_KEPT:
-            what = f"more than {_MOST_KEPT >> 20} MiB were read from the pipe on standard input"
-            raise UsageError(what, "give it as a file: < FILE")
+        if self._size > _MOST_STORED_BYTES:
+            message = f"more than {_MOST_STORED_BYTES >> 20} MiB were read from the pipe on standard input"
+            raise UsageError(message, "give it as a file: < FILE")
 
     @property
     def is_used_up(self) -> bool:
-        return self._at_end or self._size > _MOST_KEPT
+        return self._at_end or self._size > _MOST_STORED_BYTES
 
-    def kept(self, place: int) -> bytes:
-        """A part of the kept data, starting at `place`; b"" if there is none."""
-        return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
+    def stored(self, offset: int) -> bytes:
+        """A part of the kept data, starting at `offset`; b"" if there is none."""
+        return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - offset), offset)
 
-    def copy(self, place: int, pipe: int) -> int:
+    def copy(self, offset: int, pipe: int) -> int:
         """Copy the next data into `pipe` without taking it from the source. Returns the number of bytes copied; 0 if there
-        is no data, or if the next data does not begin at `place`.
+        is no data, or if the next data does not begin at `offset`.
         """
         if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
             return 0
         with self._lock:
-            if place != self._size or self.is_used_up:
+            if offset != self._size or self.is_used_up:
                 return 0
             copied = _tee(self._source, pipe)
             self._at_end = copied == 0
             return copied
 
-    def take_up_to(self, place: int) -> None:
+    def take_up_to(self, offset: int) -> None:
         with self._lock:
-            while self._size < place and (part := os.read(self._source, place - self._size)):
+            while self._size < offset and (part := os.read(self._source, offset - self._size)):
                 os.pwrite(self._kept.fileno(), part, self._size)
                 self._size += len(part)
 
@@ -86,19 +86,19 @@ class _Relay(threading.Thread):
         os.set_blocking(self._write_end, False)
 
     def run(self) -> None:
-        place = 0
+        offset = 0
         try:
             while not self._ended.is_set():
-                is_all_kept = self._piped.is_used_up  # must be read before kept(): another run may take the last data
-                if part := self._piped.kept(place):
-                    place += self._written(part)
+                is_all_kept = self._piped.is_used_up  # must be read before stored(): another run may take the last data
+                if part := self._piped.stored(offset):
+                    offset += self._write_some(part)
                 elif is_all_kept:
                     return
-                elif self._all_is_read():
-                    copied = self._piped.copy(place, self._write_end)
-                    self._all_is_read()
-                    place += copied - _unread(self.read_end)
-                    self._piped.take_up_to(place)
+                elif self._wait_until_read():
+                    copied = self._piped.copy(offset, self._write_end)
+                    self._wait_until_read()
+                    offset += copied - _unread(self.read_end)
+                    self._piped.take_up_to(offset)
         finally:
             os.close(self._write_end)
 
@@ -107,14 +107,14 @@ class _Relay(threading.Thread):
         self.join()
         os.close(self.read_end)
 
-    def _written(self, part: bytes) -> int:
+    def _write_some(self, part: bytes) -> int:
         try:
             return os.write(self._write_end, part)
         except BlockingIOError:
             self._ended.wait(_LOOK_SECONDS)
             return 0
 
-    def _all_is_read(self) -> bool:
+    def _wait_until_read(self) -> bool:
         """Wait until the run has read everything in its pipe; return False if the run ends first."""
         while _unread(self.read_end) and not self._ended.is_set():
             self._ended.wait(_LOOK_SECONDS)

@@ -47,7 +47,7 @@ class Progress:
         """The progress, in at most `width` characters if possible: the kernel's name is shortened, not the numbers."""
         before, after = (
             f"dispatch {self.dispatch}",
-            f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
+            f", {self.done:,} of {self.total:,} workgroups, {_shortened(self.instructions)} instructions",
         )
         name = short_name(self.kernel)  # empty for code that was not loaded through the runtime
         room = max(_LEAST_NAME, width - len(before) - len(after) - 1)
@@ -63,7 +63,7 @@ def progress_in(page: bytes) -> Progress | None:
     return Progress(dispatch, "".join(c if c.isprintable() else "?" for c in kernel), min(done, total), total, instructions)
 
 
-def _many(count: int) -> str:
+def _shortened(count: int) -> str:
     """A fast-growing count, shown in millions from 100 million on."""
     return f"{count // 10**6:,} M" if count >= 10**8 else f"{count:,}"
 
@@ -100,11 +100,11 @@ def step(text: str) -> None:
 def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
     """The progress line with as much of the label as fits (all, the beginning or none); the progress is cut if necessary."""
     time_ = f"{seconds:.0f} s: "
-    rest = time_ + progress.text(_NO_LIMIT)
-    room = width - len(rest) - len(", ")
+    status = time_ + progress.text(_NO_LIMIT)
+    room = width - len(status) - len(", ")
     cut = shorten(label, room) if room >= _LEAST_LABEL else ""
-    if said := next((said for said in (label, label.partition(": ")[0]) if len(said) <= room), cut):
-        return f"{said}, {rest}"
+    if shown_label := next((shown_label for shown_label in (label, label.partition(": ")[0]) if len(shown_label) <= room), cut):
+        return f"{shown_label}, {status}"
     return (time_ + progress.text(width - len(time_)))[:width]
 
 
@@ -138,11 +138,11 @@ class _Watcher:
                 self._look()
 
     def _look(self) -> None:
-        found = progress_in(self.page[: _PAGE.size]) if self.page is not None else None
+        progress = progress_in(self.page[: _PAGE.size]) if self.page is not None else None
         seconds = time.monotonic() - self.began
-        if found is None or seconds < _PATIENCE_SECONDS:
+        if progress is None or seconds < _PATIENCE_SECONDS:
             return
-        _bottom_line.show(lambda width: _line(self.label, seconds, found, width))
+        _bottom_line.show(lambda width: _line(self.label, seconds, progress, width))
 
     def _leave(self) -> None:
         with self.lock, contextlib.suppress(OSError, ValueError):

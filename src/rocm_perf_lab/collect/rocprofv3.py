@@ -87,7 +87,7 @@ class Rocprofv3:
         """The same collector, counting only kernels with these demangled names; None for all."""
         return replace(self, kernels=kernels)
 
-    def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
+    def collect_counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """Run the program once per pass, for at most `limit` seconds; return one result per set of counters, in order.
 
         A set of counters that the GPU cannot collect together is split and retried. After a failure that is bound to recur,
@@ -108,9 +108,9 @@ class Rocprofv3:
                 continue
             results.append(result)
             if trouble and hopeless:
-                results += [Pass.failed_counters(rest, _NOT_TRIED + trouble.reason) for rest in pending]
+                results += [Pass.failed_counters(untried, _NOT_TRIED + trouble.reason) for untried in pending]
                 break
-        for text in dict.fromkeys([*_notes(results), *(found.doubt for found in results if found.doubt)]):
+        for text in dict.fromkeys([*_notes(results), *(result.doubt for result in results if result.doubt)]):
             self.note(text)
         return results
 
@@ -140,7 +140,7 @@ class Rocprofv3:
             return Pass.failed_counters(names, missing[names[0]]), LogMessage(missing[names[0]])
         return Pass(COUNTERS, database, None, names, missing, doubt=doubt(_text(log))), None
 
-    def thread_trace(
+    def record_thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
         """Trace one dispatch into `folder`: stats_*.csv and ui_output_agent_*_dispatch_*/, as rocprofv3 names them.
@@ -193,21 +193,27 @@ class Rocprofv3:
         show: Callable[[bytes], None] | None = None,
     ) -> None:
         """Run the program once, with stderr going to `log`; `show` receives what the program itself writes there."""
-        plain = self._plain(folder)
+        literal_folder = self._literal_path(folder)
         temporary = _emptied(folder / _TEMPORARY)
         # Each process writes its own file; if they shared a name, the last process would overwrite the others' files.
-        argv = (str(self.executable), *options, *rocprofv3_options.output(str(plain), "%pid%", form), "--", *command.argv)
+        argv = (
+            str(self.executable),
+            *options,
+            *rocprofv3_options.output(str(literal_folder), "%pid%", form),
+            "--",
+            *command.argv,
+        )
         wrapped = Command(argv, self.executable, command.program)
-        variables = self.device.environment(environment) | rocprofv3_options.variables(plain / _TEMPORARY)
+        variables = self.device.environment(environment) | rocprofv3_options.variables(literal_folder / _TEMPORARY)
         watch = Rocprofv3Watch(log, command.program, show)
         try:
             with log.open("ab") as stderr:
-                execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, look=watch.look)
+                execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, on_poll=watch.look)
         finally:
             watch.finish()
             shutil.rmtree(temporary, ignore_errors=True)
 
-    def _plain(self, folder: Path) -> Path:
+    def _literal_path(self, folder: Path) -> Path:
         """A path to `folder` that rocprofv3 takes literally. Raises SurroundingsError if there can be none in `scratch`."""
         if not _EXPANDED.search(str(folder)):
             return folder
@@ -224,7 +230,7 @@ class Rocprofv3:
 def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
     """Add the log's last words to the error. The exit status may be rocprofv3's own."""
     words = last_words(log)
-    error.what += f" ({words})" if words else ""
+    error.problem += f" ({words})" if words else ""
     error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
@@ -233,7 +239,7 @@ def _trouble(error: RocmPerfError, log: str) -> LogMessage:
     if known := complaint(log):
         return known
     words = last_words(log)
-    reason = f"{error.what} ({words})" if words else error.what
+    reason = f"{error.problem} ({words})" if words else error.problem
     return LogMessage(reason, divisible=not isinstance(error, ProgramTimeoutError | TraceError),
                      hopeless=isinstance(error, ProgramTimeoutError))  # fmt: skip
 
@@ -250,10 +256,10 @@ def _notes(results: Sequence[Pass]) -> list[str]:
     for result in results:
         for name, reason in result.missing.items():
             counters.setdefault(reason, []).append(name)
-    return [f"not collected: {_few(names)}: {reason}" for reason, names in counters.items()]
+    return [f"not collected: {_first_names(names)}: {reason}" for reason, names in counters.items()]
 
 
-def _few(names: Sequence[str], limit: int = 4) -> str:
+def _first_names(names: Sequence[str], limit: int = 4) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 

@@ -60,7 +60,7 @@ _PREFIX = re.compile(r"([IWEF])\d{8} \d\d:\d\d:\d\d\.\d+ +(\d+) [^\s:]+:\d+\] ?"
 _PREFIX_BEGUN = re.compile(rb"[IWEF](\d{0,8}|\d{8} .*)")
 _LAUNCHER = re.compile(r"^Fatal error: ")
 _TRAILER = re.compile(r"^(\*\*\* |    @ )")  # printed by glog: why and where the process was aborted
-_MISSING = re.compile(r"Unable to find all counters for agent.*?Missing: \[([^\]]*)\]", re.DOTALL)
+_MISSING_COUNTERS = re.compile(r"Unable to find all counters for agent.*?Missing: \[([^\]]*)\]", re.DOTALL)
 _INACCURATE = "PMC Counters may be inaccurate"
 _CHATTER = re.compile(
     r"Opened result file|writing SQL database|initialized \(instance| :: +\d+\.\d+ sec$|\[rocprofv3_error_signal_handler\]"
@@ -77,17 +77,17 @@ _FATAL_SIGNALS = {
 
 def records(log: str) -> Iterator[Record]:
     """rocprofv3's messages, in order. A fatal message can span several lines; others are a single line."""
-    found: Record | None = None
+    record: Record | None = None
     for line in log.splitlines():
         begun = _begun(line)
-        if begun is None and found is not None and found.severity == "F" and not _TRAILER.match(line):
-            found = Record("F", found.thread, f"{found.text}\n{line}")
+        if begun is None and record is not None and record.severity == "F" and not _TRAILER.match(line):
+            record = Record("F", record.thread, f"{record.text}\n{line}")
             continue
-        if found is not None:
-            yield found
-        found = begun
-    if found is not None:
-        yield found
+        if record is not None:
+            yield record
+        record = begun
+    if record is not None:
+        yield record
 
 
 def _begun(line: str) -> Record | None:
@@ -101,8 +101,8 @@ def _begun(line: str) -> Record | None:
 
 def complaint(log: str) -> LogMessage | None:
     """The first known complaint in the log, or None."""
-    said = "\n".join(record.text for record in records(log))
-    return next((known for pattern, known in _COMPLAINTS if re.search(pattern, said)), None)
+    text = "\n".join(record.text for record in records(log))
+    return next((known for pattern, known in _COMPLAINTS if re.search(pattern, text)), None)
 
 
 def doubt(log: str) -> str | None:
@@ -114,16 +114,16 @@ def doubt(log: str) -> str | None:
 
 def missing_counters(log: str) -> set[str]:
     """Counters that, according to rocprofv3, no GPU in this machine has. rocprofv3 continues without them."""
-    said = "\n".join(record.text for record in records(log))
-    return {name.strip() for match in _MISSING.finditer(said) for name in match[1].split(",") if name.strip()}
+    text = "\n".join(record.text for record in records(log))
+    return {name.strip() for match in _MISSING_COUNTERS.finditer(text) for name in match[1].split(",") if name.strip()}
 
 
 def last_words(log: str, limit: int = 200) -> str:
     """The message of rocprofv3 or ROCr that ended a run, in at most `limit` characters; '' if there is none."""
-    said = list(records(log))
-    fatal = [_message(record.text) for record in said if record.severity == "F"]
+    messages = list(records(log))
+    fatal = [_message(record.text) for record in messages if record.severity == "F"]
     faults = [line for line in log.splitlines() if _GPU_FAULT.search(line)]
-    errors = [record.text for record in said if record.severity == "E" and not _CHATTER.search(record.text)]
+    errors = [record.text for record in messages if record.severity == "E" and not _CHATTER.search(record.text)]
     return " ".join((fatal or faults or errors or [""])[-1].split())[:limit].rstrip()
 
 

@@ -54,7 +54,7 @@ class Rocprofv3Watch:
             stream.seek(self._offset)
             while data := stream.read(_AT_ONCE):
                 self._offset += len(data)
-                self._take(data)
+                self._process_data(data)
 
     def finish(self) -> None:
         """Process the rest, including an unterminated line. Call this once nothing more will be written."""
@@ -63,25 +63,25 @@ class Rocprofv3Watch:
             self._show(self._begun[self._shown :])
         self._begun, self._shown = b"", 0
 
-    def _take(self, data: bytes) -> None:
-        *lines, rest = _LINES.split(self._begun + data)
+    def _process_data(self, data: bytes) -> None:
+        *lines, unfinished = _LINES.split(self._begun + data)
         shown, output = self._shown, []
         for line in lines:
             self._note(line)
             if shown or not is_chatter(line):
                 output.append(line[shown:])
             shown = 0
-        if len(rest) > _LONGEST_LINE or not may_become_chatter(rest):
-            output.append(rest[shown:])
-            shown = len(rest)
-        self._begun, self._shown = (b"", 0) if len(rest) > _LONGEST_LINE else (rest, shown)
+        if len(unfinished) > _LONGEST_LINE or not may_become_chatter(unfinished):
+            output.append(unfinished[shown:])
+            shown = len(unfinished)
+        self._begun, self._shown = (b"", 0) if len(unfinished) > _LONGEST_LINE else (unfinished, shown)
         if self._show is not None:
             self._show(b"".join(output))
 
     def _note(self, line: bytes) -> None:
-        found = death(line.decode(errors="replace").rstrip())
-        if found is not None:
-            self._deaths.setdefault(found, time.monotonic())
+        dying = death(line.decode(errors="replace").rstrip())
+        if dying is not None:
+            self._deaths.setdefault(dying, time.monotonic())
 
 
 def to_descriptor(descriptor: int) -> Callable[[bytes], None]:

@@ -62,18 +62,18 @@ class BuiltinTracer:
                 f"the trace of {command.program} is not being written: no progress for {_IDLE_SECONDS:g} s after its end",
                 "end what the program left running on the GPU, if anything; otherwise try a smaller run",
             )
-        kernel_failures.expect_none(command.program, _failures(database))
+        kernel_failures.raise_if_any(command.program, _failures(database))
         _check(command, database)
 
     def restricted_to(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
         """Return self: every trace includes the counters, and they cover all kernels."""
         return self
 
-    def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
+    def collect_counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """No passes: a device that has counters records them in every trace."""
         return []
 
-    def thread_trace(
+    def record_thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
         """In a separate run, have the software device write the files that rocprofv3 would write for one dispatch."""
@@ -86,7 +86,7 @@ class BuiltinTracer:
             try:
                 execute(command, wanted, stdout=log, stderr=log, timeout=limit)
             except RocmPerfError as error:
-                return Pass(THREAD_TRACE, None, error.what, kernel=target.name)
+                return Pass(THREAD_TRACE, None, error.problem, kernel=target.name)
         if not rocprofv3_output.holds_thread_trace(folder):
             return Pass(THREAD_TRACE, None, rocprofv3_output.why_no_thread_trace(folder, target.cu), kernel=target.name)
         return Pass(THREAD_TRACE, folder, kernel=target.name)
@@ -110,7 +110,9 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
         devices.THREAD_TRACE_VARIABLE: str(folder),
         devices.THREAD_TRACE_KERNEL_VARIABLE: rocprofv3_options.name_pattern(target.symbol),
         devices.THREAD_TRACE_ITERATION_VARIABLE: str(target.iteration),
-        devices.THREAD_TRACE_ALSO_VARIABLE: ",".join(f"{symbol}={iteration}" for symbol, iteration in target.also.items()),
+        devices.THREAD_TRACE_ALSO_VARIABLE: ",".join(
+            f"{symbol}={iteration}" for symbol, iteration in target.also_traced.items()
+        ),
         devices.THREAD_TRACE_CU_VARIABLE: str(target.cu),
         devices.THREAD_TRACE_SIMDS_VARIABLE: hex(target.simds),
     }

@@ -33,7 +33,7 @@ def variables(base: Mapping[str, str], target: str = TARGETS[0]) -> dict[str, st
     )
 
 
-def described_in(folder: Path) -> dict[str, str]:
+def description_variables(folder: Path) -> dict[str, str]:
     """The variables that make Triton's driver write descriptions of a program's kernels to `folder`, next to the trace."""
     return {_KERNELS_VARIABLE: str(folder / FOLDER)}
 

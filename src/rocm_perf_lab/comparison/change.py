@@ -44,17 +44,17 @@ def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: 
     far too narrow. If either side has only one run, the dispatches of each side's first run are resampled instead (BCa
     bootstrap: B. Efron, JASA 82, 1987); the interval then ignores how much runs differ, which is not known.
     """
-    if not (base and new and all(one.sum() > 0 for one in (*base, *new))):
+    if not (base and new and all(run.sum() > 0 for run in (*base, *new))):
         return "there are no times"
     if len(base) > 1 and len(new) > 1:
-        return _of_runs([math.log(one.sum()) for one in base], [math.log(one.sum()) for one in new], confidence)
+        return _interval_of_runs([math.log(run.sum()) for run in base], [math.log(run.sum()) for run in new], confidence)
     first, second = base[0], new[0]
     if min(len(first), len(second)) < _LEAST_DISPATCHES:
         return f"one run with {min(len(first), len(second))} dispatches says nothing about how times vary: profile more --runs"
     return _of_dispatches(np.asarray(first, float), np.asarray(second, float), confidence)
 
 
-def _of_runs(base: list[float], new: list[float], confidence: float) -> Interval:
+def _interval_of_runs(base: list[float], new: list[float], confidence: float) -> Interval:
     if len(set(base)) == 1 and len(set(new)) == 1:  # no spread at all, as with modelled times
         ratio = math.exp(new[0] - base[0])
         return Interval(ratio, ratio, confidence, "runs")

@@ -40,32 +40,32 @@ def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | N
     paths: see read_run.read_side(). kernel: a pattern (see kernel_pattern) for the kernels to report on and to judge; the
     program's own figures still cover all kernels. Raises a RocmPerfError for sides that cannot be read or compared.
     """
-    base, *others = map(read_side, paths)
-    comparisons = [_compared(base, new, limits, kernel) for new in others]
-    exceeded = any(limit.exceeded for one in comparisons for limit in one.limits)
-    return CompareDocument(base=_side(base), comparisons=comparisons, exceeded=exceeded)
+    base, *new_sides = map(read_side, paths)
+    comparisons = [_compared(base, new, limits, kernel) for new in new_sides]
+    exceeded = any(limit.exceeded for comparison in comparisons for limit in comparison.limits)
+    return CompareDocument(base=_side_section(base), comparisons=comparisons, exceeded=exceeded)
 
 
 def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None) -> ComparisonSection:
     _check_comparable(base, new)
     matches = match(base.kernels.values(), new.kernels.values())
     _expect_kernel(kernel, [*base.kernels.values(), *new.kernels.values()])
-    both = [one for one in matches.both if fits(kernel, one.new.name, one.new.symbol)]
+    both = [matched for matched in matches.pairs if fits(kernel, matched.new.name, matched.new.symbol)]
     modelled = base.timing == "modelled"
     confidence = 1 - (1 - CONFIDENCE) / (len(both) + len(PROGRAM_METRICS))  # of each interval alone (Bonferroni)
-    program = [_of_program(one, base, new, confidence) for one in PROGRAM_METRICS]
+    program = [_of_program(metric, base, new, confidence) for metric in PROGRAM_METRICS]
     total = mean(base.kernel_ns)
-    kernels = [_kernel(one, confidence, modelled, total) for one in both]
-    kernels.sort(key=lambda one: (one.is_runtime, -(one.share or 0)))
+    kernels = [_kernel(matched, confidence, modelled, total) for matched in both]
+    kernels.sort(key=lambda section: (section.is_runtime, -(section.share or 0)))
     error = error_for_differences(base.timing_parameters) if modelled else None
-    alone = [[one for one in side if fits(kernel, one.name, one.symbol)] for side in (matches.gone, matches.added)]
+    alone = [[facts for facts in side if fits(kernel, facts.name, facts.symbol)] for side in (matches.gone, matches.added)]
     return ComparisonSection(
-        new=_side(new),
+        new=_side_section(new),
         model_error=error if isinstance(error, float) else None,
         program=program,
         kernels=kernels,
-        gone=[one.name for one in alone[0]],
-        added=[one.name for one in alone[1]],
+        gone=[facts.name for facts in alone[0]],
+        added=[facts.name for facts in alone[1]],
         limits=[_judged(limit, program, kernels, alone[1]) for limit in limits],
         notes=list(_notes(base, new, matches, error)),
     )
@@ -73,30 +73,32 @@ def _compared(base: Side, new: Side, limits: Sequence[Limit], kernel: str | None
 
 def _expect_kernel(pattern: str | None, kernels: Sequence[KernelFacts]) -> None:
     """Reject a pattern that matches no kernel, because limits on kernels could then never be exceeded."""
-    if kernels and not any(fits(pattern, one.name, one.symbol) for one in kernels):
-        raise UsageError(f"no kernel matches {pattern}", f"there are {', '.join(short_name(one.name) for one in kernels[:3])}")
+    if kernels and not any(fits(pattern, kernel.name, kernel.symbol) for kernel in kernels):
+        raise UsageError(
+            f"no kernel matches {pattern}", f"there are {', '.join(short_name(kernel.name) for kernel in kernels[:3])}"
+        )
 
 
 def _check_comparable(base: Side, new: Side) -> None:
     """Refuse to compare measured with modelled times, or times modelled with different parameters."""
     if base.timing != new.timing:
-        what = f"times in {base.label} are {base.timing}, those in {new.label} {new.timing}: they cannot be compared"
-        raise TraceError(what, "profile both on the same device")
-    known = {one.timing_parameters for one in (base, new)} - {None}
+        problem = f"times in {base.label} are {base.timing}, those in {new.label} {new.timing}: they cannot be compared"
+        raise TraceError(problem, "profile both on the same device")
+    known = {side.timing_parameters for side in (base, new)} - {None}
     if len(known) > 1:
-        what = f"times in {base.label} and {new.label} were modelled with different parameters: they cannot be compared"
-        raise TraceError(what, "profile both with the same version of rocm-perf and the same --device-option")
+        problem = f"times in {base.label} and {new.label} were modelled with different parameters: they cannot be compared"
+        raise TraceError(problem, "profile both with the same version of rocm-perf and the same --device-option")
 
 
-def _kernel(one: Match, confidence: float, modelled: bool, total: float | None) -> KernelSection:
-    base, new = one.base, one.new
-    found = []
+def _kernel(matched: Match, confidence: float, modelled: bool, total: float | None) -> KernelSection:
+    base, new = matched.base, matched.new
+    sections = []
     for metric in KERNEL_METRICS:
         values = metric.value(base), metric.value(new)
         if metric.name == TIME:
-            found.append(_time(base, new, confidence, modelled))
+            sections.append(_time(base, new, confidence, modelled))
         else:
-            found.append(exact_change(metric.name, metric.unit, *values))
+            sections.append(exact_change(metric.name, metric.unit, *values))
     counters = {name: (base.counters[name], new.counters[name]) for name in base.counters if name in new.counters}
     time = mean(base.run_ns)
     return KernelSection(
@@ -104,11 +106,11 @@ def _kernel(one: Match, confidence: float, modelled: bool, total: float | None) 
         was=base.name if base.name != new.name else None,
         grid=(base.grid, new.grid),
         workgroup=(base.workgroup, new.workgroup),
-        matched_by=one.by,
+        matched_by=matched.by,
         is_runtime=new.is_runtime,
         share=time / total if time is not None and total else None,
         bottleneck=(base.bottleneck, new.bottleneck),
-        changes=found,
+        changes=sections,
         counters={name: pair for name, pair in counters.items() if pair[0] != pair[1]},
         same_counters=[name for name, pair in counters.items() if pair[0] == pair[1]],
     )
@@ -118,26 +120,26 @@ def _time(base: KernelFacts, new: KernelFacts, confidence: float, modelled: bool
     before, after = mean(base.run_ns), mean(new.run_ns)
     if modelled or before is None or after is None:
         return exact_change(TIME, "ns", before, after)
-    return _measured(TIME, before, after, ratio_interval(base.durations, new.durations, confidence))
+    return _time_change(TIME, before, after, ratio_interval(base.durations, new.durations, confidence))
 
 
 def _of_program(metric: ProgramMetric, base: Side, new: Side, confidence: float) -> ChangeSection:
-    one, other = metric.values(base), metric.values(new)
-    before, after = mean(one), mean(other)
+    base_values, new_values = metric.values(base), metric.values(new)
+    before, after = mean(base_values), mean(new_values)
     if base.timing == "modelled" or before is None or after is None:
         return exact_change(metric.name, metric.unit, before, after)
-    runs, others = ([np.array([value]) for value in side] for side in (one, other))
-    return _measured(metric.name, before, after, ratio_interval(runs, others, confidence))
+    base_runs, new_runs = ([np.array([value]) for value in side] for side in (base_values, new_values))
+    return _time_change(metric.name, before, after, ratio_interval(base_runs, new_runs, confidence))
 
 
-def _measured(metric: str, base: float, new: float, interval: changes.Interval | str) -> ChangeSection:
-    found = exact_change(metric, "ns", base, new)
+def _time_change(metric: str, base: float, new: float, interval: changes.Interval | str) -> ChangeSection:
+    change = exact_change(metric, "ns", base, new)
     if isinstance(interval, str):
-        return found.model_copy(update={"why_no_interval": interval, "verdict": "undecided"})
+        return change.model_copy(update={"why_no_interval": interval, "verdict": "undecided"})
     section = IntervalSection(
         low=interval.low, high=interval.high, confidence=interval.confidence, method=interval.method
     )  # fmt: skip
-    return found.model_copy(update={"interval": section, "verdict": _verdict(interval, new / base - 1)})
+    return change.model_copy(update={"interval": section, "verdict": _verdict(interval, new / base - 1)})
 
 
 def _verdict(interval: changes.Interval, change: float) -> str:
@@ -160,8 +162,8 @@ def _judged(
             by.append(f"{who}: {change_in_words(change)}")
     if not known:
         undecided.append(f"no kernel has {limit.metric} on both sides")
-    elif limit.metric not in {one.name for one in PROGRAM_METRICS}:
-        undecided += [f"{one.name}: it is new" for one in added]
+    elif limit.metric not in {metric.name for metric in PROGRAM_METRICS}:
+        undecided += [f"{kernel.name}: it is new" for kernel in added]
     return LimitSection(limit=limit.text, exceeded=bool(by), by=by, undecided=undecided)
 
 
@@ -169,13 +171,15 @@ def _changes_of(
     metric: str, program: Sequence[ChangeSection], kernels: Sequence[KernelSection]
 ) -> Iterator[tuple[str, ChangeSection]]:
     """The changes in a metric, either for the program or for each of its own kernels."""
-    yield from (("the program", one) for one in program if one.metric == metric)
+    yield from (("the program", change) for change in program if change.metric == metric)
     for kernel in kernels:
         if not kernel.is_runtime:
-            yield from ((kernel.kernel, one) for one in (*kernel.changes, *counter_changes(kernel)) if one.metric == metric)
+            yield from (
+                (kernel.kernel, change) for change in (*kernel.changes, *counter_changes(kernel)) if change.metric == metric
+            )
 
 
-def _side(side: Side) -> SideSection:
+def _side_section(side: Side) -> SideSection:
     return SideSection(
         path=side.label, command=side.command, gpu=side.product, target=side.target, timing=side.timing,
         timing_parameters=side.timing_parameters, runs=side.runs,
@@ -198,6 +202,6 @@ def _notes(base: Side, new: Side, matches: Matches, error: float | str | None) -
     for side in (base, new):
         for why, missing in groupby(side.what_is_missing.items(), key=itemgetter(1)):
             yield f"{side.label} has no {', '.join(name for name, _ in missing)}: {why}"
-    for one in matches.both:
-        if one.by != "name":
-            yield f"{one.base.name} and {one.new.name} are taken for the same kernel, by their {one.by}"
+    for matched in matches.pairs:
+        if matched.by != "name":
+            yield f"{matched.base.name} and {matched.new.name} are taken for the same kernel, by their {matched.by}"

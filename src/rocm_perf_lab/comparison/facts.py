@@ -38,7 +38,7 @@ class KernelFacts:
     @property
     def run_ns(self) -> list[float]:
         """The total time of its dispatches in each run."""
-        return [float(one.sum()) for one in self.durations]
+        return [float(run.sum()) for run in self.durations]
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Side:
     @property
     def own_kernels(self) -> list[KernelFacts]:
         """The program's own kernels, or the HIP runtime's kernels if there are no others."""
-        return [one for one in self.kernels.values() if not one.is_runtime] or list(self.kernels.values())
+        return [kernel for kernel in self.kernels.values() if not kernel.is_runtime] or list(self.kernels.values())
 
     @property
     def kernel_ns(self) -> list[float]:
         """The time in the program's kernels, for each run."""
-        each = [one.run_ns for one in self.own_kernels]
+        each = [kernel.run_ns for kernel in self.own_kernels]
         runs = max(map(len, each), default=0)
         return [sum(times[run] for times in each if run < len(times)) for run in range(runs)]

@@ -32,10 +32,10 @@ class Limit:
     @classmethod
     def of(cls, text: str) -> Limit:
         """Parse a limit such as 'time>2%'. Raises UsageError if the text is not a limit."""
-        found = _FORM.fullmatch(text)
-        if not found:
+        match = _FORM.fullmatch(text)
+        if not match:
             raise UsageError(f"{text!r} is not METRIC>CHANGE", f"for example {EXAMPLES}")
-        metric, sign, number, unit = found.groups()
+        metric, sign, number, unit = match.groups()
         if metric not in names() and not _COUNTER.fullmatch(metric):
             near = difflib.get_close_matches(metric, names(), 1)
             meant = f"did you mean {near[0]}? There are" if near else "there are"

@@ -26,28 +26,28 @@ class Match:
 class Matches:
     """gone, added: kernels that exist on one side only."""
 
-    both: tuple[Match, ...]
+    pairs: tuple[Match, ...]
     gone: tuple[KernelFacts, ...]
     added: tuple[KernelFacts, ...]
 
 
 def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
     """Match the kernels of two sides. A rule applies only if exactly one kernel on each side fits."""
-    left = {one.symbol: one for one in base}
-    right = {one.symbol: one for one in new}
-    found: list[Match] = []
+    left = {kernel.symbol: kernel for kernel in base}
+    right = {kernel.symbol: kernel for kernel in new}
+    matches: list[Match] = []
     rules: list[tuple[MatchedBy, Callable[[KernelFacts], Hashable]]] = [
-        ("name", lambda one: one.symbol),
-        ("name", lambda one: one.name),
-        ("function name", lambda one: function_name(one.name)),
+        ("name", lambda kernel: kernel.symbol),
+        ("name", lambda kernel: kernel.name),
+        ("function name", lambda kernel: function_name(kernel.name)),
         ("code", _code),
         ("launch shape", _shape),
     ]
     for by, key in rules:
-        one, other = _unique(left, key), _unique(right, key)
-        for same in [key for key in one if key in other]:
-            found.append(Match(left.pop(one[same].symbol), right.pop(other[same].symbol), by))
-    return Matches(tuple(found), tuple(left.values()), tuple(right.values()))
+        left_by_key, right_by_key = _unique(left, key), _unique(right, key)
+        for same in [key for key in left_by_key if key in right_by_key]:
+            matches.append(Match(left.pop(left_by_key[same].symbol), right.pop(right_by_key[same].symbol), by))
+    return Matches(tuple(matches), tuple(left.values()), tuple(right.values()))
 
 
 def function_name(kernel: str) -> str:
@@ -58,12 +58,12 @@ def function_name(kernel: str) -> str:
 
 def _unique(kernels: Mapping[str, KernelFacts], key: Callable[[KernelFacts], Hashable]) -> dict[Hashable, KernelFacts]:
     """The kernel for each key, leaving out keys that several kernels share."""
-    found: dict[Hashable, KernelFacts | None] = {}
+    by_key: dict[Hashable, KernelFacts | None] = {}
     for kernel in kernels.values():
         of = key(kernel)
         if of is not None:
-            found[of] = None if of in found else kernel
-    return {of: kernel for of, kernel in found.items() if kernel is not None}
+            by_key[of] = None if of in by_key else kernel
+    return {of: kernel for of, kernel in by_key.items() if kernel is not None}
 
 
 def _code(kernel: KernelFacts) -> Hashable:

@@ -38,15 +38,15 @@ def mean(values: list[float]) -> float | None:
 
 TIME = "time"
 KERNEL_METRICS = (
-    KernelMetric(TIME, "ns", "time of all dispatches of a kernel in a run", lambda one: mean(one.run_ns)),
-    KernelMetric("dispatches", "", "number of dispatches of a kernel", lambda one: one.dispatches),
-    KernelMetric("path", "ns", "time of a kernel on the critical path", lambda one: one.path_ns),
-    KernelMetric("vgprs", "", "VGPRs of a kernel", lambda one: one.resources.vgpr_per_thread),
-    KernelMetric("agprs", "", "AGPRs of a kernel", lambda one: one.resources.accum_vgpr_per_thread),
-    KernelMetric("sgprs", "", "SGPRs of a kernel", lambda one: one.resources.sgpr_per_wave),
-    KernelMetric("lds", "bytes", "LDS of a workgroup", lambda one: one.resources.lds_bytes),
-    KernelMetric("scratch", "bytes", "scratch of a work-item", lambda one: one.resources.scratch_bytes),
-    KernelMetric("occupancy", "waves/CU", "waves of a kernel that fit on a CU", lambda one: one.waves_per_cu),
+    KernelMetric(TIME, "ns", "time of all dispatches of a kernel in a run", lambda kernel: mean(kernel.run_ns)),
+    KernelMetric("dispatches", "", "number of dispatches of a kernel", lambda kernel: kernel.dispatches),
+    KernelMetric("path", "ns", "time of a kernel on the critical path", lambda kernel: kernel.path_ns),
+    KernelMetric("vgprs", "", "VGPRs of a kernel", lambda kernel: kernel.resources.vgpr_per_thread),
+    KernelMetric("agprs", "", "AGPRs of a kernel", lambda kernel: kernel.resources.accum_vgpr_per_thread),
+    KernelMetric("sgprs", "", "SGPRs of a kernel", lambda kernel: kernel.resources.sgpr_per_wave),
+    KernelMetric("lds", "bytes", "LDS of a workgroup", lambda kernel: kernel.resources.lds_bytes),
+    KernelMetric("scratch", "bytes", "scratch of a work-item", lambda kernel: kernel.resources.scratch_bytes),
+    KernelMetric("occupancy", "waves/CU", "waves of a kernel that fit on a CU", lambda kernel: kernel.waves_per_cu),
 )
 PROGRAM_METRICS = (
     ProgramMetric("kernel_time", "ns", "time in all kernels of the program", lambda side: side.kernel_ns),
@@ -56,4 +56,4 @@ PROGRAM_METRICS = (
 
 def names() -> list[str]:
     """The names of all metrics except hardware counters."""
-    return [one.name for one in (*KERNEL_METRICS, *PROGRAM_METRICS)]
+    return [metric.name for metric in (*KERNEL_METRICS, *PROGRAM_METRICS)]

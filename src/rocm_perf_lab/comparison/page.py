@@ -20,48 +20,48 @@ from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
 from rocm_perf_lab.text.names import Names
 
 _PROGRAM = {"kernel_time": "Kernels", "span": "Span"}
-_HERE = "rocm_perf_lab.comparison"
+_PACKAGE = "rocm_perf_lab.comparison"
 
 
 def page(document: CompareDocument) -> str:
     """The text of the page. The same comparison always gives the same text."""
     state = "limits exceeded" if document.exceeded else "limits kept"
-    limited = any(one.limits for one in document.comparisons)
+    limited = any(comparison.limits for comparison in document.comparisons)
     title = f"Comparison with {document.base.path}{f': {state}' if limited else ''}"
     modelled = document.base.timing == "modelled"
     data = {
         "title": title,
         "modelled": "MODELLED: no GPU ran this. Cache traffic and every time come from models." if modelled else None,
         "base": document.base.path,
-        "comparisons": [_comparison(document.base, one) for one in document.comparisons],
+        "comparisons": [_comparison(document.base, comparison) for comparison in document.comparisons],
         "made": f"Made by rocm-perf-lab {__version__}.",
     }
     data = texts(data)
-    return assemble(data["title"], file_text("page.html", _HERE), data, [file_text("page.js", _HERE)], with_d3=False)
+    return assemble(data["title"], file_text("page.html", _PACKAGE), data, [file_text("page.js", _PACKAGE)], with_d3=False)
 
 
-def _comparison(base: SideSection, one: ComparisonSection) -> dict[str, Any]:
-    names = Names([kernel.kernel for kernel in one.kernels] + one.gone + one.added)
-    kernels = [kernel for kernel in one.kernels if not kernel.is_runtime] or one.kernels
-    known = [change for change in one.program if change.base is not None or change.new is not None]
+def _comparison(base: SideSection, comparison: ComparisonSection) -> dict[str, Any]:
+    names = Names([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
+    kernels = [kernel for kernel in comparison.kernels if not kernel.is_runtime] or comparison.kernels
+    known = [change for change in comparison.program if change.base is not None or change.new is not None]
     return {
-        "new": one.new.path,
+        "new": comparison.new.path,
         "answer": [
-            ["GPU", f"{one.new.gpu} ({one.new.target}), times {one.new.timing}"],
-            ["Runs", f"{base.runs} before, {one.new.runs} after"],
-            ["Program", one.new.command],
+            ["GPU", f"{comparison.new.gpu} ({comparison.new.target}), times {comparison.new.timing}"],
+            ["Runs", f"{base.runs} before, {comparison.new.runs} after"],
+            ["Program", comparison.new.command],
             *([_PROGRAM[change.metric], _in_words(change)] for change in known),
         ],
-        "limits": [_limit(limit) for limit in one.limits],
+        "limits": [_limit(limit) for limit in comparison.limits],
         "kernels": [_kernel(kernel, names) for kernel in kernels],
-        "gone": one.gone,
-        "added": one.added,
-        "notes": one.notes,
+        "gone": comparison.gone,
+        "added": comparison.added,
+        "notes": comparison.notes,
     }
 
 
-def _limit(one: LimitSection) -> dict[str, Any]:
-    return {"limit": one.limit, "exceeded": one.exceeded, "by": one.by, "undecided": one.undecided}
+def _limit(limit: LimitSection) -> dict[str, Any]:
+    return {"limit": limit.limit, "exceeded": limit.exceeded, "by": limit.by, "undecided": limit.undecided}
 
 
 def _in_words(change: ChangeSection) -> str:
@@ -70,9 +70,9 @@ def _in_words(change: ChangeSection) -> str:
 
 
 def _kernel(kernel: KernelSection, names: Names) -> dict[str, Any]:
-    time = next(one for one in kernel.changes if one.metric == TIME)
-    changed = [one for one in counter_changes(kernel) if one.verdict != "same"]
-    changed.sort(key=lambda one: -abs(one.change if one.change is not None else float("inf")))
+    time = next(change for change in kernel.changes if change.metric == TIME)
+    changed = [change for change in counter_changes(kernel) if change.verdict != "same"]
+    changed.sort(key=lambda change: -abs(change.change if change.change is not None else float("inf")))
     return {
         "name": str(names.cell(kernel.kernel)),
         "full": f"{kernel.was} → {kernel.kernel}" if kernel.was else kernel.kernel,
@@ -89,8 +89,8 @@ def _kernel(kernel: KernelSection, names: Names) -> dict[str, Any]:
             "verdict": time.verdict,
         },
         "other": list(other_changes(kernel)),
-        "changes": [_row(one) for one in kernel.changes],
-        "counters": [_row(one) for one in changed],
+        "changes": [_row(change) for change in kernel.changes],
+        "counters": [_row(change) for change in changed],
         "same": kernel.same_counters,
     }
 

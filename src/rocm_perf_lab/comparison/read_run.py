@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.importing.formats import Imports
 from rocm_perf_lab.profiling.only_rank import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import is_run_directory, reports_in
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.rocpd.trace import Trace
 
 _CAPTURE = "dispatch.json"
-_WHAT = "a run directory, a rocpd .db file, a capture"
+_ACCEPTED_RUNS = "a run directory, a rocpd .db file, a capture"
 _NO_DATABASE = "the run directory no longer has a database"
 _ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side must have in common
 
@@ -37,7 +37,7 @@ _ALIKE = ("target", "timing", "timing_parameters")  # what all runs of a side mu
 def read_side(path: Path) -> Side:
     """Read one side. Raises MissingInputError, TraceError, UsageError or CaptureError."""
     if not path.exists():
-        raise MissingInputError(f"there is no run {path}", f"name {_WHAT}, or a folder of them")
+        raise MissingInputError(f"there is no run {path}", f"name {_ACCEPTED_RUNS}, or a folder of them")
     sides = list(_sides(path))
     if not sides:
         with Imports(lambda _: None) as imports:
@@ -54,13 +54,13 @@ def _sides(path: Path) -> Iterator[Side]:
         yield _of_run_directory(path)
     elif (path / _CAPTURE).is_file():
         yield _of_capture(path)
-    elif databases := sorted(one for one in path.rglob("*.db") if TRACE_FOLDER not in one.parts):
+    elif databases := sorted(database for database in path.rglob("*.db") if TRACE_FOLDER not in database.parts):
         yield _of_databases(databases)
     else:
-        for one in sorted(path.iterdir()):
+        for entry in sorted(path.iterdir()):
             # `isolate` makes a link to the newest capture, which must not be read twice.
-            if one.is_dir() and not one.is_symlink() and (is_run_directory(one) or (one / _CAPTURE).is_file()):
-                yield from _sides(one)
+            if entry.is_dir() and not entry.is_symlink() and (is_run_directory(entry) or (entry / _CAPTURE).is_file()):
+                yield from _sides(entry)
 
 
 def _together(sides: Sequence[Side]) -> Side:
@@ -69,9 +69,9 @@ def _together(sides: Sequence[Side]) -> Side:
     for other in sides[1:]:
         for name in _ALIKE:
             if getattr(first, name) != getattr(other, name):
-                said = name.replace("_", " ")
-                what = f"{first.label} and {other.label} are not runs of one build: their {said} differs"
-                raise UsageError(what, "keep the runs of each build in a folder of its own")
+                label = name.replace("_", " ")
+                problem = f"{first.label} and {other.label} are not runs of one build: their {label} differs"
+                raise UsageError(problem, "keep the runs of each build in a folder of its own")
     kernels = dict(first.kernels)
     for other in sides[1:]:
         for symbol, kernel in other.kernels.items():
@@ -86,7 +86,7 @@ def _of_run_directory(path: Path) -> Side:
     databases = sorted((path / TRACE_FOLDER).rglob("*.db"))
     if databases:
         rank = only_rank(databases)
-        return _of_reports(str(path), reports, _read([rank.base, *rank.repeats]), _read(rank.counters))
+        return _of_reports(str(path), reports, _read_traces([rank.base, *rank.repeats]), _read_traces(rank.counters))
     durations, why_not = durations_in(path)
     return _of_reports(str(path), reports, [], [], durations=durations, why_no_durations=why_not)
 
@@ -95,17 +95,17 @@ def _of_databases(paths: Sequence[Path]) -> Side:
     rank = only_rank(paths)
     base = read_base_run(rank.base)
     return _of_reports(
-        str(paths[0]), analyse(base, (), rank.counters), [base.trace, *_read(rank.repeats)], _read(rank.counters)
+        str(paths[0]), analyse(base, (), rank.counters), [base.trace, *_read_traces(rank.repeats)], _read_traces(rank.counters)
     )
 
 
-def _read(origins: Sequence[Origin]) -> list[Trace]:
+def _read_traces(origins: Sequence[Origin]) -> list[Trace]:
     return [read_trace(origin.path, origin.suffix) for origin in origins]
 
 
 def _of_reports(
     label: str,
-    reports: Reports,
+    reports: CoreDocuments,
     runs: Sequence[Trace],
     passes: Sequence[Trace],
     durations: Mapping[str, Sequence[Integers]] | None = None,
@@ -117,8 +117,8 @@ def _of_reports(
     profile = reports.profile
     by_symbol = _durations(runs)
     counters = counters_by_symbol(runs[0], passes) if runs else {}
-    runtime = {one.kernel for one in reports.dag.symbols if one.kind == "runtime kernel"}
-    on_path = {one.kernel: one.critical_path_ns for one in reports.dag.symbols}
+    runtime = {symbol.kernel for symbol in reports.dag.symbols if symbol.kind == "runtime kernel"}
+    on_path = {symbol.kernel: symbol.critical_path_ns for symbol in reports.dag.symbols}
     missing = {} if runs else {"counters": _NO_DATABASE}
     if why_no_durations is not None:
         missing["times of single dispatches"] = why_no_durations
@@ -139,7 +139,7 @@ def _of_reports(
             path_ns=on_path.get(kernel.kernel),
             waves_per_cu=kernel.occupancy.resident_waves_per_cu,
             bottleneck=kernel.bottleneck.name,
-            counters=dict(found.values) if (found := counters.get(kernel.symbol)) else {},
+            counters=dict(counted.values) if (counted := counters.get(kernel.symbol)) else {},
         )
     return Side(
         label=label,
@@ -156,14 +156,14 @@ def _of_reports(
 
 
 def _durations(runs: Sequence[Trace]) -> dict[str, list[Integers]]:
-    found: dict[str, list[Integers]] = {}
+    by_symbol: dict[str, list[Integers]] = {}
     for run in runs:
         if not run.has_times:
             continue
         took = run.dispatches.end.astype(np.int64) - run.dispatches.start
         for symbol in symbols_of(run):
-            found.setdefault(symbol.kernel.symbol, []).append(took[symbol.rows])
-    return found
+            by_symbol.setdefault(symbol.kernel.symbol, []).append(took[symbol.rows])
+    return by_symbol
 
 
 def _span(run: Trace) -> float:
@@ -171,7 +171,7 @@ def _span(run: Trace) -> float:
     return float(max(int(table.end.max()) for table in tables) - min(int(table.start.min()) for table in tables))
 
 
-def _recorded_span(reports: Reports) -> list[float]:
+def _recorded_span(reports: CoreDocuments) -> list[float]:
     length = reports.dag.critical_path_ns  # the path runs from the first start to the last end
     return [] if length is None else [float(length)]
 

@@ -21,10 +21,10 @@ def durations_in(run: Path) -> tuple[dict[str, list[Integers]], str | None]:
         return {}, f"the run directory has no {_TABLE}"
     if absent_modules("parquet"):
         return {}, f"reading {_TABLE} needs pyarrow: {how_to_install('parquet')}"
-    return _read(run / _TABLE), None
+    return _read_durations(run / _TABLE), None
 
 
-def _read(path: Path) -> dict[str, list[Integers]]:
+def _read_durations(path: Path) -> dict[str, list[Integers]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

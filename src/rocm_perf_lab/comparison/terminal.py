@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from rocm_perf_lab.analysis.counters_behind_changes import TELLING
+from rocm_perf_lab.analysis.counters_behind_changes import EXPLANATORY
 from rocm_perf_lab.comparison.compare_document import (
     ChangeSection,
     CompareDocument,
@@ -28,40 +28,41 @@ _STATES = {"more": "slower", "less": "faster", "same": "as before", "undecided":
 
 def render(document: CompareDocument, console: Console, everything: bool) -> None:
     """everything: whether to show all kernels and counters, not only the most important ones."""
-    for number, one in enumerate(document.comparisons):
+    for number, comparison in enumerate(document.comparisons):
         if number:
             console.print()
-        _render(document.base, one, console, everything)
+        _render(document.base, comparison, console, everything)
 
 
-def _render(base: SideSection, one: ComparisonSection, console: Console, everything: bool) -> None:
-    say(console, f"{_named(base)} -> {_named(one.new)} on {one.new.gpu} ({one.new.target}), times {one.new.timing}", indent=0)
-    for change in one.program:
+def _render(base: SideSection, comparison: ComparisonSection, console: Console, everything: bool) -> None:
+    new = comparison.new
+    say(console, f"{_side_title(base)} -> {_side_title(new)} on {new.gpu} ({new.target}), times {new.timing}", indent=0)
+    for change in comparison.program:
         if change.base is not None or change.new is not None:
             labelled(console, {"kernel_time": "Kernels", "span": "Span"}[change.metric], _program(change))
-    for limit in one.limits:
+    for limit in comparison.limits:
         labelled(console, "Limit", f"{limit.limit} is {'EXCEEDED' if limit.exceeded else 'kept'}")
         for line in limit.by:
             say(console, f"- {line}", indent=10)
         for line in limit.undecided:
             say(console, f"- undecided: {line}", indent=10)
-    own = [kernel for kernel in one.kernels if everything or not kernel.is_runtime] or one.kernels
+    own = [kernel for kernel in comparison.kernels if everything or not kernel.is_runtime] or comparison.kernels
     shown = own if everything else own[:_MOST_KERNELS]
-    names = Names([kernel.kernel for kernel in one.kernels] + one.gone + one.added)
+    names = Names([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
     _times(shown, names, console)
     if len(own) > len(shown):
         say(console, f"{len(own) - len(shown)} kernels with less time are left out (-v shows all)")
     _details(shown, names, console, everything)
-    for label, kernels in (("gone", one.gone), ("new", one.added)):
+    for label, kernels in (("gone", comparison.gone), ("new", comparison.added)):
         if kernels:
             say(console, f"{label}: {', '.join(map(names.prose, kernels))}")
-    if one.notes:
+    if comparison.notes:
         heading(console, "Notes")
-    for note in one.notes:
+    for note in comparison.notes:
         say(console, f"- {note}")
 
 
-def _named(side: SideSection) -> str:
+def _side_title(side: SideSection) -> str:
     return f"{side.path} ({side.runs} {'run' if side.runs == 1 else 'runs'})"
 
 
@@ -71,7 +72,7 @@ def _program(change: ChangeSection) -> str:
 
 
 def _times(kernels: Sequence[KernelSection], names: Names, console: Console) -> None:
-    rows = [(kernel, _of(kernel, TIME)) for kernel in kernels]
+    rows = [(kernel, _change_of(kernel, TIME)) for kernel in kernels]
     if not rows:
         return
     console.print()
@@ -87,7 +88,7 @@ def _times(kernels: Sequence[KernelSection], names: Names, console: Console) -> 
 
 def _details(kernels: Sequence[KernelSection], names: Names, console: Console, everything: bool) -> None:
     """What else changed."""
-    lines = [(kernel, list(_changed(kernel, everything))) for kernel in kernels]
+    lines = [(kernel, list(_change_lines(kernel, everything))) for kernel in kernels]
     if any(parts for _, parts in lines):
         heading(console, "What else changed")
     for kernel, parts in lines:
@@ -95,21 +96,25 @@ def _details(kernels: Sequence[KernelSection], names: Names, console: Console, e
             say(console, f"- {names.prose(kernel.kernel)}: {', '.join(parts)}")
 
 
-def _changed(kernel: KernelSection, everything: bool) -> Iterator[str]:
+def _change_lines(kernel: KernelSection, everything: bool) -> Iterator[str]:
     yield from other_changes(kernel)
-    changed = [one for one in counter_changes(kernel) if one.verdict != "same"]
-    shown = changed if everything else _telling(changed)[:_MOST_COUNTERS]
+    changed = [change for change in counter_changes(kernel) if change.verdict != "same"]
+    shown = changed if everything else _explanatory(changed)[:_MOST_COUNTERS]
     yield from map(change_in_words, shown)
     if len(changed) > len(shown):
         left = len(changed) - len(shown)
         yield f"{left} {'more' if shown else 'less important'} counters (-v)"
 
 
-def _telling(changed: Sequence[ChangeSection]) -> list[ChangeSection]:
+def _explanatory(changed: Sequence[ChangeSection]) -> list[ChangeSection]:
     """The counters that help to explain times, starting with the largest change."""
-    telling = [one for one in changed if one.metric in TELLING and (one.change is None or abs(one.change) >= _NOTICED)]
-    return sorted(telling, key=lambda one: -abs(one.change if one.change is not None else float("inf")))
+    telling = [
+        change
+        for change in changed
+        if change.metric in EXPLANATORY and (change.change is None or abs(change.change) >= _NOTICED)
+    ]
+    return sorted(telling, key=lambda change: -abs(change.change if change.change is not None else float("inf")))
 
 
-def _of(kernel: KernelSection, metric: str) -> ChangeSection:
-    return next(one for one in kernel.changes if one.metric == metric)
+def _change_of(kernel: KernelSection, metric: str) -> ChangeSection:
+    return next(change for change in kernel.changes if change.metric == metric)

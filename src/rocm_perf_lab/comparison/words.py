@@ -46,9 +46,9 @@ def other_changes(kernel: KernelSection) -> Iterator[str]:
     before, after = kernel.bottleneck
     if before != after and before and after:
         yield f"{before} -> {after}"
-    for what, (one, other) in (("grid", kernel.grid), ("workgroup", kernel.workgroup)):
-        if one != other:
-            yield f"{what} {_shape(one)} -> {_shape(other)}"
+    for label, (base, new) in (("grid", kernel.grid), ("workgroup", kernel.workgroup)):
+        if base != new:
+            yield f"{label} {_shape(base)} -> {_shape(new)}"
     for change in kernel.changes:
         if change.metric not in (TIME, "path") and change.verdict in ("more", "less"):
             yield change_in_words(change)

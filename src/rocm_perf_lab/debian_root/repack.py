@@ -37,13 +37,13 @@ def _files(distribution: importlib.metadata.Distribution) -> list[tuple[str, Pat
     """(name in the wheel, file) for everything that came from the wheel, except scripts, bytecode and the installer's own
     files.
     """
-    found = []
+    files = []
     for path in distribution.files or []:
         top, name = path.parts[0], path.parts[-1]
         of_package = top == "rocm_perf_lab" and name.rpartition(".")[2] != "pyc"
         if of_package or (top.endswith(".dist-info") and name not in _OF_THE_INSTALLER):
-            found.append((path.as_posix(), Path(str(distribution.locate_file(path)))))
-    return found
+            files.append((path.as_posix(), Path(str(distribution.locate_file(path)))))
+    return files
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None:

@@ -30,19 +30,19 @@ def write_perfetto(timeline: Timeline, file: IO[bytes]) -> None:
 
 def _varint(number: int) -> bytes:
     """The number as a varint (https://protobuf.dev/programming-guides/encoding): seven bits per byte, lowest first."""
-    found = bytearray()
+    encoded = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*encoded, number])
 
 
 def _definitions() -> ModuleType:
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
     except ImportError as error:
-        what = f"the definitions of Perfetto's format are missing ({error})"
-        raise UnavailableError(what, f"{how_to_install('perfetto')}, or use --chrome") from error
+        problem = f"the definitions of Perfetto's format are missing ({error})"
+        raise UnavailableError(problem, f"{how_to_install('perfetto')}, or use --chrome") from error
     definitions: ModuleType = perfetto_trace_pb2
     return definitions
 

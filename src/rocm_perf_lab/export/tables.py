@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.atomic_write import atomic_write
-from rocm_perf_lab.extras import missing
+from rocm_perf_lab.extras import missing_extra
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.text import words
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS: dict[str, tuple[str, Callable[[KernelAnalysis], Any]]] = {
-    "kernel": ("string", lambda one: one.kernel),
-    "symbol": ("string", lambda one: one.symbol),
-    "dispatches": ("int64", lambda one: one.dispatches),
-    "time_ms": ("float64", lambda one: one.time_ms),
-    "mean_ns": ("float64", lambda one: one.durations and one.durations.mean_ns),
-    "min_ns": ("int64", lambda one: one.durations and one.durations.min_ns),
-    "median_ns": ("float64", lambda one: one.durations and one.durations.median_ns),
-    "p95_ns": ("float64", lambda one: one.durations and one.durations.p95_ns),
-    "max_ns": ("int64", lambda one: one.durations and one.durations.max_ns),
-    "path_fraction": ("float64", lambda one: one.critical_path_score),
-    "bottleneck": ("string", lambda one: one.bottleneck.name),
-    "certainty": ("string", lambda one: one.bottleneck.certainty),
-    "headroom_fraction": ("float64", lambda one: one.headroom.fraction),
-    "program_speedup": ("float64", lambda one: one.headroom.program_speedup),
-    "operational_intensity": ("float64", lambda one: one.operational_intensity),
-    "vgpr_per_thread": ("int64", lambda one: one.resources.vgpr_per_thread),
-    "accum_vgpr_per_thread": ("int64", lambda one: one.resources.accum_vgpr_per_thread),
-    "sgpr_per_wave": ("int64", lambda one: one.resources.sgpr_per_wave),
-    "lds_bytes": ("int64", lambda one: one.resources.lds_bytes),
-    "scratch_bytes": ("int64", lambda one: one.resources.scratch_bytes),
-    "resident_waves_per_cu": ("int64", lambda one: one.occupancy.resident_waves_per_cu),
-    "workgroup": ("string", lambda one: "x".join(map(str, one.workgroup))),
-    "grid": ("string", lambda one: "x".join(map(str, one.grid))),
+    "kernel": ("string", lambda kernel: kernel.kernel),
+    "symbol": ("string", lambda kernel: kernel.symbol),
+    "dispatches": ("int64", lambda kernel: kernel.dispatches),
+    "time_ms": ("float64", lambda kernel: kernel.time_ms),
+    "mean_ns": ("float64", lambda kernel: kernel.durations and kernel.durations.mean_ns),
+    "min_ns": ("int64", lambda kernel: kernel.durations and kernel.durations.min_ns),
+    "median_ns": ("float64", lambda kernel: kernel.durations and kernel.durations.median_ns),
+    "p95_ns": ("float64", lambda kernel: kernel.durations and kernel.durations.p95_ns),
+    "max_ns": ("int64", lambda kernel: kernel.durations and kernel.durations.max_ns),
+    "path_fraction": ("float64", lambda kernel: kernel.critical_path_score),
+    "bottleneck": ("string", lambda kernel: kernel.bottleneck.name),
+    "certainty": ("string", lambda kernel: kernel.bottleneck.certainty),
+    "headroom_fraction": ("float64", lambda kernel: kernel.headroom.fraction),
+    "program_speedup": ("float64", lambda kernel: kernel.headroom.program_speedup),
+    "operational_intensity": ("float64", lambda kernel: kernel.operational_intensity),
+    "vgpr_per_thread": ("int64", lambda kernel: kernel.resources.vgpr_per_thread),
+    "accum_vgpr_per_thread": ("int64", lambda kernel: kernel.resources.accum_vgpr_per_thread),
+    "sgpr_per_wave": ("int64", lambda kernel: kernel.resources.sgpr_per_wave),
+    "lds_bytes": ("int64", lambda kernel: kernel.resources.lds_bytes),
+    "scratch_bytes": ("int64", lambda kernel: kernel.resources.scratch_bytes),
+    "resident_waves_per_cu": ("int64", lambda kernel: kernel.occupancy.resident_waves_per_cu),
+    "workgroup": ("string", lambda kernel: "x".join(map(str, kernel.workgroup))),
+    "grid": ("string", lambda kernel: "x".join(map(str, kernel.grid))),
 }
 
 
-def kernels_table(reports: Reports) -> pa.Table:
+def kernels_table(reports: CoreDocuments) -> pa.Table:
     """One row per kernel, longest time first. Unknown values are null. Column names include units; fractions are from 0 to 1.
 
     Raises UnavailableError without pyarrow.
@@ -54,12 +54,12 @@ def kernels_table(reports: Reports) -> pa.Table:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
+        raise missing_extra("an Arrow table needs the Python package pyarrow", "parquet") from error
     kernels = reports.analysis.kernels
     return pa.table({name: pa.array(map(value, kernels), kind) for name, (kind, value) in _COLUMNS.items()})
 
 
-def write_kernels(reports: Reports, path: Path) -> None:
+def write_kernels(reports: CoreDocuments, path: Path) -> None:
     """Write kernels.csv, with the rows of kernels_table()."""
     values = [value for _, value in _COLUMNS.values()]
     with _csv(path, _COLUMNS) as write:
@@ -95,7 +95,7 @@ def _cells(column: Column | None, rows: int) -> Iterable[Any]:
     return cells
 
 
-def kernels_markdown(reports: Reports) -> str:
+def kernels_markdown(reports: CoreDocuments) -> str:
     """A heading, the GPU and how times were obtained, and a table of the kernels."""
     profile, dag = reports.profile, reports.dag
     how = "modelled; no GPU ran this" if profile.timing == "modelled" else "measured"

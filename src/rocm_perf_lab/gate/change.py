@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits, line_start
 from rocm_perf_lab.hip_source.tokens import compiled_line_of, with_comments
@@ -44,68 +44,70 @@ class KernelChange:
     body: bytes
     functions: tuple[bytes, ...] = ()
     names: tuple[str, ...] = ()
-    promises: Promises = NONE
+    promises: Promises = NO_PROMISES
     launches: tuple[LaunchText, ...] = ()
 
 
 @dataclass(frozen=True)
-class Spliced:
+class SplicedSource:
     """The baseline with a change spliced in, in two versions.
 
     judged: the source that is compiled. Where lines were added or removed, #line directives ensure that every line of the
-    baseline keeps its number. plain: the same source without these directives. The source that is kept must compile to the code
-    that was judged; see Judge.
+    baseline keeps its number. without_line_directives: the same source without these directives. The source that is kept must
+    compile to the code that was judged; see Judge.
     """
 
     judged: bytes
-    plain: bytes
+    without_line_directives: bytes
 
 
 def splice(
     baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str, launches: Sequence[Edit] = ()
-) -> Spliced:
+) -> SplicedSource:
     """Splice a change into the baseline.
 
     namespace: the name of the namespace for the new functions; the baseline must not use it. launches: edits to the baseline's
     launches; none of them changes a line number.
     """
-    place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
-    judged, plain = (_made(baseline.text, kernel, change, namespace, place, numbered, launches) for numbered in (True, False))
-    return Spliced(judged, plain)
+    insertion = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
+    judged, plain = (
+        _spliced_text(baseline.text, kernel, change, namespace, insertion, numbered, launches) for numbered in (True, False)
+    )
+    return SplicedSource(judged, plain)
 
 
-def _made(
+def _spliced_text(
     baseline: bytes,
     kernel: SourceKernel,
     change: KernelChange,
     namespace: str,
-    place: int,
+    insertion: int,
     numbered: bool,
     launches: Sequence[Edit],
 ) -> bytes:
-    """One version of the spliced source. place: offset at which new functions are inserted."""
+    """One version of the spliced source. insertion: offset at which new functions are inserted."""
     end = kernel.body.end
-    before = [edit for edit in launches if edit.end <= place]
+    before = [edit for edit in launches if edit.end <= insertion]
     after = [replace(edit, start=edit.start - end, end=edit.end - end) for edit in launches if edit.start >= end]
     if len(before) + len(after) < len(launches):
         raise ValueError("a launch lies within the kernel")
-    made, body = apply_edits(baseline[:place], before), change.body
+    text, body = apply_edits(baseline[:insertion], before), change.body
     if change.functions:
-        made += b"\n" if baseline[line_start(baseline, place) : place].strip() else b""
-        made += _in_namespace(change, namespace.encode(), kernel.c_linkage)
-        made += _renumbered(made, baseline, place) if numbered else b""
-        body = _using(body, namespace.encode())
-    made += baseline[place : kernel.span.start] + change.head + body
-    made += _renumbered(made, baseline, end) if numbered else b""
-    return made + apply_edits(baseline[end:], after)
+        text += b"\n" if baseline[line_start(baseline, insertion) : insertion].strip() else b""
+        text += _in_namespace(change, namespace.encode(), kernel.c_linkage)
+        text += _line_directive(text, baseline, insertion) if numbered else b""
+        body = _with_using_directive(body, namespace.encode())
+    text += baseline[insertion : kernel.span.start] + change.head + body
+    text += _line_directive(text, baseline, end) if numbered else b""
+    return text + apply_edits(baseline[end:], after)
 
 
-def _renumbered(made: bytes, baseline: bytes, offset: int) -> bytes:
-    """The directive that gives the text after `made` the line number of `offset` in the baseline; empty if the text already has
-    that number.
+def _line_directive(preceding: bytes, baseline: bytes, offset: int) -> bytes:
+    """The directive that gives the text after `preceding` the line number of `offset` in the baseline; empty if the text
+    already has that number.
     """
     line = compiled_line_of(baseline, offset)
-    if compiled_line_of(made, len(made)) == line:
+    if compiled_line_of(preceding, len(preceding)) == line:
         return b""
     return b"\n#line %d" % (line + 1) if baseline[offset : offset + 1] == b"\n" else b"\n#line %d\n" % line
 
@@ -120,13 +122,15 @@ def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
     return b"\n".join(lines) + b"\n\n"
 
 
-def _using(body: bytes, name: bytes) -> bytes:
+def _with_using_directive(body: bytes, name: bytes) -> bytes:
     """Add a using directive to the kernel's body, so that only the kernel can use the functions' unqualified names."""
-    rest = body[1:]
-    return b"{\n  using namespace %s;" % name + (rest if rest.startswith((b"\n", b"\r")) else b"\n " + rest)
+    after_brace = body[1:]
+    return b"{\n  using namespace %s;" % name + (
+        after_brace if after_brace.startswith((b"\n", b"\r")) else b"\n " + after_brace
+    )
 
 
-def unused_name(kernel: SourceKernel, taken: frozenset[str] | set[str]) -> str:
-    """A namespace name that is not in `taken`."""
+def unused_name(kernel: SourceKernel, used_names: frozenset[str] | set[str]) -> str:
+    """A namespace name that is not in `used_names`."""
     stem = f"{kernel.last_name}_parts"
-    return next(name for name in (stem, *(f"{stem}{n}" for n in range(2, len(taken) + 3))) if name not in taken)
+    return next(name for name in (stem, *(f"{stem}{n}" for n in range(2, len(used_names) + 3))) if name not in used_names)

@@ -22,11 +22,11 @@ from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate.application import application_check
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
-from rocm_perf_lab.gate.application.location_dependence import depends_on_place
+from rocm_perf_lab.gate.application.location_dependence import depends_on_location
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
 from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, ResourceLimits, check_code_object, instances
 from rocm_perf_lab.gate.equivalence import equivalence_check
-from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
@@ -35,11 +35,11 @@ from rocm_perf_lab.gate.measurement.timed_replays import CodePair, KnownTimes
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source import source_check
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
-from rocm_perf_lab.gate.source.expanded_text_check import Expanded
+from rocm_perf_lab.gate.source.expanded_text_check import ExpandedTextCheck
 from rocm_perf_lab.gate.source.launch_change import LaunchChange
-from rocm_perf_lab.gate.source.launch_coverage import falls_behind
+from rocm_perf_lab.gate.source.launch_coverage import launches_too_little
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules
-from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_capture
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_capture
 from rocm_perf_lab.gate.source.source_check import SourceStepResult, check_source, with_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
@@ -127,7 +127,7 @@ class Judge:
         captures_by_arguments: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
         recapture: Recapture | None = None,
     ):
-        self._all_captures = [*captures, *(one for more in captures_by_arguments.values() for one in more)]
+        self._all_captures = [*captures, *(capture for more in captures_by_arguments.values() for capture in more)]
         if not captures or len({capture.symbol for capture in self._all_captures}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
@@ -138,12 +138,12 @@ class Judge:
         self._metadata: KernelMetadata = self._code.kernels[self._symbol]
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
-        self._equivalence = Equivalence(
+        self._equivalence = EquivalenceCheck(
             captures, baseline, self._kernel, self._metadata, options.equivalence, captures_by_arguments
         )
         self._times: dict[LaunchRule | None, KnownTimes] = {}
-        self._started: dict[tuple[bytes, Promises], _Started] = {}
-        self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
+        self._started: dict[tuple[bytes, Promises], _StartedCandidate] = {}
+        self._expanded_text_check = ExpandedTextCheck(baseline, self._kernel, builder.preprocessed)
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
@@ -165,7 +165,7 @@ class Judge:
         codes = [self._code, *(parse(self._builder.code_object(unit)) for unit in self._baseline.units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_texts.
         promises: promises made in addition to those in the candidate's head; see gate.source.promises.
 
@@ -175,14 +175,14 @@ class Judge:
         progress = started.progress
         if progress is None:
             return Verdict((*started.verdicts, *map(skipped, STEPS[1:])))
-        verdicts = self._continued(started.verdicts, progress, STEPS)
+        verdicts = self._continue_steps(started.verdicts, progress, STEPS)
         not_compared = [
             f"{name} (not compared in the program: its contents vary from run to run)" for name in progress.not_compared
         ]
-        plain = self._source_with(progress.plain, progress.launch).state
-        return _verdict_with_adopted(Verdict(tuple(verdicts), plain).with_unproven(not_compared), progress.kept)
+        plain_text = self._source_with(progress.without_line_directives, progress.launch).state
+        return _verdict_with_adopted(Verdict(tuple(verdicts), plain_text).with_unproven(not_compared), progress.source_to_keep)
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
         the baseline's. None if an earlier step rejects the candidate, or if times are not modelled. judge() continues from
         here.
@@ -193,25 +193,29 @@ class Judge:
         self._started[candidate, promises] = started
         if started.progress is None:
             return None
-        started.verdicts = self._continued(started.verdicts, started.progress, _CHEAP_STEPS)
+        started.verdicts = self._continue_steps(started.verdicts, started.progress, _CHEAP_STEPS)
         if started.verdicts[-1].outcome is not StepOutcome.PASSED:
             return None
-        first = first_time(self._captures, self._timed(started.progress), self._options.measurement)
+        first = first_time(self._captures, self._code_pair(started.progress), self._options.measurement)
         return None if first is None else first.ratio
 
-    def _begin(self, candidate: bytes, promises: Promises) -> _Started:
+    def _begin(self, candidate: bytes, promises: Promises) -> _StartedCandidate:
         result = self._source_step(candidate, promises)
         if result.spliced is None:
-            return _Started([result.verdict], None)
+            return _StartedCandidate([result.verdict], None)
         source = self._source_with(result.spliced.judged, result.launch)
         handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
         os.close(handle)
-        given, _ = parted(candidate)
-        progress = _CandidateProgress(source, given, result.spliced.plain, result.promises, Path(image), result.launch)
+        own_text, _ = parted(candidate)
+        progress = _CandidateProgress(
+            source, own_text, result.spliced.without_line_directives, result.promises, Path(image), result.launch
+        )
         progress.rules = self._rules_of(result.launch) if result.launch else None
-        return _Started([result.verdict], progress)
+        return _StartedCandidate([result.verdict], progress)
 
-    def _continued(self, done: Sequence[StepVerdict], progress: _CandidateProgress, until: Sequence[str]) -> list[StepVerdict]:
+    def _continue_steps(
+        self, done: Sequence[StepVerdict], progress: _CandidateProgress, until: Sequence[str]
+    ) -> list[StepVerdict]:
         """The verdicts of the steps in `until`. done: the verdicts of the first few of them, which are not run again."""
         verdicts = list(done)
         for name, step in list(zip(STEPS[1:], self._steps(progress), strict=True))[len(done) - 1 : len(until) - 1]:
@@ -231,15 +235,15 @@ class Judge:
     def _source_step(self, candidate: bytes, promises: Promises) -> SourceStepResult:
         change = self._reader.change(candidate, self._kernel.identity)
         called_names = functools.partial(self._builder.names, self._baseline)
-        result = check_source(self._baseline, self._kernel, change, promises, called_names, self._expanded.complaint)
+        result = check_source(self._baseline, self._kernel, change, promises, called_names, self._expanded_text_check.complaint)
         if result.spliced is None:
             return result
         # If launches change, a bound on the workgroup size applies to the new launches, which the source step has checked.
         of_captures = replace(result.promises, threads=None) if result.launch else result.promises
-        for capture in self._all_captures if of_captures != NONE else ():
+        for capture in self._all_captures if of_captures != NO_PROMISES else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, of_captures):
                 return SourceStepResult(rejected(source_check.STEP, f"it promises {result.promises}, but {complaint}"))
-        if result.launch and (complaint := self._launched_otherwise(self._rules_of(result.launch))):
+        if result.launch and (complaint := self._launch_change_complaint(self._rules_of(result.launch))):
             return SourceStepResult(rejected(source_check.STEP, complaint))
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
         return replace(result, verdict=with_promises(result.verdict, result.promises, shown))
@@ -247,7 +251,7 @@ class Judge:
     def _rules_of(self, launch: LaunchChange) -> LaunchRules:
         return LaunchRules(*(LaunchRule.of(shape, self._metadata) for shape in (launch.before, launch.after)))
 
-    def _launched_otherwise(self, rules: LaunchRules) -> str | None:
+    def _launch_change_complaint(self, rules: LaunchRules) -> str | None:
         """Why the launches cannot be changed: the shape of a captured dispatch is not what the source implies; the candidate
         gives the dispatch no valid shape; or the candidate's launches may be too small for larger sizes. None if they can be
         changed.
@@ -260,14 +264,14 @@ class Judge:
                 rules.after.launch(capture)
             except NoValue as error:
                 return f"its launch of dispatch {index} is not possible: {error}"
-        return falls_behind(rules, self._all_captures)
+        return launches_too_little(rules, self._all_captures)
 
     def _build_step(self, progress: _CandidateProgress) -> StepVerdict:
         try:
             progress.code_object_bytes = self._builder.code_object(progress.source)
             progress.code_object_file.write_bytes(progress.code_object_bytes)
         except RocmPerfError as error:
-            return rejected(BUILD, error.what)
+            return rejected(BUILD, error.problem)
         return passed(BUILD, "it compiles within the limits")
 
     def _code_object_step(self, progress: _CandidateProgress) -> StepVerdict:
@@ -277,18 +281,18 @@ class Judge:
         try:
             built = self._builder.code_object(self._baseline), progress.code_object_bytes
             before, after = (BuiltCodeObject(parse(content), content) for content in built)
-            complaint = translation_units.device_differs(
+            complaint = translation_units.device_difference(
                 self._baseline, progress.source, self._builder, self._kernel, self._symbol
             )
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
-            return rejected(code_object_check.STEP, error.what)
+            return rejected(code_object_check.STEP, error.problem)
         captured_lds = packet["group_segment_size"] - self._metadata.lds_bytes
         dynamic = [captured_lds, own.dynamic_lds if own else captured_lds]
         kernels = [code_object.parsed.kernels.get(self._symbol) or self._metadata for code_object in (before, after)]
         target = self._captures[0].target
-        waves = [_resident_waves(target, *one) for one in zip(kernels, threads, dynamic, strict=True)]
+        waves = [_resident_waves(target, *launch) for launch in zip(kernels, threads, dynamic, strict=True)]
         verdict, progress.concern = check_code_object(
             before,
             after,
@@ -305,13 +309,13 @@ class Judge:
 
     def _equivalence_step(self, progress: _CandidateProgress) -> StepVerdict:
         if self._options.with_measurement and self._options.time_first:
-            progress.too_slow = not_faster(self._captures, self._timed(progress), self._options.measurement)
+            progress.too_slow = not_faster(self._captures, self._code_pair(progress), self._options.measurement)
         if progress.too_slow:
             return skipped(equivalence_check.STEP, "it is not faster, and was not compared")
-        named_numbers = numbers_added(self._baseline.text, progress.plain)
+        named_numbers = numbers_added(self._baseline.text, progress.without_line_directives)
         return self._equivalence.check(progress.code, named_numbers, progress.rule_before)
 
-    def _timed(self, progress: _CandidateProgress) -> CodePair:
+    def _code_pair(self, progress: _CandidateProgress) -> CodePair:
         known = self._times.setdefault(progress.rule_before, {})
         return CodePair(ReplayableCode(rule=progress.rule_before), progress.code, known, progress.times)
 
@@ -326,9 +330,9 @@ class Judge:
             else 0
             for i in range(len(self._captures))
         ]
-        others = self._equivalence.other_inputs(progress.rule_before) if replayed else []
+        other_inputs = self._equivalence.other_inputs(progress.rule_before) if replayed else []
         verdict = check_measurement(
-            self._captures, self._timed(progress), changed, options.measurement, progress.concern, others
+            self._captures, self._code_pair(progress), changed, options.measurement, progress.concern, other_inputs
         )
         if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
             progress.claim = ClaimedGain(self._symbol, 1 - verdict.evidence.ratio_interval[1])
@@ -339,36 +343,40 @@ class Judge:
         accepted.
         """
         try:
-            progress.kept = self._to_keep(progress)
+            progress.source_to_keep = self._source_to_keep(progress)
             host, program = side_by_side(
-                [lambda: self._compiled_elsewhere(progress), lambda: self._run_whole_program(progress)]
+                [lambda: self._check_other_compilations(progress), lambda: self._run_whole_program(progress)]
             )
         except SourceError as error:
-            return rejected(application_check.STEP, f"the program cannot be built with it: {error.what}")
+            return rejected(application_check.STEP, f"the program cannot be built with it: {error.problem}")
         return program if host is _SAME_HOST else host
 
-    def _to_keep(self, progress: _CandidateProgress) -> HipSource:
+    def _source_to_keep(self, progress: _CandidateProgress) -> HipSource:
         """The source to keep, which must compile to the judged code: the plain text if it does so. It may not if lines were
         added or removed and other code uses __LINE__; then the line directives are needed.
         """
-        plain = self._source_with(progress.plain, progress.launch)
-        plain_will_do = translation_units.makes_judged_code(plain, progress.source, self._host_of(progress), self._builder)
-        return plain if plain_will_do else progress.source
+        plain_source = self._source_with(progress.without_line_directives, progress.launch)
+        plain_will_do = translation_units.makes_judged_code(
+            plain_source, progress.source, self._host_source(progress), self._builder
+        )
+        return plain_source if plain_will_do else progress.source
 
     def _source_with(self, text: bytes, launch: LaunchChange | None) -> HipSource:
         """The baseline with this text, in which the launches are already changed, and with the launches in other files changed
         too.
         """
-        return self._baseline.with_text(text, launch.applied(self._baseline).other_files if launch else None)
+        return self._baseline.with_text(text, launch.applied_to(self._baseline).other_files if launch else None)
 
-    def _host_of(self, progress: _CandidateProgress) -> HipSource:
+    def _host_source(self, progress: _CandidateProgress) -> HipSource:
         """The source that the candidate's host code must match: the baseline, with its launches changed by the gate."""
-        return progress.launch.applied(self._baseline) if progress.launch else self._baseline
+        return progress.launch.applied_to(self._baseline) if progress.launch else self._baseline
 
-    def _compiled_elsewhere(self, progress: _CandidateProgress) -> StepVerdict:
+    def _check_other_compilations(self, progress: _CandidateProgress) -> StepVerdict:
         """Check what other compiler passes produce: the host pass, and passes with a different file name."""
-        complaint = translation_units.host_differs(self._host_of(progress), progress.kept, self._builder) or depends_on_place(
-            self._baseline, progress.source, progress.given, progress.plain, self._builder
+        complaint = translation_units.host_difference(
+            self._host_source(progress), progress.source_to_keep, self._builder
+        ) or depends_on_location(
+            self._baseline, progress.source, progress.own_text, progress.without_line_directives, self._builder
         )
         return rejected(application_check.STEP, complaint) if complaint else _SAME_HOST
 
@@ -376,7 +384,7 @@ class Judge:
         if self._whole_program is None:
             but = ", but for its launches" if progress.launch else ""
             return skipped(application_check.STEP, f"not asked for; {_SAME_HOST.reason}{but}")
-        verdict = self._whole_program(progress.kept, progress.claim)
+        verdict = self._whole_program(progress.source_to_keep, progress.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
         return verdict if self._recapture is None else self._compare_in_program(progress, verdict, self._recapture)
@@ -385,11 +393,11 @@ class Judge:
         """Compare one dispatch, chosen by the seed, in the program itself."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            captured = recapture(progress.kept, index)
+            captured = recapture(progress.source_to_keep, index)
             recapture_baseline = functools.partial(recapture, self._baseline, index)
-            difference, varying = self._equivalence.in_program(index, captured, recapture_baseline, progress.rules)
+            difference, varying = self._equivalence.compare_in_program(index, captured, recapture_baseline, progress.rules)
         except RocmPerfError as error:
-            reason = f"its dispatch in the program cannot be captured: {error.what}"
+            reason = f"its dispatch in the program cannot be captured: {error.problem}"
             return rejected(application_check.STEP, reason, verdict.evidence)
         if difference is not None:
             reason = f"in the program itself {difference.reason}"
@@ -397,12 +405,12 @@ class Judge:
             return rejected(application_check.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         progress.not_compared = varying
         but = f", except for {', '.join(varying)}, which varies from run to run" if varying else ""
-        what = f"the same as after the baseline's dispatch{but}"
-        return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
+        message = f"the same as after the baseline's dispatch{but}"
+        return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": message}))
 
 
 @dataclass
-class _Started:
+class _StartedCandidate:
     """A candidate that has been through the first steps. progress: None if the first step rejected it."""
 
     verdicts: list[StepVerdict]
@@ -413,16 +421,16 @@ class _Started:
 class _CandidateProgress:
     """State of one candidate between steps.
 
-    given: the candidate's own file. plain: see Spliced. code_object_file: path of its code object. launch, rules: how launches
-    change, and the resulting rules for this kernel; None if they do not change. concern: a disadvantage that only its time can
-    outweigh. too_slow: the verdict on its time if it was timed first and rejected for being too slow. times: its modelled times
-    so far. claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program. kept:
-    the source to keep; until Judge._to_keep() has chosen it, the judged one.
+    own_text: the candidate's own file. without_line_directives: see SplicedSource. code_object_file: path of its code object.
+    launch, rules: how launches change, and the resulting rules for this kernel; None if they do not change. concern: a
+    disadvantage that only its time can outweigh. too_slow: the verdict on its time if it was timed first and rejected for being
+    too slow. times: its modelled times so far. claim: its gain in replay. not_compared: memory whose contents vary between runs
+    of the baseline's program. source_to_keep: until Judge._source_to_keep() has chosen it, the judged one.
     """
 
     source: HipSource
-    given: bytes
-    plain: bytes
+    own_text: bytes
+    without_line_directives: bytes
     promises: Promises
     code_object_file: Path
     launch: LaunchChange | None = None
@@ -433,10 +441,10 @@ class _CandidateProgress:
     times: KnownTimes = field(default_factory=dict)
     claim: ClaimedGain | None = None
     not_compared: Sequence[str] = ()
-    kept: HipSource = field(init=False)
+    source_to_keep: HipSource = field(init=False)
 
     def __post_init__(self) -> None:
-        self.kept = self.source
+        self.source_to_keep = self.source
 
     @property
     def rule_before(self) -> LaunchRule | None:
@@ -447,13 +455,13 @@ class _CandidateProgress:
         return ReplayableCode(self.code_object_file, self.rules.after if self.rules else None)
 
 
-def _verdict_with_adopted(verdict: Verdict, kept: HipSource) -> Verdict:
+def _verdict_with_adopted(verdict: Verdict, kept_source: HipSource) -> Verdict:
     """The verdict, with the text to keep if the candidate was accepted."""
-    if not verdict.accepted or verdict.adopted == kept.state:
+    if not verdict.accepted or verdict.adopted == kept_source.state:
         return verdict
-    source_step, *others = verdict.steps
+    source_step, *other_steps = verdict.steps
     reason = f"{source_step.reason}; #line is kept with it, as other code depends on its line numbers (__LINE__, assert)"
-    return replace(verdict, steps=(replace(source_step, reason=reason), *others), adopted=kept.state)
+    return replace(verdict, steps=(replace(source_step, reason=reason), *other_steps), adopted=kept_source.state)
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

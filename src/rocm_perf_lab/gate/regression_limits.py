@@ -30,7 +30,7 @@ class RegressionLimits:
     def document(self) -> dict[str, float]:
         return asdict(self)
 
-    def changed(self, text: str) -> RegressionLimits:
+    def with_changes(self, text: str) -> RegressionLimits:
         """These limits with some of them replaced.
 
         text: "vgpr=0.5,occupancy=0.2". Raises a UsageError that names the invalid part.

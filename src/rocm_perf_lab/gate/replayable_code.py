@@ -34,18 +34,18 @@ class ReplayableCode:
             return {name: list(capture.dispatch["packet"][name]) for name in ("grid", "workgroup")}
         return {"grid": launch.items, "workgroup": [*launch.group_size]}
 
-    def replayed(
+    def replay(
         self, capture: Capture, cases: Sequence[Case], run: Callable[[Sequence[Case]], list[CaseOutcome]], folder: Path
     ) -> list[CaseOutcome]:
         """The outcomes of the cases, each launched by the rule. run: replays the cases that can be launched. folder: the result
         folder to name in the outcomes of the other cases, which have no results.
         """
-        shaped = [self._shaped(capture, case) for case in cases]
-        runnable = [one for one in shaped if isinstance(one, Case)]
+        shaped = [self._case_with_launch(capture, case) for case in cases]
+        runnable = [entry for entry in shaped if isinstance(entry, Case)]
         outcomes = iter(run(runnable) if runnable else ())
-        return [next(outcomes) if isinstance(one, Case) else CaseOutcome(folder, None, one) for one in shaped]
+        return [next(outcomes) if isinstance(entry, Case) else CaseOutcome(folder, None, entry) for entry in shaped]
 
-    def _shaped(self, capture: Capture, case: Case) -> Case | str:
+    def _case_with_launch(self, capture: Capture, case: Case) -> Case | str:
         try:
             return replace(case, launch=self.launch(capture, case.overlays))
         except NoValue as error:

@@ -20,7 +20,7 @@ def fresh() -> int:
 
 def orders(seed: int) -> tuple[int, ...]:
     """Seeds for the orders of workgroups and waves: all different, none of them the usual order."""
-    return tuple(_drawn(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
+    return tuple(_draw_seed(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
 
 
 def initial_values(seed: int, runs: int) -> tuple[int, ...]:
@@ -34,13 +34,13 @@ def initial_values(seed: int, runs: int) -> tuple[int, ...]:
 
 def other_values(seed: int) -> int:
     """Random initial contents for a run in the usual order."""
-    return _drawn(seed, _ORDERS + 2) + 1
+    return _draw_seed(seed, _ORDERS + 2) + 1
 
 
 def resampling(seed: int) -> int:
     """Seed for the measurement's bootstrap."""
-    return _drawn(seed, 0)
+    return _draw_seed(seed, 0)
 
 
-def _drawn(seed: int, which: int) -> int:
+def _draw_seed(seed: int, which: int) -> int:
     return int(np.random.default_rng([seed, which]).integers(1 << (_BITS - 4)))

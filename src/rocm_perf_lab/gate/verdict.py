@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.verdict_document import (
     StepSection,
     VerdictDocument,
 )
-from rocm_perf_lab.hip_source.source_texts import joined, parted
+from rocm_perf_lab.hip_source.source_texts import join_texts, parted
 from rocm_perf_lab.text.words import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
@@ -136,8 +136,8 @@ class Verdict:
     def document(self) -> VerdictDocument:
         """The document for the journal and --json."""
         steps = [
-            StepSection(step=one.step, outcome=one.outcome.value, reason=one.reason, evidence=one.evidence)
-            for one in self.steps
+            StepSection(step=step.step, outcome=step.outcome.value, reason=step.reason, evidence=step.evidence)
+            for step in self.steps
         ]
         own, also = (None, {}) if self.adopted is None else parted(self.adopted)
         return VerdictDocument(
@@ -151,11 +151,11 @@ class Verdict:
     @classmethod
     def from_document(cls, document: VerdictDocument) -> Verdict:
         """The inverse of document()."""
-        steps = (StepVerdict(one.step, StepOutcome(one.outcome), one.reason, one.evidence) for one in document.steps)
+        steps = (StepVerdict(step.step, StepOutcome(step.outcome), step.reason, step.evidence) for step in document.steps)
         if document.adopted is None:
             return cls(tuple(steps))
-        also = {Path(one.file): _bytes(one.text) for one in document.adopted_elsewhere}
-        return cls(tuple(steps), joined(_bytes(document.adopted), also))
+        also = {Path(file.file): _bytes(file.text) for file in document.adopted_elsewhere}
+        return cls(tuple(steps), join_texts(_bytes(document.adopted), also))
 
     def _evidence(self, kind: type[Kind]) -> Kind:
         """The first evidence of this kind among the steps; empty if there is none."""
@@ -166,10 +166,10 @@ def _with_unproven(step: StepVerdict, more: Sequence[str]) -> StepVerdict:
     evidence = step.evidence
     if not isinstance(evidence, EquivalenceEvidence) or step.outcome is StepOutcome.REJECTED:
         return step
-    joined = ", " if evidence.unproven else "; unproven: "
-    whole = [*(evidence.unproven or ()), *more]
+    separator = ", " if evidence.unproven else "; unproven: "
+    unproven = [*(evidence.unproven or ()), *more]
     return replace(
-        step, reason=step.reason + joined + ", ".join(more), evidence=evidence.model_copy(update={"unproven": whole})
+        step, reason=step.reason + separator + ", ".join(more), evidence=evidence.model_copy(update={"unproven": unproven})
     )
 
 

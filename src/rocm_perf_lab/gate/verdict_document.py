@@ -77,8 +77,8 @@ class CodeObjectEvidence(StepEvidence):
     @property
     def resources(self) -> dict[str, Pair]:
         """Each known resource as (baseline, candidate), by name."""
-        found = {name: getattr(self, name) for name in _RESOURCES}
-        return {name: pair for name, pair in found.items() if pair is not None}
+        pairs = {name: getattr(self, name) for name in _RESOURCES}
+        return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
 _RESOURCES = (

@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.memoize import once_per_unit
 from rocm_perf_lab.hip_source.model import Construct, SourceKernel
-from rocm_perf_lab.hip_source.variables import changed_in
+from rocm_perf_lab.hip_source.variables import variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor, CursorKinds
@@ -30,9 +30,9 @@ def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
         type_ = parameter.type.get_canonical()
         if _holds_address(type_.get_pointee() if type_.kind.name == "POINTER" else type_):
             return f"{parameter.spelling} may hold addresses"
-    for found in constructs.find(function, unit.bindings):
-        if found.construct in _UNSEEN:
-            return f"it holds a {found}"
+    for use in constructs.find(function, unit.bindings):
+        if use.construct in _UNSEEN:
+            return f"it holds a {use}"
     for cursor in _reached(unit, function):
         if cursor.kind == kinds.DECL_REF_EXPR and _is_global(cursor.referenced, kinds):
             return f"it uses the variable {cursor.spelling} (line {cursor.location.line})"
@@ -45,8 +45,8 @@ def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
 def reassigned(unit: TranslationUnit, kernel: SourceKernel) -> set[str]:
     """Pointer parameters that may be changed to point elsewhere, in the body or through their address."""
     function = function_of(unit, kernel)
-    changed = changed_in(body_of(function), unit.bindings)
-    return {one.spelling for one in parameters_of(function) if one.get_usr() in changed}
+    changed = variables_changed_in(body_of(function), unit.bindings)
+    return {parameter.spelling for parameter in parameters_of(function) if parameter.get_usr() in changed}
 
 
 def _holds_address(type_: ClangType) -> bool:

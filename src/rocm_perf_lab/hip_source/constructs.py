@@ -38,7 +38,7 @@ _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popc
 
 _HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # these look like calls but are not
 
-_NAMED = (
+_NAMED_CONSTRUCTS = (
     (Construct.BARRIER, _BARRIERS),
     (Construct.WAVE_OPERATION, _WAVE),
     (Construct.ATOMIC, _ATOMICS),
@@ -50,7 +50,7 @@ def classify(name: str) -> Construct | None:
     """The construct that a call to `name` represents, judged by the name alone; None if the called body must be searched."""
     if name.startswith("__builtin_amdgcn_") and "atomic" in name:
         return Construct.ATOMIC
-    for construct, prefixes in _NAMED:
+    for construct, prefixes in _NAMED_CONSTRUCTS:
         if name.startswith(prefixes) and not name.startswith(("__ockl_mul", "__ockl_clz", "__ockl_popcount")):
             return construct
     return None
@@ -58,8 +58,8 @@ def classify(name: str) -> Construct | None:
 
 def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
     """Every construct under `cursor` that forbids reordering, in source order, once per line and name."""
-    found = _Search(bindings).inside(cursor, line=None, via=())
-    return tuple(dict.fromkeys(found))
+    uses = _Search(bindings).inside(cursor, line=None, via=())
+    return tuple(dict.fromkeys(uses))
 
 
 class _Search:
@@ -79,58 +79,58 @@ class _Search:
         left = [(cursor, line, via)]
         while left:
             cursor, line, via = left.pop()
-            here = line if line is not None else cursor.extent.start.line
-            yield from self._at(cursor, here, via)
+            reported_line = line if line is not None else cursor.extent.start.line
+            yield from self._constructs_at(cursor, reported_line, via)
             left += [(child, line, via) for child in reversed(list(cursor.get_children()))]
             if cursor.kind == self._kinds.CALL_EXPR and (body := self._new_body(cursor.referenced)) is not None:
-                left.append((body, here, (*via, cursor.referenced.spelling)))
+                left.append((body, reported_line, (*via, cursor.referenced.spelling)))
 
-    def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
+    def _constructs_at(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         """The constructs that the cursor itself represents, not counting its children."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
-            yield ConstructUse(Construct.INLINE_ASM, "asm", here, via)
+            yield ConstructUse(Construct.INLINE_ASM, "asm", line, via)
         elif kind in (kinds.GOTO_STMT, kinds.INDIRECT_GOTO_STMT, kinds.LABEL_STMT):
-            yield ConstructUse(Construct.JUMP, cursor.spelling or "goto", here, via)
+            yield ConstructUse(Construct.JUMP, cursor.spelling or "goto", line, via)
         elif kind == kinds.CALL_EXPR:
-            yield from self._call(cursor, here, via)
+            yield from self._call(cursor, line, via)
         elif kind == kinds.OVERLOADED_DECL_REF:  # a call that depends on a template parameter: only its name is known
             construct = classify(cursor.spelling)
             if construct:
-                yield ConstructUse(construct, cursor.spelling, here, via)
+                yield ConstructUse(construct, cursor.spelling, line, via)
         if kind.is_expression():
-            yield from self._expression(cursor, here, via)
+            yield from self._expression(cursor, line, via)
 
-    def _expression(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
+    def _expression(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         if name := libclang.unnamed_call(self._bindings, cursor):
             if name not in _HARMLESS:
-                yield ConstructUse(classify(name) or Construct.UNKNOWN_CALL, name, here, via)
+                yield ConstructUse(classify(name) or Construct.UNKNOWN_CALL, name, line, via)
         if cursor.type.is_volatile_qualified() or cursor.type.get_pointee().is_volatile_qualified():
-            yield ConstructUse(Construct.VOLATILE, cursor.spelling or "access", here, via)
+            yield ConstructUse(Construct.VOLATILE, cursor.spelling or "access", line, via)
         if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):
-            yield ConstructUse(Construct.DYNAMIC_LDS, cursor.spelling, here, via)
+            yield ConstructUse(Construct.DYNAMIC_LDS, cursor.spelling, line, via)
 
     def _is_dynamic_lds(self, declaration: Cursor | None) -> bool:
         if declaration is None or declaration.kind != self._kinds.VAR_DECL or declaration.storage_class.name != "EXTERN":
             return False
         return any(child.kind == self._kinds.CUDASHARED_ATTR for child in declaration.get_children())
 
-    def _call(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
+    def _call(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         callee = cursor.referenced
         if callee is None:
             if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in walk(cursor)):
-                yield ConstructUse(Construct.INDIRECT_CALL, cursor.spelling or "call", here, via)
+                yield ConstructUse(Construct.INDIRECT_CALL, cursor.spelling or "call", line, via)
             return
         if callee.kind in self._variables:
-            yield ConstructUse(Construct.INDIRECT_CALL, callee.spelling, here, via)
+            yield ConstructUse(Construct.INDIRECT_CALL, callee.spelling, line, via)
             return
         if construct := classify(callee.spelling):
-            yield ConstructUse(construct, callee.spelling, here, via)
+            yield ConstructUse(construct, callee.spelling, line, via)
         elif self._body(callee) is None:
             implicit = callee.is_default_method() or callee.kind in (self._kinds.CONSTRUCTOR, self._kinds.DESTRUCTOR)
             if not implicit and not callee.spelling.startswith(_ARITHMETIC):
-                yield ConstructUse(Construct.UNKNOWN_CALL, callee.spelling, here, via)
+                yield ConstructUse(Construct.UNKNOWN_CALL, callee.spelling, line, via)
 
     def _body(self, callee: Cursor) -> Cursor | None:
         return callee.get_definition() or self._template(callee)

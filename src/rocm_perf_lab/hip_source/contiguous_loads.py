@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, unwrapped, walk
+from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, span_of, unwrapped, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.model import SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, reads_in
-from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
+from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
@@ -26,17 +26,17 @@ _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 class ContiguousLoads:
     """`base[index + first]`, `base[index + first + 1]`, ... in one block.
 
-    first_element: source text of the first load; before: the first statement that contains one of the loads. type, bytes: type
-    and size of an element. places: for each element in order, its locations in the source. parameter: the pointer parameter
-    through which the loads read.
+    first_element: source text of the first load; first_statement: the first one that contains one of the loads. type, bytes:
+    type and size of an element. spans: for each element in order, its locations in the source. parameter: the pointer
+    parameter through which the loads read.
     """
 
     first_element: str
-    before: Span
+    first_statement: Span
     type: str
     bytes: int
     parameter: str
-    places: tuple[tuple[Span, ...], ...]
+    spans: tuple[tuple[Span, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[li
     escaping = escaping_in(function, unit.bindings)
     for cursor in walk(function):
         if cursor.kind == unit.bindings.CursorKind.COMPOUND_STMT:
-            runs = [run for group in _Block(unit, function, escaping).groups(cursor) for run in _runs(group)]
+            runs = [run for group in _Block(unit, function, escaping).groups(cursor) for run in _contiguous_runs(group)]
             if runs:
                 yield runs
 
@@ -73,10 +73,10 @@ class _Block:
     def groups(self, block: Cursor) -> list[_Group]:
         for statement in block.get_children():
             ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in walk(statement))
-            changed = changed_in(statement, self._unit.bindings)
+            changed = variables_changed_in(statement, self._unit.bindings)
             self._close(changed)
             if not ends and not self._unit.is_cut_by_macro(statement):
-                self._take(statement, changed | self._escaping)
+                self._add_loads(statement, changed | self._escaping)
             if ends:
                 self._close()
         self._close()
@@ -88,19 +88,19 @@ class _Block:
             if changed is None or any(variable.get_usr() in changed for variable in group.variables):
                 self._closed.append(self._open.pop(key))
 
-    def _take(self, statement: Cursor, moving: frozenset[str]) -> None:
+    def _add_loads(self, statement: Cursor, moving: frozenset[str]) -> None:
         """Add the statement's loads to the open groups.
 
         moving: variables that the statement, or code that accesses them by another name, may change.
         """
-        start, end = place_of(statement)
+        start, end = byte_range_of(statement)
         for read in reads_in(self._unit, self._function, statement):
-            place = self._constant_part(read)
-            if place is None or not read.always or not self._is_steady(read, moving):
+            parts = self._constant_part(read)
+            if parts is None or not read.always or not self._is_steady(read, moving):
                 continue
             if any(start <= variable.extent.start.offset < end for variable in read.variables):
                 continue  # declared by the statement itself
-            base, index, offset = place
+            base, index, offset = parts
             key = (read.parameter.spelling, base, index, read.type)
             group = self._open.get(key)
             if group is None:
@@ -122,36 +122,38 @@ class _Block:
         index = unwrapped(index)
         if (value := libclang.integer_value(bindings, index)) is not None:
             return self._unit.text_of(base), "", value
-        rest, offset = index, 0
+        variable_part, offset = index, 0
         if index.kind == kinds.BINARY_OPERATOR and libclang.operator(bindings, index) in ("+", "-"):
             left, right = index.get_children()
             value = libclang.integer_value(bindings, right)
             if value is not None:
-                rest, offset = unwrapped(left), value if libclang.operator(bindings, index) == "+" else -value
+                variable_part, offset = unwrapped(left), value if libclang.operator(bindings, index) == "+" else -value
         kind = index.type.get_canonical().kind.name
-        return (self._unit.text_of(base), self._unit.text_of(rest), offset) if kind in ("INT", *_WIDE_INTEGERS) else None
+        return (
+            (self._unit.text_of(base), self._unit.text_of(variable_part), offset) if kind in ("INT", *_WIDE_INTEGERS) else None
+        )
 
 
-def _runs(group: _Group) -> Iterator[ContiguousLoads]:
+def _contiguous_runs(group: _Group) -> Iterator[ContiguousLoads]:
     """Runs of 2, 4, 8 or 16 elements with at most 16 bytes in total, from the lowest offset up."""
     size, offsets = group.type.get_size(), sorted(group.places)
     if size <= 0 or size & (size - 1) or group.type.get_canonical().kind.name in _NO_ELEMENTS:
         return
     while offsets:
-        run = next((offsets[:n] for n in (16, 8, 4, 2) if n * size <= 16 and _is_run(offsets[:n], n)), None)
+        run = next((offsets[:n] for n in (16, 8, 4, 2) if n * size <= 16 and _is_contiguous(offsets[:n], n)), None)
         if run is None:
             offsets = offsets[1:]
             continue
         yield ContiguousLoads(
             first_element=group.texts[run[0]],
-            before=span_of(group.before),
+            first_statement=span_of(group.before),
             type=group.type.spelling.removeprefix("const "),
             bytes=size,
             parameter=group.parameter,
-            places=tuple(tuple(group.places[offset]) for offset in run),
+            spans=tuple(tuple(group.places[offset]) for offset in run),
         )
         offsets = offsets[len(run) :]
 
 
-def _is_run(offsets: list[int], length: int) -> bool:
+def _is_contiguous(offsets: list[int], length: int) -> bool:
     return len(offsets) == length and offsets[-1] - offsets[0] == length - 1

@@ -15,13 +15,13 @@ LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_G
 """Kinds of statements after which the enclosing block may not run to its end."""
 
 
-def place_of(cursor: Cursor) -> tuple[int, int]:
+def byte_range_of(cursor: Cursor) -> tuple[int, int]:
     """The cursor's byte range [start, end) in its file."""
     return cursor.extent.start.offset, cursor.extent.end.offset
 
 
 def span_of(cursor: Cursor) -> Span:
-    return Span(*place_of(cursor), cursor.extent.start.line)
+    return Span(*byte_range_of(cursor), cursor.extent.start.line)
 
 
 def walk(cursor: Cursor) -> Iterator[Cursor]:
@@ -44,10 +44,10 @@ def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
         left.extend((child, depth + 1) for child in reversed(list(inside.get_children())))
 
 
-def within(cursor: Cursor, span: Span, kind: str) -> Cursor:
+def find_by_span(cursor: Cursor, span: Span, kind: str) -> Cursor:
     """The cursor under `cursor` that covers exactly `span` and has this kind, such as FOR_STMT."""
-    place = (span.start, span.end)
-    return next(c for c in walk(cursor) if c.kind.name == kind and place_of(c) == place)
+    byte_range = (span.start, span.end)
+    return next(c for c in walk(cursor) if c.kind.name == kind and byte_range_of(c) == byte_range)
 
 
 def parameters_of(function: Cursor) -> list[Cursor]:

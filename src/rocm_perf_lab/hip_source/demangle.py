@@ -46,11 +46,11 @@ def parameter_types(demangled: str) -> list[str]:
     depth = 0
     start: int | None = None
     types: list[str] = []
-    for place, letter in enumerate(demangled):
+    for position, letter in enumerate(demangled):
         if letter == "(" and depth == 0:
-            start, types = place + 1, []
+            start, types = position + 1, []
         if letter in ",)" and start is not None and depth == 1:
-            types.append(demangled[start:place].strip())
-            start = place + 1
+            types.append(demangled[start:position].strip())
+            start = position + 1
         depth += (letter in "<([") - (letter in ">)]")
     return [name for name in types if name]

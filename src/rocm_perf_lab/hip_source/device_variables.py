@@ -19,12 +19,12 @@ _OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR", "HIPMANAGED_ATTR")
 
 def device_variables(unit: TranslationUnit) -> list[Cursor]:
     """Cursors of the variables outside system headers whose values can change; const variables are part of the code."""
-    found: dict[str, Cursor] = {}
+    variables: dict[str, Cursor] = {}
     for declaration in unit.user_declarations:
         for cursor in walk(declaration):
             if cursor.kind.name == "VAR_DECL" and _can_change(cursor):
-                found.setdefault(cursor.get_usr(), cursor)
-    return list(found.values())
+                variables.setdefault(cursor.get_usr(), cursor)
+    return list(variables.values())
 
 
 def _can_change(variable: Cursor) -> bool:

@@ -18,5 +18,5 @@ _BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang treats some non-ASCII char
 def directive_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that may be directives, each with its line number, counted from 1."""
     for number, line in enumerate(_NEWLINE.split(text), start=1):
-        if any(_BLANK.fullmatch(line[: found.start()].rpartition("*/")[2]) for found in _HASH.finditer(line)):
+        if any(_BLANK.fullmatch(line[: match.start()].rpartition("*/")[2]) for match in _HASH.finditer(line)):
             yield number, line

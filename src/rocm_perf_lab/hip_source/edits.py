@@ -43,12 +43,12 @@ def before_pragmas(source: bytes, start: int) -> int:
     """The offset at which to insert text before the statement that begins at `start`: above its pragmas, which must stay
     directly before the statement.
     """
-    place = line_start(source, start)
-    if source[place:start].strip() or not source[line_start(source, place - 1) : place].strip().startswith(b"#"):
+    offset = line_start(source, start)
+    if source[offset:start].strip() or not source[line_start(source, offset - 1) : offset].strip().startswith(b"#"):
         return start
-    while place and source[line_start(source, place - 1) : place].strip().startswith(b"#pragma"):
-        place = line_start(source, place - 1)
-    return place
+    while offset and source[line_start(source, offset - 1) : offset].strip().startswith(b"#pragma"):
+        offset = line_start(source, offset - 1)
+    return offset
 
 
 def new_names(source: bytes, stem: str, count: int) -> list[str]:

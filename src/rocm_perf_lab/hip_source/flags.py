@@ -48,27 +48,27 @@ def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]
     Output and linker options, other sources, and object files are omitted; relative include folders are made absolute. The
     result, after the compiler's name, is a command that yields the same result.
     """
-    kept: list[str] = []
+    arguments: list[str] = []
     words = iter(command[1:])
     for word in words:
         if word in _DROPPED_WITH_VALUE:
             next(words, None)
         elif word in _TAKES_VALUE:
             value = next(words, "")
-            kept += [
+            arguments += [
                 word,
                 _absolute(value, folder) if word in ("-I", "-isystem", "-iquote", "-idirafter", "-include") else value,
             ]
         elif word.startswith("-I") and len(word) > 2:
-            kept.append("-I" + _absolute(word[2:], folder))
+            arguments.append("-I" + _absolute(word[2:], folder))
         elif word.startswith(_DROPPED) or not word.startswith("-"):
             continue
         else:
-            kept.append(word)
-    if "-x" not in kept:
-        kept = ["-x", "hip", *kept]
+            arguments.append(word)
+    if "-x" not in arguments:
+        arguments = ["-x", "hip", *arguments]
     own = ["-I", str(source.resolve().parent)]
-    return kept if kept[-2:] == own else [*kept, *own]
+    return arguments if arguments[-2:] == own else [*arguments, *own]
 
 
 def architectures(command: Sequence[str]) -> list[str]:

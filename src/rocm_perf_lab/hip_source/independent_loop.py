@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import place_of, unwrapped, walk, walk_below
-from rocm_perf_lab.hip_source.variables import changed_in
+from rocm_perf_lab.hip_source.cursors import byte_range_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.variables import variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -55,56 +55,56 @@ def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Indepe
     not independent, or if the rest of the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
-    left = next((one for one in walk(loop) if one.kind.name in _LEAVES), None)
+    left = next((cursor for cursor in walk(loop) if cursor.kind.name in _LEAVES), None)
     if left is not None:
         raise Dependent(f"the loop may end in line {left.location.line}, before its bound")
-    own = {one.get_usr() for one in walk(loop) if one.kind.name == "VAR_DECL"}
-    changed = changed_in(loop, unit.bindings)
-    for one in walk(loop):
-        if one.kind.name == "DECL_REF_EXPR" and one.referenced is not None:
-            name = one.referenced.get_usr()
+    own = {cursor.get_usr() for cursor in walk(loop) if cursor.kind.name == "VAR_DECL"}
+    changed = variables_changed_in(loop, unit.bindings)
+    for cursor in walk(loop):
+        if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced is not None:
+            name = cursor.referenced.get_usr()
             if name in changed - own:
-                raise Dependent(f"{one.spelling} keeps a value from one iteration to the next, or after the loop")
+                raise Dependent(f"{cursor.spelling} keeps a value from one iteration to the next, or after the loop")
     accesses = list(_accesses(unit, loop))
-    stored = [one for one in accesses if one.stored]
-    variable = next(one for one in walk(next(loop.get_children())) if one.kind.name == "VAR_DECL")
+    stored = [access for access in accesses if access.stored]
+    variable = next(cursor for cursor in walk(next(loop.get_children())) if cursor.kind.name == "VAR_DECL")
     strides: list[str] = []
-    for one in stored:
-        strides += _strides(unit, one, variable, own)
-        _expect_not_read(unit, one, accesses)
+    for store in stored:
+        strides += _strides(unit, store, variable, own)
+        _expect_not_read(unit, store, accesses)
     if not stored:
         raise Dependent("the loop stores nothing")
-    parameters = dict.fromkeys(_parameter(one.base) for one in stored)
+    parameters = dict.fromkeys(_parameter(store.base) for store in stored)
     return Independence(tuple(parameters), tuple(dict.fromkeys(strides)))
 
 
 def _expect_no_effects_outside(unit: TranslationUnit, body: Cursor, loop: Cursor) -> None:
-    start, end = place_of(loop)
-    for one in walk(body):
-        if start <= place_of(one)[0] < end:
+    start, end = byte_range_of(loop)
+    for cursor in walk(body):
+        if start <= byte_range_of(cursor)[0] < end:
             continue
-        target = _target(unit, one)
+        target = _target(unit, cursor)
         if target is not None and target.kind.name != "DECL_REF_EXPR":
-            raise Dependent(f"line {one.location.line} stores outside of the loop")
+            raise Dependent(f"line {cursor.location.line} stores outside of the loop")
 
 
 def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
     """Every element that the loop accesses. Raises Dependent for pointers that are used in other ways."""
-    targets = {place_of(target) for one in walk(loop) if (target := _target(unit, one)) is not None}
-    for target in (target for one in walk(loop) if (target := _target(unit, one)) is not None):
+    targets = {byte_range_of(target) for cursor in walk(loop) if (target := _target(unit, cursor)) is not None}
+    for target in (target for cursor in walk(loop) if (target := _target(unit, cursor)) is not None):
         if target.kind.name not in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
             raise Dependent(f"line {target.location.line} stores to something other than an element or a variable")
-    for one, above in walk_below(loop):
-        if one.kind.name != "DECL_REF_EXPR" or one.type.get_canonical().kind.name not in _POINTERS:
+    for cursor, above in walk_below(loop):
+        if cursor.kind.name != "DECL_REF_EXPR" or cursor.type.get_canonical().kind.name not in _POINTERS:
             continue
         holders = list(above)
         while holders and holders[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
             holders.pop()
         element = holders[-1]
         parts = list(element.get_children())
-        if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != one:
-            raise Dependent(f"{one.spelling} is used other than as `{one.spelling}[...]` (line {one.location.line})")
-        yield _Access(element, one.referenced, parts[1], place_of(element) in targets)
+        if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != cursor:
+            raise Dependent(f"{cursor.spelling} is used other than as `{cursor.spelling}[...]` (line {cursor.location.line})")
+        yield _Access(element, cursor.referenced, parts[1], byte_range_of(element) in targets)
 
 
 def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
@@ -123,42 +123,46 @@ def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[s
     """The factors by which the loop's variable is multiplied in the element's index, without nonzero literals. The index may
     use the variable directly or through const variables that the loop declares. Raises Dependent if iterations may collide.
     """
-    found, part = [], unwrapped(store.index)
+    factors, part = [], unwrapped(store.index)
     while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
-        operands = [unwrapped(one) for one in part.get_children()]
+        operands = [unwrapped(child) for child in part.get_children()]
         if part.kind.name == "DECL_REF_EXPR" and part.referenced is not None and part.referenced.get_usr() in own:
-            made = [one for one in part.referenced.get_children() if one.kind.is_expression()]
-            operands = [unwrapped(made[-1])] if made and part.referenced.type.is_const_qualified() else []
-        moving = [one for one in operands if _moves(one, own)]
+            initializers = [child for child in part.referenced.get_children() if child.kind.is_expression()]
+            operands = [unwrapped(initializers[-1])] if initializers and part.referenced.type.is_const_qualified() else []
+        moving = [operand for operand in operands if _moves(operand, own)]
         operator = libclang.operator(unit.bindings, part) if len(operands) == 2 else "+"
         if not operands or (not moving and part == unwrapped(store.index)):
             raise Dependent(f"every iteration stores, or may store, to {unit.text_of(store.element)}")
         if len(moving) != 1 or operator not in ("+", "-", "*"):
             raise Dependent(f"{unit.text_of(store.element)} may be the same element in two iterations")
-        found += [unit.text_of(one) for one in operands if operator == "*" and one != moving[0]]
+        factors += [unit.text_of(operand) for operand in operands if operator == "*" and operand != moving[0]]
         part = moving[0]
-    return [one for one in found if not one.isdigit() or int(one) == 0]
+    return [factor for factor in factors if not factor.isdigit() or int(factor) == 0]
 
 
 def _moves(part: Cursor, own: set[str]) -> bool:
     """Whether the expression is computed from a variable that the loop declares."""
-    named = (one.referenced for one in walk(part) if one.kind.name == "DECL_REF_EXPR")
-    return any(one is not None and one.get_usr() in own for one in named)
+    named = (cursor.referenced for cursor in walk(part) if cursor.kind.name == "DECL_REF_EXPR")
+    return any(declaration is not None and declaration.get_usr() in own for declaration in named)
 
 
 def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Access]) -> None:
     """Check that the loop accesses only this element of the array (it may read it too: no other iteration stores to it)."""
     text = unit.text_of(store.element)
-    for one in accesses:
-        if one.base == store.base and unit.text_of(one.element) != text:
+    for access in accesses:
+        if access.base == store.base and unit.text_of(access.element) != text:
             raise Dependent(f"{store.base.spelling}, which the loop stores to, is accessed at two places")
 
 
 def _parameter(base: Cursor) -> str:
     """The name of the pointer parameter that `base` refers to or is derived from."""
     while base.kind.name == "VAR_DECL" and base.type.get_canonical().kind.name == "POINTER":
-        named = [one.referenced for one in walk(base) if one.kind.name == "DECL_REF_EXPR"]
-        pointers = [one for one in named if one is not None and one.type.get_canonical().kind.name == "POINTER"]
+        named = [cursor.referenced for cursor in walk(base) if cursor.kind.name == "DECL_REF_EXPR"]
+        pointers = [
+            declaration
+            for declaration in named
+            if declaration is not None and declaration.type.get_canonical().kind.name == "POINTER"
+        ]
         if len(pointers) != 1:
             raise Dependent(f"what {base.spelling} points to is not known")
         (base,) = pointers

@@ -35,7 +35,7 @@ class IntegerType:
 
 
 INT, UNSIGNED, LONG, UNSIGNED_LONG = (IntegerType(bits, signed) for bits in (32, 64) for signed in (True, False))
-_NAMED = {
+_TYPES_BY_NAME = {
     "short": IntegerType(16, True),
     "unsigned short": IntegerType(16, False),
     "int": INT,
@@ -49,7 +49,7 @@ _NAMED = {
 
 def integer_type(canonical: str) -> IntegerType | None:
     """The integer type with this canonical name, const or not; None for any other type, including bool and char."""
-    return _NAMED.get(canonical.removeprefix("const "))
+    return _TYPES_BY_NAME.get(canonical.removeprefix("const "))
 
 
 class NoValue(Exception):
@@ -117,14 +117,14 @@ def converted(inner: Expression, to: IntegerType) -> Expression:
 def value_of(expression: Expression, values: Values) -> int:
     """The expression's value. values: returns the value of an argument. Raises NoValue."""
     if isinstance(expression, Constant):
-        return _held(expression.value, expression)
+        return _checked_value(expression.value, expression)
     if isinstance(expression, LaunchArgument):
-        return _held(values(expression), expression)
+        return _checked_value(values(expression), expression)
     if isinstance(expression, Conversion):
-        return _held(value_of(expression.inner, values), expression)
+        return _checked_value(value_of(expression.inner, values), expression)
     operands = (value_of(operand, values) for operand in (expression.left, expression.right))
-    left, right = (_held(operand, expression) for operand in operands)
-    return _held(_computed(expression.operator, left, right, expression), expression)
+    left, right = (_checked_value(operand, expression) for operand in operands)
+    return _checked_value(_computed(expression.operator, left, right, expression), expression)
 
 
 def in_source(expression: Expression, inside: str = "", right: bool = False) -> str:
@@ -152,7 +152,7 @@ def arguments_in(expression: Expression) -> Iterator[LaunchArgument]:
         yield from arguments_in(expression.right)
 
 
-def _held(value: int, expression: Expression) -> int:
+def _checked_value(value: int, expression: Expression) -> int:
     if not expression.type.holds(value):
         raise NoValue(f"`{in_source(expression)}` would be {value}, which {expression.type} cannot hold")
     return value
@@ -167,8 +167,8 @@ def _computed(operator: str, left: int, right: int, expression: Expression) -> i
     return left + right if operator == "+" else left - right if operator == "-" else left * right
 
 
-def _promoted(one: IntegerType) -> IntegerType:
-    return INT if one.bits < INT.bits else one
+def _promoted(type_: IntegerType) -> IntegerType:
+    return INT if type_.bits < INT.bits else type_
 
 
 def _common(one: IntegerType, other: IntegerType) -> IntegerType:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, walk, within
+from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, span_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
 from rocm_perf_lab.hip_source.model import Loop, SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
-from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
+from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class InvariantLoad:
     """A load with the same result in every iteration.
 
-    text: the load as written. type: the type of its value. parameter: the pointer through which it reads. places: its locations
+    text: the load as written. type: the type of its value. parameter: the pointer through which it reads. spans: its locations
     in the loop.
     """
 
     text: str
     type: str
     parameter: str
-    places: tuple[Span, ...]
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Entry:
 def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> list[InvariantLoad]:
     """The invariant loads that every iteration executes unconditionally."""
     function = function_of(unit, kernel)
-    cursor = within(function, loop.span, _kind(loop))
+    cursor = find_by_span(function, loop.span, _kind(loop))
     body = list(cursor.get_children())[0 if loop.kind == "do" else -1]
-    moving = changed_in(cursor, unit.bindings) | escaping_in(function, unit.bindings)
+    moving = variables_changed_in(cursor, unit.bindings) | escaping_in(function, unit.bindings)
     groups: dict[tuple[str, str, str], list[Read]] = {}
     for read in reads_in(unit, function, body):
         if _is_invariant(cursor, moving, read) and not unit.is_cut_by_macro(read.cursor):
@@ -55,7 +55,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
     return [
         InvariantLoad(*key, tuple(span_of(read.cursor) for read in reads))
         for key, reads in groups.items()
-        if any(read.always and not any(leave < place_of(read.cursor)[0] for leave in exits) for read in reads)
+        if any(read.always and not any(leave < byte_range_of(read.cursor)[0] for leave in exits) for read in reads)
     ]
 
 
@@ -63,7 +63,7 @@ def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry |
     """The condition under which the loop runs; None if it has an unsupported form or cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
         return Entry("", "")
-    cursor = within(function_of(unit, kernel), loop.span, _kind(loop))
+    cursor = find_by_span(function_of(unit, kernel), loop.span, _kind(loop))
     parts = list(cursor.get_children())
     if loop.kind == "while" and len(parts) == 2 and parts[0].kind.is_expression() and is_pure(unit, parts[0]):
         return Entry("", unit.text_of(parts[0]))
@@ -81,5 +81,5 @@ def _kind(loop: Loop) -> str:
 
 def _is_invariant(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
     """Whether none of the variables in the address is declared in the loop or may change in it."""
-    start, end = place_of(loop)
+    start, end = byte_range_of(loop)
     return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

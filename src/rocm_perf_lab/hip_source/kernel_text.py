@@ -33,16 +33,16 @@ def defined_kernels(text: bytes) -> Iterator[str]:
 def _name_of_definition(code: bytes, start: int) -> str | None:
     """The last identifier before parentheses, if a body follows the declaration that begins at `start`."""
     name, depth, outside = None, 0, start
-    for place in range(start, len(code)):
-        char = code[place : place + 1]
+    for position in range(start, len(code)):
+        char = code[position : position + 1]
         if char == b"(":
-            found = _NAME.search(code[outside:place]) if depth == 0 else None
-            if found and found[1] not in _BEFORE_PARENTHESES:
-                name = found[1].decode()
+            match = _NAME.search(code[outside:position]) if depth == 0 else None
+            if match and match[1] not in _BEFORE_PARENTHESES:
+                name = match[1].decode()
             depth += 1
         elif char == b")":
             depth -= 1
-            outside = place + 1
+            outside = position + 1
         elif depth == 0 and char in b";{}":
             return name if char == b"{" else None
     return None

@@ -50,10 +50,10 @@ def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
 
 def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
     """The offset of the kernel's name in its declaration; None if the name comes from a macro."""
-    place = function_of(unit, kernel).location
-    end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
-    inside = kernel.span.start <= place.offset < kernel.body.start
-    return place.offset if inside and not unit.cut_by_macro(unit.own, place.offset, end) else None
+    location = function_of(unit, kernel).location
+    end = location.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
+    inside = kernel.span.start <= location.offset < kernel.body.start
+    return location.offset if inside and not unit.cut_by_macro(unit.own, location.offset, end) else None
 
 
 def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> SourceKernel:

@@ -21,8 +21,8 @@ class LaneValues:
     def __init__(self, unit: TranslationUnit, function: Cursor):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self._differing: set[str] = set()
-        given = list(self._given(function))
-        while more := {name for name, value in given if name not in self._differing and self.differs(value)}:
+        assigned = list(self._assignments(function))
+        while more := {name for name, value in assigned if name not in self._differing and self.differs(value)}:
             self._differing |= more
 
     def differs(self, expression: Cursor) -> bool:
@@ -37,7 +37,7 @@ class LaneValues:
             cursor.referenced is not None and cursor.referenced.get_usr() in self._differing
         )
 
-    def _given(self, function: Cursor) -> Iterator[tuple[str, Cursor]]:
+    def _assignments(self, function: Cursor) -> Iterator[tuple[str, Cursor]]:
         """(variable, an expression assigned to it) for all assignments and initialisations in the function."""
         kinds = self._kinds
         for cursor in walk(function):

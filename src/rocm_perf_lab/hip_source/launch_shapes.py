@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import place_of, walk, walk_below
+from rocm_perf_lab.hip_source.cursors import byte_range_of, walk, walk_below
 from rocm_perf_lab.hip_source.integer_expression import (
     ARITHMETIC,
     UNSIGNED,
@@ -25,7 +25,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
 from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, is_unchanged, launches_of
 from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
-from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, apart, operands_of
+from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, operands_of, split_launches
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -78,7 +78,7 @@ class ShapedLaunch:
     changing: frozenset[str] = field(compare=False)
     constants: Mapping[str, Constant] = field(compare=False)
 
-    def written(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
+    def replacement_text(self, groups: str, group_size: str, dynamic_lds: str = "0") -> str:
         """The text of a different shape, to replace the same range."""
         if self.by_macro:
             return f" {groups}, {group_size}, {dynamic_lds}"
@@ -91,7 +91,7 @@ def shaped_launches(unit: TranslationUnit, kernel: SourceKernel, own: Path) -> I
     lines are reported. Raises SourceError, and NotUnderstood for the first launch that is not understood.
     """
     constants = functools.cache(lambda file: constants_of(unit, file))
-    for site in launches_of(unit, kernel).seen:
+    for site in launches_of(unit, kernel).sites:
         where = f"the launch in line {site.line}{_of_file(site, own)}"
         try:
             yield _Launch(unit, kernel, site).read(constants)
@@ -110,13 +110,13 @@ def constants_of(unit: TranslationUnit, file: str) -> dict[str, Constant]:
     """The integer constants (including macros) that a file defines, keyed by name. Names with several values are left out.
     file: Clang's name for the file.
     """
-    found = dict[str, set[Constant]]()
+    by_name = dict[str, set[Constant]]()
     for cursor in unit.user_declarations:
         if cursor.location.file.name != file:
             continue
         for name, constant in _defined(unit, cursor):
-            found.setdefault(name, set()).add(constant)
-    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+            by_name.setdefault(name, set()).add(constant)
+    return {name: next(iter(values)) for name, values in by_name.items() if len(values) == 1}
 
 
 def _defined(unit: TranslationUnit, cursor: Cursor) -> Iterator[tuple[str, Constant]]:
@@ -131,8 +131,8 @@ def _defined(unit: TranslationUnit, cursor: Cursor) -> Iterator[tuple[str, Const
         type_ = integer_type(inside.type.get_canonical().spelling) if inside.kind.name == "VAR_DECL" else None
         if type_ is None or not inside.type.get_canonical().is_const_qualified():
             continue
-        made = [child for child in inside.get_children() if child.kind.is_expression()]
-        value = libclang.integer_value(unit.bindings, made[-1]) if made else None
+        initializers = [child for child in inside.get_children() if child.kind.is_expression()]
+        value = libclang.integer_value(unit.bindings, initializers[-1]) if initializers else None
         if value is not None and value >= 0 and type_.holds(value):
             yield inside.spelling, Constant(value, type_)
 
@@ -172,7 +172,7 @@ class _Launch:
         )
 
     def _between_chevrons(self) -> WrittenShape:
-        start, end = place_of(self._configuration)
+        start, end = byte_range_of(self._configuration)
         text = self._unit.content(Path(self._file))
         is_written = text[start : start + _MARK] == b"<<<" and text[end - _MARK : end] == b">>>"
         if not is_written or self._unit.is_cut_by_macro(self._site.call):
@@ -189,7 +189,7 @@ class _Launch:
         """The variables that are passed unchanged, with the parameters that receive them."""
         pairs = zip(self._site.arguments, self._kernel.parameters, strict=False)  # trailing arguments may be defaults
         for position, (cursor, parameter) in enumerate(pairs):
-            variable = _bare(cursor)
+            variable = _without_conversions(cursor)
             decl = variable.referenced if variable.kind.name == "DECL_REF_EXPR" else None
             if decl is None or decl.kind.name not in ("VAR_DECL", "PARM_DECL"):
                 continue
@@ -218,36 +218,36 @@ class _Launch:
             for cursor in walk(operand)
         )
 
-    def _extent(self, operand: Cursor, at: int | None) -> Extent:
-        """The three numbers of a dim3. at: the offset at which the operand was evaluated; None in the launch itself."""
+    def _extent(self, operand: Cursor, offset: int | None) -> Extent:
+        """The three numbers of a dim3. offset: the offset at which the operand was evaluated; None in the launch itself."""
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
         if operand.kind.name == "CALL_EXPR" and is_construction(operand):
             if len(inside) == 1 and is_dim3(inside[0]):
-                return self._extent(inside[0], at)  # a copy
-            given = [self._number(one, at) for one in inside if one.extent.start.file is not None]
-            x, y, z = (*(converted(one, UNSIGNED) for one in given), *[Constant(1, UNSIGNED)] * 3)[:3]
+                return self._extent(inside[0], offset)  # a copy
+            numbers = [self._number(child, offset) for child in inside if child.extent.start.file is not None]
+            x, y, z = (*(converted(number, UNSIGNED) for number in numbers), *[Constant(1, UNSIGNED)] * 3)[:3]
             return x, y, z
         if operand.kind.name == "DECL_REF_EXPR" and operand.referenced is not None:
             variable = operand.referenced
-            made = [child for child in variable.get_children() if child.kind.is_expression()]
-            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and is_unchanged(variable) and made:
-                return self._extent(made[-1], variable.extent.start.offset)
+            initializers = [child for child in variable.get_children() if child.kind.is_expression()]
+            if variable.kind.name == "VAR_DECL" and is_dim3(variable) and is_unchanged(variable) and initializers:
+                return self._extent(initializers[-1], variable.extent.start.offset)
         elif operand.kind.name in _WRAPS and len(inside) == 1:
-            return self._extent(inside[0], at)
+            return self._extent(inside[0], offset)
         raise self._obscure(operand)
 
-    def _number(self, cursor: Cursor, at: int | None) -> Expression:
+    def _number(self, cursor: Cursor, offset: int | None) -> Expression:
         inside = [child for child in cursor.get_children() if child.kind.is_expression()]
         type_ = integer_type(cursor.type.get_canonical().spelling)
         if type_ is None:
             raise self._obscure(cursor)
         if cursor.kind.name == "DECL_REF_EXPR":
-            return converted(self._variable(cursor, type_, at), type_)
+            return converted(self._variable(cursor, type_, offset), type_)
         if cursor.kind.name in _WRAPS and len(inside) == 1:
-            return converted(self._number(inside[0], at), type_)
+            return converted(self._number(inside[0], offset), type_)
         operator = libclang.operator(self._unit.bindings, cursor)
         if operator in ARITHMETIC and len(inside) == 2:
-            return Operation(operator, self._number(inside[0], at), self._number(inside[1], at), type_)
+            return Operation(operator, self._number(inside[0], offset), self._number(inside[1], offset), type_)
         return self._constant(cursor, type_)
 
     def _constant(self, cursor: Cursor, type_: IntegerType) -> Constant:
@@ -256,19 +256,19 @@ class _Launch:
             raise self._obscure(cursor)
         return Constant(value, type_)
 
-    def _variable(self, cursor: Cursor, type_: IntegerType, at: int | None) -> Expression:
+    def _variable(self, cursor: Cursor, type_: IntegerType, offset: int | None) -> Expression:
         decl = cursor.referenced
         argument = next((argument for passed, argument in self._passed if passed == decl), None)
         if argument is not None:
-            if at is None or decl.type.is_const_qualified() or _is_settled(decl, at):
+            if offset is None or decl.type.is_const_qualified() or _is_settled(decl, offset):
                 return argument
             raise NotUnderstood(f"has a shape that was computed from {argument.name}, which may change later")
         if libclang.integer_value(self._unit.bindings, cursor) is not None:
             return self._constant(cursor, type_)
-        made = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []
-        declared = decl.extent.start.offset if made else 0
-        if made and decl.kind.name == "VAR_DECL" and (decl.type.is_const_qualified() or _is_settled(decl, declared)):
-            return self._number(made[-1], declared)
+        initializers = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []
+        declared = decl.extent.start.offset if initializers else 0
+        if initializers and decl.kind.name == "VAR_DECL" and (decl.type.is_const_qualified() or _is_settled(decl, declared)):
+            return self._number(initializers[-1], declared)
         raise self._obscure(cursor)
 
     def _obscure(self, cursor: Cursor) -> NotUnderstood:
@@ -280,17 +280,17 @@ def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | 
     """The shape of a launch written with HIP's own hipLaunchKernelGGL; None for any other launch. file: Clang's name for the
     launch's file.
     """
-    start, end = place_of(call)
+    start, end = byte_range_of(call)
     if not unit.content(Path(file)).startswith(MACRO.encode(), start):
         return None
-    defined = (one.spelling for one in unit.user_declarations if one.kind.name == "MACRO_DEFINITION")
+    defined = (declaration.spelling for declaration in unit.user_declarations if declaration.kind.name == "MACRO_DEFINITION")
     if any(name.startswith(MACRO) for name in defined):
         raise NotUnderstood(f"is made by {MACRO} as the source defines it: write it with <<< >>>")
-    _, shapes = apart(tokens_of(unit, start, end, file))
+    _, shapes = split_launches(tokens_of(unit, start, end, file))
     return shapes[0] if shapes else None
 
 
-def _bare(cursor: Cursor) -> Cursor:
+def _without_conversions(cursor: Cursor) -> Cursor:
     """The expression without implicit conversions."""
     while cursor.kind.name == "UNEXPOSED_EXPR":
         inside = list(cursor.get_children())
@@ -300,7 +300,7 @@ def _bare(cursor: Cursor) -> Cursor:
     return cursor
 
 
-def _is_settled(variable: Cursor, place: int) -> bool:
+def _is_settled(variable: Cursor, offset: int) -> bool:
     """Whether a local variable keeps its value from this byte of the function on, that is, whether only earlier assignments
     change it, none of which can be executed again later.
     """
@@ -311,9 +311,9 @@ def _is_settled(variable: Cursor, place: int) -> bool:
         if cursor.kind.name in ("GOTO_STMT", "INDIRECT_GOTO_STMT"):
             return False
         if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced == variable and not _is_read(above):
-            if not _is_assigned(cursor, above) or cursor.extent.start.offset >= place:
+            if not _is_assigned(cursor, above) or cursor.extent.start.offset >= offset:
                 return False
-            if any(_repeats(one, place) for one in above):
+            if any(_repeats(ancestor, offset) for ancestor in above):
                 return False
     return True
 
@@ -328,6 +328,6 @@ def _is_assigned(cursor: Cursor, above: list[Cursor]) -> bool:
     return parent.kind.name in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and next(parent.get_children()) == cursor
 
 
-def _repeats(above: Cursor, place: int) -> bool:
-    start, end = place_of(above)
-    return above.kind.name == "LAMBDA_EXPR" or (above.kind.name in _LOOPS and start <= place < end)
+def _repeats(above: Cursor, offset: int) -> bool:
+    start, end = byte_range_of(above)
+    return above.kind.name == "LAMBDA_EXPR" or (above.kind.name in _LOOPS and start <= offset < end)

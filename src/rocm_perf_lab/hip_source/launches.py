@@ -42,7 +42,7 @@ class LaunchSite:
 class Launches:
     """All launches of one kernel. other_uses: lines that use its name in other ways, so some launches may be missed."""
 
-    seen: tuple[LaunchSite, ...]
+    sites: tuple[LaunchSite, ...]
     other_uses: tuple[int, ...]
 
 
@@ -56,7 +56,7 @@ def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
 
 def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
     """The launches of the source's kernel in each unit of the program. Raises SourceError."""
-    for unit in (source, *source.others):
+    for unit in (source, *source.other_units):
         yield unit, launches_of(unit.host, kernel)
 
 
@@ -73,20 +73,20 @@ class _Search:
             cursor = left.pop()
             children = list(cursor.get_children())
             if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == CONFIGURATION:
-                if self._named(children[0]):
+                if self._calls_kernel(children[0]):
                     self._launch(cursor, children[1], children[2:], self._identity(children[0]))
                     children = children[1:]
             elif self._names(cursor) or self._is_label(cursor):
                 self.other_uses.append(cursor.location.line)
             left += reversed(children)
 
-    def _named(self, callee: Cursor) -> bool:
+    def _calls_kernel(self, callee: Cursor) -> bool:
         return any(self._names(cursor) for cursor in walk(callee))
 
     def _identity(self, callee: Cursor) -> str | None:
         """The identity of the function, or of the template from which it is instantiated."""
         made_from = self._unit.bindings.conf.lib.clang_getSpecializedCursorTemplate
-        named = next(one for one in walk(callee) if self._names(one))
+        named = next(cursor for cursor in walk(callee) if self._names(cursor))
         function = named.referenced if named.kind == self._kinds.DECL_REF_EXPR else None
         if function is None:
             return None
@@ -112,7 +112,7 @@ class _Search:
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor], callee: str | None) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
-        origins = tuple(self._origins(one) for one in arguments)
+        origins = tuple(self._origins(argument) for argument in arguments)
         self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments), callee))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
@@ -131,16 +131,16 @@ class _Search:
             variable = operand.referenced
             if variable.kind != kinds.VAR_DECL or not is_dim3(variable) or not is_unchanged(variable):
                 return None
-            made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
-            return self._dimensions(made) if made is not None else None
+            initializer = next((c for c in variable.get_children() if c.kind.is_expression()), None)
+            return self._dimensions(initializer) if initializer is not None else None
         wraps = operand.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR) or operand.kind.name.endswith("CAST_EXPR")
         return self._dimensions(inside[0]) if wraps and len(inside) == 1 else None
 
     def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
         # Default arguments are recognised by their lack of a location in the text. Their lack of operands would not distinguish
         # them from type traits.
-        given = [value for value in values if value.extent.start.file is not None]
-        sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
+        explicit = [value for value in values if value.extent.start.file is not None]
+        sizes = [libclang.integer_value(self._unit.bindings, value) for value in explicit]
         known = [size for size in sizes if size is not None]
         if not known or len(known) < len(sizes):
             return None
@@ -151,19 +151,19 @@ class _Search:
         """Names in the argument that may hold addresses. Members are named in full, since two members of one object may hold
         different addresses.
         """
-        found: set[str] = set()
+        names: set[str] = set()
         kinds, left = self._kinds, [argument]
         while left:
             cursor = left.pop()
             holds = cursor.kind in (kinds.MEMBER_REF_EXPR, kinds.DECL_REF_EXPR)
             holds = holds and cursor.type.get_canonical().kind.name in _POINTERS
             if holds and cursor.kind == kinds.MEMBER_REF_EXPR:
-                found.add(self._unit.text_of(cursor))
+                names.add(self._unit.text_of(cursor))
                 continue
             if holds:
-                found.add(cursor.spelling)
+                names.add(cursor.spelling)
             left += cursor.get_children()
-        return frozenset(found)
+        return frozenset(names)
 
 
 def is_dim3(cursor: Cursor) -> bool:
@@ -196,5 +196,5 @@ def _is_copied(above: list[Cursor]) -> bool:
 
     above: the ancestors of the name. Copying converts to a const reference, but so do calls that can cast the const away.
     """
-    holders = [one for one in above if one.kind.name != "PAREN_EXPR"]
+    holders = [ancestor for ancestor in above if ancestor.kind.name != "PAREN_EXPR"]
     return len(holders) > 1 and holders[-1].kind.name == "UNEXPOSED_EXPR" and holders[-2].spelling == "dim3"

@@ -135,7 +135,7 @@ def layout_of(type_: ClangType, wanted: list[ClangType]) -> TypeLayout:
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
     unknown: list[_Unknown] = []
-    for part in _parts(type_, "", 0, (), wanted):
+    for part in _leaves(type_, "", 0, (), wanted):
         if isinstance(part, Leaf) and len(leaves) < _MOST_LEAVES:
             leaves.append(part)
         elif isinstance(part, Leaf):
@@ -146,7 +146,7 @@ def layout_of(type_: ClangType, wanted: list[ClangType]) -> TypeLayout:
     return TypeLayout(spelled(type_), max(0, type_.get_size()), tuple(leaves), tuple(unknown))
 
 
-def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
+def _leaves(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
     """A type's leaves, and its parts that are not leaves. Recursion is bounded by the nesting of records in the source."""
     type_ = type_.get_canonical()
     kind, size = _kind(type_), type_.get_size()
@@ -158,7 +158,7 @@ def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[C
     elif kind == "ENUM":
         declaration = type_.get_declaration()
         scalar = _scalar(_kind(declaration.enum_type.get_canonical()), size) or f"uint{8 * size}"
-        values = (one.enum_value for one in declaration.get_children() if one.kind.name == "ENUM_CONSTANT_DECL")
+        values = (constant.enum_value for constant in declaration.get_children() if constant.kind.name == "ENUM_CONSTANT_DECL")
         yield Leaf(path, offset, scalar, dims, tuple(dict.fromkeys(values)))
     elif size <= 0:
         yield path, "its type is incomplete" if kind == "RECORD" else f"{type_.spelling} has no values"
@@ -179,7 +179,7 @@ def _elements(
         yield path, "it is a vector of bits"
         return
     if count:
-        yield from _parts(element, f"{path}[]", offset, (*dims, (count, element.get_size())), wanted)
+        yield from _leaves(element, f"{path}[]", offset, (*dims, (count, element.get_size())), wanted)
 
 
 def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
@@ -196,32 +196,32 @@ def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list
         if base.is_virtual_base():
             yield path, f"{base.spelling} is a virtual base"
         else:
-            yield from _parts(base.type, path, offset + base.get_base_offsetof(declaration) // 8, dims, wanted)
+            yield from _leaves(base.type, path, offset + base.get_base_offsetof(declaration) // 8, dims, wanted)
     for member in type_.get_fields():
         name = _member(path, member)
         if member.is_bitfield():
             yield name, "it is a bit-field"
         else:
-            yield from _parts(member.type, name, offset + member.get_field_offsetof() // 8, dims, wanted)
+            yield from _leaves(member.type, name, offset + member.get_field_offsetof() // 8, dims, wanted)
 
 
 def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
     """The leaves of a member that fills the union with numbers of one kind, preferably floating-point; if there is no such
     member, the union is reported as unknown.
     """
-    whole: list[tuple[str, list[Leaf]]] = []
+    filling: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():
-        parts = list(_parts(member.type, _member("", member), 0, (), []))
+        parts = list(_leaves(member.type, _member("", member), 0, (), []))
         leaves = [part for part in parts if isinstance(part, Leaf)]
         scalar = leaves[0].scalar if leaves else None
         if scalar is None or len(leaves) < len(parts) or any(leaf.scalar != scalar for leaf in leaves):
             continue
         if sum(leaf.count for leaf in leaves) * BYTES[scalar] == type_.get_size():
-            whole.append((scalar, leaves))
-    if not whole:
+            filling.append((scalar, leaves))
+    if not filling:
         yield path, "it is a union without a member that consists of numbers of one kind"
         return
-    _, leaves = min(whole, key=lambda member: "float" not in member[0])
+    _, leaves = min(filling, key=lambda member: "float" not in member[0])
     for leaf in leaves:
         yield replace(leaf, path=path + leaf.path, offset=offset + leaf.offset, dims=(*dims, *leaf.dims))
 

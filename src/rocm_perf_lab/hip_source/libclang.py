@@ -121,23 +121,23 @@ def overloads(cursor: Cursor) -> list[Cursor]:
     """The declarations that an OVERLOADED_DECL_REF may refer to, for example if a template's operands have dependent types."""
     from clang.cindex import conf
 
-    found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
-    for one in found:
-        one._tu = cursor._tu  # a cursor is valid only while its unit exists
-    return found
+    declarations = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
+    for declaration in declarations:
+        declaration._tu = cursor._tu  # a cursor is valid only while its unit exists
+    return declarations
 
 
 def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
     """Like cursor.get_children(), but much faster, since it skips the tens of thousands of declarations in HIP's headers."""
     lib, unit = bindings.conf.lib, cursor._tu
-    found: list[Cursor] = []
+    children: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader
 
     def visit(child: Cursor, _parent: Cursor, _data: object) -> int:
         if not is_system(location_of(child)):
             child._tu = unit  # a cursor is valid only while its unit exists
-            found.append(child)
+            children.append(child)
         return 1  # CXChildVisit_Continue
 
-    lib.clang_visitChildren(cursor, bindings.cursor_visit_callback(visit), found)
-    return found
+    lib.clang_visitChildren(cursor, bindings.cursor_visit_callback(visit), children)
+    return children

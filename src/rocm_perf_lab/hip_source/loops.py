@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import constructs, libclang
-from rocm_perf_lab.hip_source.cursors import place_of, span_of, walk
+from rocm_perf_lab.hip_source.cursors import byte_range_of, span_of, walk
 from rocm_perf_lab.hip_source.model import Loop
 from rocm_perf_lab.hip_source.stride import stride_of
 from rocm_perf_lab.hip_source.variables import changes, is_variable, names
@@ -35,7 +35,7 @@ def _loop(unit: TranslationUnit, cursor: Cursor, depth: int, hinted: bool) -> Lo
     kind = KINDS[cursor.kind.name]
     children = list(cursor.get_children())
     body = children[0] if kind == "do" else children[-1]
-    counted = _Counted.read(unit, cursor) if kind == "for" else None
+    counted = _CountedLoop.read(unit, cursor) if kind == "for" else None
     return Loop(
         kind=kind,
         span=span_of(cursor),
@@ -46,7 +46,7 @@ def _loop(unit: TranslationUnit, cursor: Cursor, depth: int, hinted: bool) -> Lo
         trip_count=counted.trip_count if counted else None,
         hint=hinted,
         in_macro=unit.is_cut_by_macro(cursor) or unit.is_cut_by_macro(body),
-        found=constructs.find(cursor, unit.bindings),
+        constructs=constructs.find(cursor, unit.bindings),
         loads=tuple(_loads(unit, body)),
         children=_inside(unit, body, depth + 1),
         stride=stride_of(unit, cursor) if counted else None,
@@ -63,31 +63,31 @@ def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
     """The source text of each subscript or dereference that is read, without duplicates."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
-    written = {place_of(target) for target in _written(unit, body)}
+    written = {byte_range_of(target) for target in _assigned_expressions(unit, body)}
     for cursor in walk(body):
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "*"
-        if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and place_of(cursor) not in written:
+        if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and byte_range_of(cursor) not in written:
             source = unit.text_of(cursor)
             if source not in seen:
                 seen.add(source)
                 yield source
 
 
-def _written(unit: TranslationUnit, body: Cursor) -> Iterator[Cursor]:
+def _assigned_expressions(unit: TranslationUnit, body: Cursor) -> Iterator[Cursor]:
     """The left-hand sides of plain assignments."""
     for cursor in walk(body):
         if cursor.kind == unit.bindings.CursorKind.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
             yield next(cursor.get_children())
 
 
-class _Counted:
+class _CountedLoop:
     """`for (T i = first; i < bound; i += step)` with i unchanged in the body."""
 
     def __init__(self, variable: str, step: int | None, trip_count: int | None):
         self.variable, self.step, self.trip_count = variable, step, trip_count
 
     @classmethod
-    def read(cls, unit: TranslationUnit, loop: Cursor) -> _Counted | None:
+    def read(cls, unit: TranslationUnit, loop: Cursor) -> _CountedLoop | None:
         kinds = unit.bindings.CursorKind
         parts = list(loop.get_children())
         if len(parts) != 4:

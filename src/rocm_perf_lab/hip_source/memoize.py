@@ -20,13 +20,13 @@ def once_per_unit(
     """Decorator that caches a function's results for each pass. question: a function that always returns the same result for
     the same arguments.
     """
-    known: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
+    cache: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(question)
-    def asked(unit: TranslationUnit, kernel: SourceKernel) -> Answer:
-        answers = known.setdefault(unit, {})
+    def cached(unit: TranslationUnit, kernel: SourceKernel) -> Answer:
+        answers = cache.setdefault(unit, {})
         if kernel not in answers:
             answers[kernel] = question(unit, kernel)
         return answers[kernel]
 
-    return asked
+    return cached

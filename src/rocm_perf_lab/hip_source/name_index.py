@@ -106,8 +106,8 @@ def end_of(cursor: Cursor) -> tuple[str, int]:
     """The file and byte offset of a cursor's end. They identify a launch or an allocation, since no two of these end at the
     same place.
     """
-    place = cursor.extent.start
-    return (place.file.name if place.file else "", cursor.extent.end.offset)
+    start = cursor.extent.start
+    return (start.file.name if start.file else "", cursor.extent.end.offset)
 
 
 def is_launch(call: Cursor) -> bool:

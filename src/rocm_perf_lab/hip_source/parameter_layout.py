@@ -30,8 +30,10 @@ def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -
     """
     types = _of_parameters(source, kernel, demangled)
     variables = source.device.device_variables
-    own = types_of([one.type for one in variables], [one.spelling for one in variables])
-    named = {one.mangled_name: (one.spelling, layout) for one, layout in zip(variables, own.parameters, strict=True)}
+    own = types_of([variable.type for variable in variables], [variable.spelling for variable in variables])
+    named = {
+        variable.mangled_name: (variable.spelling, layout) for variable, layout in zip(variables, own.parameters, strict=True)
+    }
     return replace(types, behind={**types.behind, **own.behind}, variables=named)
 
 
@@ -56,9 +58,9 @@ def _aliases(names: list[str]) -> str:
 def _aliased(unit: TranslationUnit, count: int) -> list[ClangType | None]:
     """The type of each alias; None if Clang reports an error for it, because Clang then continues with some other type."""
     wrong = {line for file, line in unit.error_lines if file == str(unit.main)}
-    found: list[ClangType | None] = [None] * count
+    types: list[ClangType | None] = [None] * count
     for cursor in unit.user_declarations:
         number = cursor.spelling.removeprefix(_ALIAS)
         if cursor.kind.name == "TYPE_ALIAS_DECL" and number != cursor.spelling and cursor.location.line not in wrong:
-            found[int(number)] = cursor.underlying_typedef_type
-    return found
+            types[int(number)] = cursor.underlying_typedef_type
+    return types

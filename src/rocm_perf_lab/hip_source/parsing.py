@@ -24,7 +24,7 @@ from rocm_perf_lab.hip_source.precompiled_includes import (
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit
 
-_MOST_KEPT = 16  # precompiled includes, of up to 30 MB each
+_MOST_PRECOMPILED = 16  # precompiled includes, of up to 30 MB each
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class _Key:
 
 _changing = threading.Lock()
 _impossible: set[_Key] = set()
-_kept: OrderedDict[_Key, PrecompiledIncludes] = OrderedDict()
+_includes_by_key: OrderedDict[_Key, PrecompiledIncludes] = OrderedDict()
 
 
 def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> Parsed:
     """Parse `path` with these texts in place of the files' contents. Raises bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
-    others = [name for name in texts if name != str(path)]
+    other_paths = [name for name in texts if name != str(path)]
     # Another file may be one of the quoted headers, and Clang loads relative names as absolute ones.
-    names = _precompilable(text, flags, quoted=not others and path.is_absolute())
+    names = _precompilable(text, flags, quoted=not other_paths and path.is_absolute())
     included = _precompiled(bindings, path, names, flags) if names else None
-    if included is None or included.misleads or (others and _is_replaced(included.headers, others)):
+    if included is None or included.misleads or (other_paths and _is_replaced(included.headers, other_paths)):
         return Parsed(_parsed(bindings, path, flags, texts))
     unit = _parsed(bindings, path, (*flags, "-include-pch", included.path), texts)
     if not has_errors(unit):
@@ -77,25 +77,25 @@ def _precompilable(text: bytes, flags: Sequence[str], quoted: bool) -> tuple[byt
     if not can_be_precompiled(flags):
         return ()
     names = leading_includes(text).names
-    first_quoted = next((place for place, name in enumerate(names) if name.startswith(b'"')), len(names))
+    first_quoted = next((index for index, name in enumerate(names) if name.startswith(b'"')), len(names))
     return names if quoted else names[:first_quoted]
 
 
 def _precompiled(bindings: Bindings, path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> PrecompiledIncludes | None:
-    folders, _ = _split(flags)
+    folders, _ = _split_folders(flags)
     shared, own = _keys(path, names, flags)
     with _changing:
-        if known := _known(shared, own, folders):
+        if known := _find_precompiled(shared, own, folders):
             return known[1]
         if own in _impossible:
             return None
         stand_in = os.path.abspath(path.with_name(f"{path.name}.includes{path.suffix}"))
-        made = precompile(bindings, stand_in, names, flags)
-        if made is None:
+        includes = precompile(bindings, stand_in, names, flags)
+        if includes is None:
             _impossible.add(own)
             return None
-        _keep(own if any(map(made.depends_on, folders)) else shared, made)
-        return made
+        _keep(own if any(map(includes.depends_on, folders)) else shared, includes)
+        return includes
 
 
 def _keys(path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> tuple[_Key, _Key]:
@@ -103,10 +103,10 @@ def _keys(path: Path, names: tuple[bytes, ...], flags: Sequence[str]) -> tuple[_
     own = _Key(names, tuple(flags), str(path.parent))
     # Files with different -I options can share the result if, as is usual, none of the -I folders contains such headers.
     quoted = any(name.startswith(b'"') for name in names)
-    return own if quoted else _Key(names, tuple(_split(flags)[1])), own
+    return own if quoted else _Key(names, tuple(_split_folders(flags)[1])), own
 
 
-def _known(shared: _Key, own: _Key, folders: Sequence[str]) -> tuple[_Key, PrecompiledIncludes] | None:
+def _find_precompiled(shared: _Key, own: _Key, folders: Sequence[str]) -> tuple[_Key, PrecompiledIncludes] | None:
     for key in (shared, own):
         known = _current(key)
         if known and (key is own or not any(map(known.depends_on, folders))):
@@ -116,13 +116,13 @@ def _known(shared: _Key, own: _Key, folders: Sequence[str]) -> tuple[_Key, Preco
 
 def hand_over(path: Path, flags: Sequence[str], text: bytes) -> tuple[dict[str, Any], bytes] | None:
     """The precompiled includes that this process has for `text` as the content of `path`: a description for JSON, and their
-    content. For take_over() in another process that sees the same headers. Returns None if this process has none.
+    content. For adopt_includes() in another process that sees the same headers. Returns None if this process has none.
     """
     names = _precompilable(text, flags, quoted=path.is_absolute())
     if not names:
         return None
     with _changing:
-        known = _known(*_keys(path, names, flags), _split(flags)[0])
+        known = _find_precompiled(*_keys(path, names, flags), _split_folders(flags)[0])
     if known is None or known[1].misleads:
         return None
     key, includes = known
@@ -131,33 +131,33 @@ def hand_over(path: Path, flags: Sequence[str], text: bytes) -> tuple[dict[str, 
     return described | read, includes.content
 
 
-def take_over(described: Mapping[str, Any], content: bytes) -> None:
+def adopt_includes(described: Mapping[str, Any], content: bytes) -> None:
     """Use what another process has handed over, as long as the headers are as that process read them. Raises OSError."""
     key = _Key(tuple(name.encode("latin-1") for name in described["names"]), tuple(described["flags"]), described["folder"])
-    stamps = [None if one is None else (one[0], one[1]) for one in described["stamps"]]
+    stamps = [None if stamp is None else (stamp[0], stamp[1]) for stamp in described["stamps"]]
     includes = of_content(described["stand_in"], tuple(described["headers"]), stamps, content)
     with _changing:
         _keep(key, includes)
 
 
 def _current(key: _Key) -> PrecompiledIncludes | None:
-    known = _kept.get(key)
+    known = _includes_by_key.get(key)
     if known is None or not known.is_current:
-        _kept.pop(key, None)
+        _includes_by_key.pop(key, None)
         return None
-    _kept.move_to_end(key)
+    _includes_by_key.move_to_end(key)
     return known
 
 
-def _keep(key: _Key, made: PrecompiledIncludes) -> None:
-    _kept[key] = made
-    while len(_kept) > _MOST_KEPT:
-        _kept.popitem(last=False)
+def _keep(key: _Key, includes: PrecompiledIncludes) -> None:
+    _includes_by_key[key] = includes
+    while len(_includes_by_key) > _MOST_PRECOMPILED:
+        _includes_by_key.popitem(last=False)
 
 
-def _split(flags: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_folders(flags: Sequence[str]) -> tuple[list[str], list[str]]:
     """The folders given by -I options, and the other flags."""
-    folders, others = [], []
+    folders, other_flags = [], []
     words = iter(flags)
     for word in words:
         if word == "-I":
@@ -165,10 +165,10 @@ def _split(flags: Sequence[str]) -> tuple[list[str], list[str]]:
         elif word.startswith("-I"):
             folders.append(word[2:])
         else:
-            others.append(word)
-    return folders, others
+            other_flags.append(word)
+    return folders, other_flags
 
 
-def _is_replaced(headers: Sequence[str], others: Sequence[str]) -> bool:
-    replaced = {*map(os.path.realpath, others)}
+def _is_replaced(headers: Sequence[str], replacements: Sequence[str]) -> bool:
+    replaced = {*map(os.path.realpath, replacements)}
     return any(os.path.realpath(header) in replaced for header in headers)

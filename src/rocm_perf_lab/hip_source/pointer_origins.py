@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import parameters_of, place_of, walk, walk_below
+from rocm_perf_lab.hip_source.cursors import byte_range_of, parameters_of, walk, walk_below
 from rocm_perf_lab.hip_source.name_index import FUNCTIONS, NameUse, end_of, is_launch, is_of_no_scope, name_index
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ALLOCATORS = (
     "hipExtMallocWithFlags",
 )  # fmt: skip
 """Functions that store the address of new memory in the pointer whose address is their first argument."""
-_FREE = FUNCTIONS[:2]
+_FREE_FUNCTIONS = FUNCTIONS[:2]
 _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
 _IMPLICIT = ("begin", "end")  # a range-based `for` calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
@@ -40,11 +40,11 @@ _STATEMENTS = (
 """Statements that discard, or only read, the value of an expression directly below them."""
 
 
-class Lost(Exception):
+class UnknownOrigin(Exception):
     """Why the origin of a pointer is not known."""
 
 
-class _OfParameter(Lost):
+class _OfParameter(UnknownOrigin):
     """The origin depends on the callers of the function under analysis."""
 
 
@@ -54,7 +54,7 @@ class Site:
     each time it is called.
     """
 
-    place: tuple[str, int]
+    position: tuple[str, int]
     name: str = field(compare=False)
     path: tuple[tuple[str, int], ...] = ()
 
@@ -63,7 +63,7 @@ class Site:
 class _Context:
     """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and wording for messages."""
 
-    parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)
+    parameters: Mapping[str, frozenset[Site] | UnknownOrigin] = field(default_factory=dict)
     path: tuple[tuple[str, int], ...] = ()
     words: str = ""
 
@@ -76,34 +76,36 @@ class Origins:
     """The origins of the pointers in a program's host code."""
 
     def __init__(self, source: HipSource):
-        self._units = [unit.host for unit in (source, *source.others)]
+        self._units = [unit.host for unit in (source, *source.other_units)]
         self._indices = [name_index(unit) for unit in self._units]
         self._bindings = source.host.bindings
         self._foreign = list(source.foreign)
         self._contexts_left = _MOST_CONTEXTS
 
-    def of_launch(self, arguments: Sequence[Cursor], launch: Cursor) -> Iterator[tuple[str, list[frozenset[Site] | Lost]]]:
+    def of_launch(
+        self, arguments: Sequence[Cursor], launch: Cursor
+    ) -> Iterator[tuple[str, list[frozenset[Site] | UnknownOrigin]]]:
         """For each chain of calls to the launching function: text for messages and, for each argument, its origins or the
         reason why they are unknown.
         """
         self._contexts_left = _MOST_CONTEXTS
-        alone = [self._tried(argument, _Context()) for argument in arguments]
-        if not any(isinstance(one, _OfParameter) for one in alone):
+        alone = [self._origins_or_unknown(argument, _Context()) for argument in arguments]
+        if not any(isinstance(origins, _OfParameter) for origins in alone):
             yield "", alone
             return
         use = next((index.launches[end_of(launch)] for index in self._indices if end_of(launch) in index.launches), None)
         try:
             contexts = list(self._contexts(use.function if use else None, 0))
-        except Lost as error:
-            yield "", [error if isinstance(one, _OfParameter) else one for one in alone]
+        except UnknownOrigin as error:
+            yield "", [error if isinstance(origins, _OfParameter) else origins for origins in alone]
             return
         for context in contexts:
-            yield context.words, [self._tried(argument, context) for argument in arguments]
+            yield context.words, [self._origins_or_unknown(argument, context) for argument in arguments]
 
-    def _tried(self, expression: Cursor, context: _Context) -> frozenset[Site] | Lost:
+    def _origins_or_unknown(self, expression: Cursor, context: _Context) -> frozenset[Site] | UnknownOrigin:
         try:
             return frozenset(self._points(expression, context, frozenset(), 0))
-        except Lost as error:
+        except UnknownOrigin as error:
             return error
 
     # --- expressions
@@ -114,23 +116,23 @@ class Origins:
         seen: variables that are already being traced, which need not be traced again.
         """
         if depth > _DEEPEST * 8:
-            raise Lost("is computed in too many steps")
+            raise UnknownOrigin("is computed in too many steps")
         expression = _inner(expression)
         kind = expression.kind.name
-        parts = self._parts(expression, kind)
+        parts = self._value_sources(expression, kind)
         if parts is not None:
             return {site for part in parts for site in self._points(part, context, seen, depth + 1)}
         if kind == "DECL_REF_EXPR":
             return self._of_variable(expression, context, seen, depth)
         if libclang.operator(self._bindings, expression) == "&" and kind == "UNARY_OPERATOR":
-            return self._of_place(next(expression.get_children()), context, seen, depth)
+            return self._origins_of_address(next(expression.get_children()), context, seen, depth)
         if kind == "CALL_EXPR":
             return self._returned(expression, context, seen, depth)
         if kind == "CXX_NEW_EXPR" and self._is_fresh(expression):
             return {Site(end_of(expression), "memory", context.path)}
-        raise Lost(f"is computed from something that cannot be followed (line {expression.location.line})")
+        raise UnknownOrigin(f"is computed from something that cannot be followed (line {expression.location.line})")
 
-    def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
+    def _value_sources(self, expression: Cursor, kind: str) -> list[Cursor] | None:
         """The expressions from which this one takes its value; None if it does not take its value from others."""
         children = list(expression.get_children())
         operator = libclang.operator(self._bindings, expression)
@@ -141,7 +143,7 @@ class Origins:
         if kind == "INIT_LIST_EXPR" and len(children) < 2:
             return children
         if kind.endswith("CAST_EXPR"):
-            return [one for one in children if one.kind.is_expression()][-1:]
+            return [child for child in children if child.kind.is_expression()][-1:]
         if kind == "CONDITIONAL_OPERATOR":
             return children[1:]
         if operator in ("=", ","):
@@ -149,48 +151,50 @@ class Origins:
         if operator in ("++", "--"):
             return children[:1]
         if kind == "COMPOUND_ASSIGNMENT_OPERATOR":
-            return self._moved(expression, children)
+            return self._pointer_operand(expression, children)
         if operator in ("+", "-") and kind == "BINARY_OPERATOR":
-            return self._moved(expression, children)
+            return self._pointer_operand(expression, children)
         return None
 
-    def _moved(self, expression: Cursor, operands: list[Cursor]) -> list[Cursor]:
+    def _pointer_operand(self, expression: Cursor, operands: list[Cursor]) -> list[Cursor]:
         """The pointer in `p + n`, where n contains no other pointer."""
         kinds = ("POINTER", "CONSTANTARRAY")
-        pointers = [one for one in operands if _inner(one).type.get_canonical().kind.name in kinds]
-        numbers = [one for one in operands if one not in pointers]
-        if len(pointers) != 1 or any(inside.type.get_canonical().kind.name in kinds for one in numbers for inside in walk(one)):
-            raise Lost(f"is computed from a distance between pointers (line {expression.location.line})")
+        pointers = [operand for operand in operands if _inner(operand).type.get_canonical().kind.name in kinds]
+        numbers = [operand for operand in operands if operand not in pointers]
+        if len(pointers) != 1 or any(
+            inside.type.get_canonical().kind.name in kinds for number in numbers for inside in walk(number)
+        ):
+            raise UnknownOrigin(f"is computed from a distance between pointers (line {expression.location.line})")
         return pointers
 
-    def _of_place(self, place: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
-        """The origins of `&place`."""
-        place = _inner(place)
-        children = list(place.get_children())
-        if place.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:  # `p[n]`, or `n[p]`
-            return self._points(self._moved(place, children)[0], context, seen, depth + 1)
-        if libclang.operator(self._bindings, place) == "*":
+    def _origins_of_address(self, lvalue: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+        """The origins of `&lvalue`."""
+        lvalue = _inner(lvalue)
+        children = list(lvalue.get_children())
+        if lvalue.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:  # `p[n]`, or `n[p]`
+            return self._points(self._pointer_operand(lvalue, children)[0], context, seen, depth + 1)
+        if libclang.operator(self._bindings, lvalue) == "*":
             return self._points(children[0], context, seen, depth + 1)
-        if place.kind.name == "DECL_REF_EXPR" and _is_object(place.referenced):
-            return {self._object(place.referenced)}
-        raise Lost(f"is computed from something that cannot be followed (line {place.location.line})")
+        if lvalue.kind.name == "DECL_REF_EXPR" and _is_object(lvalue.referenced):
+            return {self._object(lvalue.referenced)}
+        raise UnknownOrigin(f"is computed from something that cannot be followed (line {lvalue.location.line})")
 
-    def _is_fresh(self, made: Cursor) -> bool:
+    def _is_fresh(self, expression: Cursor) -> bool:
         """Whether the expression is a plain `new` that calls the standard library's operator new.
 
         With arguments before the type, as in placement new, `new` may return existing memory; so may an operator new that the
         program or a class defines.
         """
-        words = [*islice(made.get_tokens(), 3)]
+        words = [*islice(expression.get_tokens(), 3)]
         if words and words[0].spelling == "::":
             del words[0]
-        element = made.type.get_canonical().get_pointee().get_canonical()
+        element = expression.type.get_canonical().get_pointee().get_canonical()
         if len(words) < 2 or words[0].spelling != "new" or words[1].spelling == "(":
             return False
         if element.kind.name in ("RECORD", *_UNKNOWN_TYPES):
             return False
         first = words[1].extent.start.offset  # a macro may hide the parentheses
-        operands = [one.extent.start for one in made.get_children() if one.kind.is_expression()]
+        operands = [child.extent.start for child in expression.get_children() if child.kind.is_expression()]
         return all(start.file is None or start.offset > first for start in operands) and not self._allocates()
 
     def _allocates(self) -> bool:
@@ -207,30 +211,30 @@ class Origins:
     def _of_variable(self, name: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         variable = name.referenced
         if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
-            raise Lost(f"comes from {name.spelling}, which cannot be followed")
+            raise UnknownOrigin(f"comes from {name.spelling}, which cannot be followed")
         is_array = variable.type.get_canonical().kind.name == "CONSTANTARRAY"
         if is_array and variable.kind.name == "VAR_DECL":
             return {self._object(variable)}
         if not is_array and not _is_pointer(variable):  # libclang reports an array parameter as an array, not a pointer
-            raise Lost(f"comes from {name.spelling}, which is not a pointer")
+            raise UnknownOrigin(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
             return set()
-        found: set[Site] = set()
+        sites: set[Site] = set()
         if variable.kind.name == "PARM_DECL":
-            found |= self._of_parameter(variable, context)
+            sites |= self._of_parameter(variable, context)
         elif not _is_automatic(variable):
             context = _Context()
-        for made in self._made_of(variable):
-            if isinstance(made, Site):
-                found.add(Site(made.place, made.name, context.path))
+        for value in self._stored_values(variable):
+            if isinstance(value, Site):
+                sites.add(Site(value.position, value.name, context.path))
             else:
-                found |= self._points(made, context, seen | {usr}, depth + 1)
-        return found
+                sites |= self._points(value, context, seen | {usr}, depth + 1)
+        return sites
 
     def _object(self, variable: Cursor) -> Site:
-        """The memory of a variable: one site, however often the variable is declared. Raises Lost."""
-        lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        """The memory of a variable: one site, however often the variable is declared. Raises UnknownOrigin."""
+        lost = UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
             if "va_list" in variable.type.get_canonical().spelling:  # the arguments it lists are what matters
                 raise lost
@@ -247,27 +251,27 @@ class Origins:
         if held is None:
             words = f" of {function.spelling}" if function is not None and function.spelling else ""
             raise _OfParameter(f"comes from the parameter {parameter.spelling}{words}, which cannot be followed")
-        if isinstance(held, Lost):
+        if isinstance(held, UnknownOrigin):
             raise held
         return held
 
-    def _made_of(self, variable: Cursor) -> list[Cursor | Site]:
-        """All values stored in a variable: expressions and allocations. Raises Lost if there may be others."""
+    def _stored_values(self, variable: Cursor) -> list[Cursor | Site]:
+        """All values stored in a variable: expressions and allocations. Raises UnknownOrigin if there may be others."""
         usr = variable.get_usr()
-        made: list[Cursor | Site] = []
+        values: list[Cursor | Site] = []
         declared = [use for index in self._indices for use in index.variables.get(usr, ())]
         if not declared:
-            raise Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+            raise UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if variable.kind.name == "VAR_DECL":
             self._check_declared(variable, declared)
-            made += [one for use in declared for one in use.cursor.get_children() if one.kind.is_expression()]
+            values += [child for use in declared for child in use.cursor.get_children() if child.kind.is_expression()]
         for use in (use for index in self._indices for use in index.uses.get(usr, ())):
-            one = self._put(use)
-            made += [] if one is None else [one]
-        return made
+            value = self._stored_value(use)
+            values += [] if value is None else [value]
+        return values
 
     def _check_declared(self, variable: Cursor, declared: list[NameUse]) -> None:
-        lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        lost = UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
             raise lost
         if any(use.function is not None and use.cursor.storage_class.name == "EXTERN" for use in declared):
@@ -288,16 +292,16 @@ class Origins:
         word = re.compile(rb"\b%s\b|\d%s" % (re.escape(name.encode()), re.escape(name.encode())))
         for file in self._foreign:
             try:
-                found = word.search(file.read_bytes()) is not None
+                is_named = word.search(file.read_bytes()) is not None
             except OSError:
-                found = True
-            if found:
-                raise Lost(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
+                is_named = True
+            if is_named:
+                raise UnknownOrigin(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
 
-    def _put(self, use: NameUse) -> Cursor | Site | None:
-        """The value that this use of a variable stores in it; None if the use only reads it. Raises Lost."""
+    def _stored_value(self, use: NameUse) -> Cursor | Site | None:
+        """The value that this use of a variable stores in it; None if the use only reads it. Raises UnknownOrigin."""
         inner, above = _outwards(use.cursor, list(use.above))
-        lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
+        lost = UnknownOrigin(f"comes from {use.cursor.spelling}, which line {use.line} may change")
         if not above:
             raise lost
         parent = above[-1]
@@ -321,8 +325,8 @@ class Origins:
         if kind == "UNEXPOSED_EXPR":
             return self._is_converted(use, inner, above)
         if kind == "COMPOUND_ASSIGNMENT_OPERATOR" and children[0] == inner:
-            self._moved(parent, [inner, *(one for one in children[1:] if _is_known(one))])
-            return _is_known(children[1]) and self._is_result_read(use, above)
+            self._pointer_operand(parent, [inner, *(child for child in children[1:] if _has_known_type(child))])
+            return _has_known_type(children[1]) and self._is_result_read(use, above)
         if kind == "UNARY_OPERATOR" and operator in ("++", "--"):
             return self._is_result_read(use, above)
         if operator == "=" and children[0] == inner:
@@ -334,7 +338,7 @@ class Origins:
         if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "BINARY_OPERATOR"):
             # In a template, the operators of dependent types are not known: they may take references.
             operators = ("+", "-", "==", "!=", "<", ">", "&&", "||", "+=", "-=", "=", "")
-            return operator in operators and all(_is_known(one) for one in children if one != inner)
+            return operator in operators and all(_has_known_type(child) for child in children if child != inner)
         if kind == "UNARY_OPERATOR":
             return operator in ("*", "!", "+", "-")
         if kind == "CXX_UNARY_EXPR":
@@ -345,7 +349,9 @@ class Origins:
             return _is_pointer(parent) or parent.type.spelling == "auto"
         if kind == "RETURN_STMT":
             scope = use.scope
-            return scope is not None and scope.kind.name in _FREE and scope.result_type.spelling.rstrip().endswith("*")
+            return (
+                scope is not None and scope.kind.name in _FREE_FUNCTIONS and scope.result_type.spelling.rstrip().endswith("*")
+            )
         if kind.endswith("CAST_EXPR"):
             return bool(_CAST_TO_POINTER.match(_text(parent))) or parent.type.spelling == "void"
         return kind == "CALL_EXPR" and (is_launch(parent) or self._is_runtime(parent))
@@ -362,13 +368,13 @@ class Origins:
             return False
         if inner.kind.name == "DECL_REF_EXPR" and parent.spelling == inner.spelling:
             return True
-        _, rest = _outwards(parent, above[:-1])
-        while rest and rest[-1].kind.name == "UNEXPOSED_EXPR":
-            _, rest = _outwards(rest[-1], rest[:-1])
-        kind = rest[-1].kind.name if rest else ""
+        _, ancestors = _outwards(parent, above[:-1])
+        while ancestors and ancestors[-1].kind.name == "UNEXPOSED_EXPR":
+            _, ancestors = _outwards(ancestors[-1], ancestors[:-1])
+        kind = ancestors[-1].kind.name if ancestors else ""
         if kind in ("VAR_DECL", "RETURN_STMT"):
             scope = use.scope
-            type_ = rest[-1].type if kind == "VAR_DECL" else scope.result_type if scope is not None else None
+            type_ = ancestors[-1].type if kind == "VAR_DECL" else scope.result_type if scope is not None else None
             return type_ is not None and type_.get_canonical().kind.name not in (*_REFERENCES, *_UNKNOWN_TYPES)
         return kind not in ("", "CONSTRUCTOR", "LAMBDA_EXPR", "FIELD_DECL", "CXX_NEW_EXPR")
 
@@ -399,16 +405,16 @@ class Origins:
         named = libclang.overloads(callee) if callee.kind.name == "OVERLOADED_DECL_REF" else [callee.referenced]
         if any(callee.spelling in index.own for index in self._indices):
             return False
-        return bool(named) and all(self._is_of_library(one) for one in named)
+        return bool(named) and all(self._is_of_library(declaration) for declaration in named)
 
     def _is_of_library(self, function: Cursor | None) -> bool:
-        if function is None or function.kind.name not in _FREE or not is_of_no_scope(function):
+        if function is None or function.kind.name not in _FREE_FUNCTIONS or not is_of_no_scope(function):
             return False
         if function.location.is_in_system_header:
             return True
         try:
             self._check_foreign(function.spelling)  # without HIP's header, another file may define it
-        except Lost:
+        except UnknownOrigin:
             return False
         return True
 
@@ -417,87 +423,93 @@ class Origins:
     def _returned(self, call: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
         name = _callee(call)
         function = self._definition(call)
-        if function is None or function.kind.name not in _FREE:
-            raise Lost(f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})")
+        if function is None or function.kind.name not in _FREE_FUNCTIONS:
+            raise UnknownOrigin(f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})")
         if len(context.path) > _DEEPEST:
-            raise Lost(f"is what {name} returns, through too many calls")
-        inside = self._within(call, function, context)
-        results = [one for one in _returns(function) for one in one.get_children()]
-        return {site for one in results for site in self._points(one, inside, frozenset(), depth + 1)}
+            raise UnknownOrigin(f"is what {name} returns, through too many calls")
+        inside = self._context_in(call, function, context)
+        results = [child for statement in _returns(function) for child in statement.get_children()]
+        return {site for result in results for site in self._points(result, inside, frozenset(), depth + 1)}
 
     def _definition(self, call: Cursor) -> Cursor | None:
         named = call.referenced
         if named is None or named.kind.name == "OVERLOADED_DECL_REF":
             first = next(call.get_children(), None)
-            unresolved = [one for one in walk(first) if one.kind.name == "OVERLOADED_DECL_REF"] if first is not None else []
-            found = libclang.overloads(unresolved[0]) if unresolved else []
+            unresolved = (
+                [cursor for cursor in walk(first) if cursor.kind.name == "OVERLOADED_DECL_REF"] if first is not None else []
+            )
+            candidates = libclang.overloads(unresolved[0]) if unresolved else []
             # A specialisation, or a function in the argument's namespace, may be called instead.
-            if len(found) != 1 or sum(index.defined.get(found[0].spelling, 0) for index in self._indices) != 1:
+            if len(candidates) != 1 or sum(index.defined.get(candidates[0].spelling, 0) for index in self._indices) != 1:
                 return None
-            named = found[0]
+            named = candidates[0]
         template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(named)
         usrs = [named.get_usr(), *([] if template.is_null() else [template.get_usr()])]
         return next((index.functions[usr] for usr in usrs for index in self._indices if usr in index.functions), None)
 
-    def _within(self, call: Cursor, function: Cursor, outer: _Context) -> _Context:
+    def _context_in(self, call: Cursor, function: Cursor, outer: _Context) -> _Context:
         return _Context(self._handed(call, function, outer), (*outer.path, end_of(call)), outer.words)
 
-    def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | Lost]:
+    def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | UnknownOrigin]:
         """The origins of the pointer parameters in a call. Omitted arguments count as lost, since their defaults are not
         examined.
         """
         arguments = list(call.get_children())[1:]
-        held: dict[str, frozenset[Site] | Lost] = {}
+        held: dict[str, frozenset[Site] | UnknownOrigin] = {}
         for number, parameter in enumerate(parameters_of(function)):
             if "..." in parameter.type.spelling:
-                raise Lost(f"comes from the parameters of {function.spelling}, whose number is variable")
+                raise UnknownOrigin(f"comes from the parameters of {function.spelling}, whose number is variable")
             if "&" in parameter.type.get_canonical().spelling:
-                held[parameter.get_usr()] = Lost(f"comes from the reference {parameter.spelling} of {function.spelling}")
+                held[parameter.get_usr()] = UnknownOrigin(
+                    f"comes from the reference {parameter.spelling} of {function.spelling}"
+                )
             elif number < len(arguments):
-                held[parameter.get_usr()] = self._tried(arguments[number], outer)
+                held[parameter.get_usr()] = self._origins_or_unknown(arguments[number], outer)
             else:
-                held[parameter.get_usr()] = Lost(f"comes from the parameter {parameter.spelling}, which a call leaves out")
+                held[parameter.get_usr()] = UnknownOrigin(
+                    f"comes from the parameter {parameter.spelling}, which a call leaves out"
+                )
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
         """One context for each way in which a function is called. Callers of callers are followed only if the arguments depend
-        on them. Raises Lost if a call may be missed.
+        on them. Raises UnknownOrigin if a call may be missed.
         """
         if function is None or depth > _DEEPEST:
-            raise Lost("comes from a parameter that cannot be followed")
+            raise UnknownOrigin("comes from a parameter that cannot be followed")
         for use, call in self._calls(function):
             for outer in self._outside(call, function, use, depth):
                 self._contexts_left -= 1
                 if self._contexts_left < 0:
-                    raise Lost(f"comes from parameters of {function.spelling}, which is called in too many ways")
+                    raise UnknownOrigin(f"comes from parameters of {function.spelling}, which is called in too many ways")
                 words = f", as line {use.line} calls {function.spelling}" + outer.words
                 yield _Context(self._handed(call, function, outer), (), words)
 
     def _outside(self, call: Cursor, function: Cursor, use: NameUse, depth: int) -> Iterator[_Context]:
         if any(isinstance(held, _OfParameter) for held in self._handed(call, function, _Context()).values()):
-            pointers = [one for one in parameters_of(function) if "*" in one.type.get_canonical().spelling]
+            pointers = [parameter for parameter in parameters_of(function) if "*" in parameter.type.get_canonical().spelling]
             if pointers:
                 yield from self._contexts(use.function, depth + 1)
                 return
         yield _Context()
 
     def _calls(self, function: Cursor) -> Iterator[tuple[NameUse, Cursor]]:
-        """Every call of the function in the program. Raises Lost."""
+        """Every call of the function in the program. Raises UnknownOrigin."""
         name = function.spelling
         lost = f"comes from a parameter of {name}"
-        if function.kind.name not in _FREE or not name.isidentifier() or name in _IMPLICIT or name == "main":
-            raise Lost(f"{lost}, whose calls cannot be followed")
+        if function.kind.name not in _FREE_FUNCTIONS or not name.isidentifier() or name in _IMPLICIT or name == "main":
+            raise UnknownOrigin(f"{lost}, whose calls cannot be followed")
         if self._is_named_in_text(name):
-            raise Lost(f"{lost}, which may be called by its symbol")
+            raise UnknownOrigin(f"{lost}, which may be called by its symbol")
         uses = [use for index in self._indices for use in index.named.get(name, ())]
         if function.linkage.name == "EXTERNAL":
             self._check_foreign(name)
             if not uses:
-                raise Lost(f"{lost}, which the source does not call")
+                raise UnknownOrigin(f"{lost}, which the source does not call")
         for use in uses:
             call = _call_of(use)
             if call is None:
-                raise Lost(f"{lost}, which line {use.line} names without calling it")
+                raise UnknownOrigin(f"{lost}, which line {use.line} names without calling it")
             yield use, call
 
     def _is_named_in_text(self, name: str) -> bool:
@@ -508,11 +520,11 @@ class Origins:
         return any(symbol.search(text) for text in self._texts())
 
     def _texts(self) -> Iterator[bytes]:
-        files = {one.location.file.name: unit for unit in self._units for one in unit.user_declarations}
+        files = {declaration.location.file.name: unit for unit in self._units for declaration in unit.user_declarations}
         return (unit.content(Path(file)) for file, unit in files.items())
 
 
-def _raise(error: Lost) -> NoReturn:
+def _raise(error: UnknownOrigin) -> NoReturn:
     raise error
 
 
@@ -525,8 +537,10 @@ def _callee(call: Cursor) -> str:
     first = next(call.get_children(), None)
     if first is None:
         return str(call.spelling)
-    named = (one for one in walk(first) if one.kind.name in ("DECL_REF_EXPR", "OVERLOADED_DECL_REF", "MEMBER_REF_EXPR"))
-    return str(next((one.spelling for one in named if one.spelling), call.spelling))
+    named = (
+        cursor for cursor in walk(first) if cursor.kind.name in ("DECL_REF_EXPR", "OVERLOADED_DECL_REF", "MEMBER_REF_EXPR")
+    )
+    return str(next((reference.spelling for reference in named if reference.spelling), call.spelling))
 
 
 def _call_of(use: NameUse) -> Cursor | None:
@@ -545,7 +559,7 @@ def _call_of(use: NameUse) -> Cursor | None:
 def _returns(function: Cursor) -> Iterator[Cursor]:
     """A function's return statements, except those in lambdas inside it."""
     for inside, above in walk_below(function):
-        if inside.kind.name == "RETURN_STMT" and not any(one.kind.name == "LAMBDA_EXPR" for one in above):
+        if inside.kind.name == "RETURN_STMT" and not any(ancestor.kind.name == "LAMBDA_EXPR" for ancestor in above):
             yield inside
 
 
@@ -562,7 +576,7 @@ def _is_object(variable: Cursor | None) -> bool:
     return "&" not in type_.spelling and type_.kind.name not in _UNKNOWN_TYPES
 
 
-def _is_known(operand: Cursor) -> bool:
+def _has_known_type(operand: Cursor) -> bool:
     """Whether an operand has a type with built-in operators."""
     return operand.type.get_canonical().kind.name not in ("RECORD", *_UNKNOWN_TYPES)
 
@@ -585,7 +599,7 @@ def _inner(expression: Cursor) -> Cursor:
         children = list(expression.get_children())
         if len(children) != 1 or not children[0].kind.is_expression():
             break
-        if expression.kind.name == "UNEXPOSED_EXPR" and place_of(expression) != place_of(children[0]):
+        if expression.kind.name == "UNEXPOSED_EXPR" and byte_range_of(expression) != byte_range_of(children[0]):
             break
         expression = children[0]
     return expression

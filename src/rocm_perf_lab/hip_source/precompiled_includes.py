@@ -51,13 +51,13 @@ class PrecompiledIncludes:
         return [*map(_stamp, self.headers)] == self.stamps
 
     @functools.cached_property
-    def _parts(self) -> set[str]:
+    def _path_components(self) -> set[str]:
         return {part for header in self.headers for part in header.split("/")}
 
     def depends_on(self, folder: str) -> bool:
         """Whether an include lookup in this folder may find one of the headers."""
         try:
-            return not self._parts.isdisjoint(os.listdir(folder))
+            return not self._path_components.isdisjoint(os.listdir(folder))
         except OSError:
             return False
 
@@ -65,10 +65,10 @@ class PrecompiledIncludes:
 def of_content(stand_in: str, headers: tuple[str, ...], stamps: Sequence[Stamp | None], content: bytes) -> PrecompiledIncludes:
     """The precompiled includes of another process on this machine, where the headers have the same names. Raises OSError."""
     descriptor = os.memfd_create("includes.pch")
-    made = PrecompiledIncludes(stand_in, headers, descriptor, stamps)
+    includes = PrecompiledIncludes(stand_in, headers, descriptor, stamps)
     with open(descriptor, "wb", closefd=False) as file:
         file.write(content)
-    return made
+    return includes
 
 
 def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags: Sequence[str]) -> PrecompiledIncludes | None:
@@ -80,7 +80,7 @@ def precompile(bindings: Bindings, stand_in: str, names: Sequence[bytes], flags:
     unit = bindings.Index.create().parse(stand_in, [*flags], unsaved_files=[(stand_in, text)], options=options)
     if has_errors(unit) or not all(_is_guarded(bindings, unit, header) for header in _user_headers(bindings, unit)):
         return None
-    headers = tuple(dict.fromkeys(one.include.name for one in unit.get_includes()))
+    headers = tuple(dict.fromkeys(inclusion.include.name for inclusion in unit.get_includes()))
     try:
         with tempfile.TemporaryDirectory(prefix="rocm-perf-includes-") as folder:
             path = os.path.join(folder, "includes.pch")
@@ -97,10 +97,10 @@ def has_errors(unit: ClangUnit) -> bool:
 
 def _user_headers(bindings: Bindings, unit: ClangUnit) -> Iterator[object]:
     """The files that the unit's main file includes directly and that are not system headers."""
-    for one in unit.get_includes():
-        start = bindings.SourceLocation.from_offset(unit, one.include, 0)
-        if one.depth == 1 and not start.is_in_system_header:
-            yield one.include
+    for inclusion in unit.get_includes():
+        start = bindings.SourceLocation.from_offset(unit, inclusion.include, 0)
+        if inclusion.depth == 1 and not start.is_in_system_header:
+            yield inclusion.include
 
 
 def _is_guarded(bindings: Bindings, unit: ClangUnit, header: object) -> bool:
@@ -112,7 +112,7 @@ def _is_guarded(bindings: Bindings, unit: ClangUnit, header: object) -> bool:
 
 def _stamp(file: str) -> Stamp | None:
     try:
-        found = os.stat(file)
+        status = os.stat(file)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

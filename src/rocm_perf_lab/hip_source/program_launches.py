@@ -17,20 +17,24 @@ def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaun
     """The launches in all units, sorted by file and position. Raises SourceError, and NotUnderstood if a launch may have been
     missed or is not understood.
     """
-    found: dict[tuple[Path, int], ShapedLaunch] = {}
+    shaped: dict[tuple[Path, int], ShapedLaunch] = {}
     for unit, launches in launches_in_program(source, kernel):
         if launches.other_uses:
             where = "" if unit is source else f" of {unit.main.name}"
             raise NotUnderstood(f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}")
-        for one in shaped_launches(unit.host, kernel, source.path):
-            if found.setdefault((one.file, one.start), one) != one:  # a header's text may have a different meaning in each unit
-                raise NotUnderstood(f"the launch in line {one.line} of {one.file.name} has different shapes in different units")
+        for launch in shaped_launches(unit.host, kernel, source.path):
+            if (
+                shaped.setdefault((launch.file, launch.start), launch) != launch
+            ):  # a header's text may have a different meaning in each unit
+                raise NotUnderstood(
+                    f"the launch in line {launch.line} of {launch.file.name} has different shapes in different units"
+                )
     for file in source.foreign:
         if re.search(rb"\b%s\b|\d%s" % ((re.escape(kernel.last_name.encode()),) * 2), file.read_bytes()):
             raise NotUnderstood(f"{file.name}, which is not compiled as HIP, names {kernel.name}")
-    if not found:
+    if not shaped:
         raise NotUnderstood(f"the source does not launch {kernel.name}")
-    return [found[place] for place in sorted(found)]
+    return [shaped[position] for position in sorted(shaped)]
 
 
 def by_file(source: HipSource, edits: Sequence[tuple[Path, Edit]]) -> tuple[list[Edit], list[tuple[Path, Edit]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk, walk_below
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.variables import changed_in
+from rocm_perf_lab.hip_source.variables import variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
@@ -45,12 +45,12 @@ def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iter
     always: list[bool] = []  # the value of `always` for each ancestor, from the statement down
     for cursor, above in walk_below(statement):
         del always[len(above) :]
-        always.append(not above or (always[-1] and _goes_on(unit, above[-1], cursor)))
-        if (found := search.read(cursor, above[-1] if above else None, always[-1])) is not None:
-            yield found
+        always.append(not above or (always[-1] and _is_always_evaluated(unit, above[-1], cursor)))
+        if (read := search.read(cursor, above[-1] if above else None, always[-1])) is not None:
+            yield read
 
 
-def _goes_on(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
+def _is_always_evaluated(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
     """Whether this part is evaluated whenever its holder is."""
     name = holder.kind.name
     if name in _SOMETIMES:
@@ -95,7 +95,9 @@ class _Search:
         if cursor.type.get_canonical().kind.name not in _SCALARS or cursor.type.is_volatile_qualified():
             return None
         operands = list(cursor.get_children())
-        if not all(is_pure(self._unit, operand) for operand in operands) or (holder is not None and self._is_place(holder)):
+        if not all(is_pure(self._unit, operand) for operand in operands) or (
+            holder is not None and self._needs_location(holder)
+        ):
             return None
         root = self._root(operands[0])
         if root is None:
@@ -105,7 +107,7 @@ class _Search:
         variables = tuple(v for v in named if v is not None and v.spelling not in _HIP_INDICES)
         return Read(cursor, root, type_, always, variables)
 
-    def _is_place(self, holder: Cursor) -> bool:
+    def _needs_location(self, holder: Cursor) -> bool:
         """Whether the holder needs the expression's location rather than its value."""
         kinds = self._kinds
         if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(self._unit.bindings, holder) in ("&", "++", "--"):
@@ -118,18 +120,18 @@ class _Search:
         """The const pointer parameter from which an address is derived, perhaps through local pointers that never change; None
         if it is derived from several pointers or in another way.
         """
-        found = None
+        root = None
         for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:
                 continue
             variable = cursor.referenced
             if not _is_pointer(variable.type):
                 continue
-            if found is not None:
+            if root is not None:
                 return None
-            if (found := self._root_of(variable)) is None:
+            if (root := self._root_of(variable)) is None:
                 return None
-        return found
+        return root
 
     def _root_of(self, variable: Cursor) -> Cursor:
         key = variable.get_usr()
@@ -140,15 +142,15 @@ class _Search:
 
     def _found_root(self, variable: Cursor) -> Cursor:
         if self._changed is None:
-            self._changed = changed_in(self._body, self._unit.bindings)
+            self._changed = variables_changed_in(self._body, self._unit.bindings)
         if variable.get_usr() in self._changed or not _pointee(variable.type).is_const_qualified():
             return None
         if variable.kind == self._kinds.PARM_DECL:
             return variable if variable in self._parameters else None
-        made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
-        if variable.kind != self._kinds.VAR_DECL or made is None or not is_pure(self._unit, made):
+        initializer = next((c for c in variable.get_children() if c.kind.is_expression()), None)
+        if variable.kind != self._kinds.VAR_DECL or initializer is None or not is_pure(self._unit, initializer):
             return None
-        return self._root(made)
+        return self._root(initializer)
 
 
 def _is_pointer(type_: ClangType) -> bool:

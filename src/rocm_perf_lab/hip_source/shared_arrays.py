@@ -55,8 +55,8 @@ def _array(unit: TranslationUnit, cursor: Cursor, uses: list[_Use], rank: int, l
     row = cursor.type.get_canonical()
     for _ in range(rank - 1):
         row = row.element_type
-    whole = [use for use in uses if use.obstacle is None and len(use.subscripts) == rank]
-    odd = next((use for use in uses if use not in whole), None)
+    full_uses = [use for use in uses if use.obstacle is None and len(use.subscripts) == rank]
+    odd = next((use for use in uses if use not in full_uses), None)
     return SharedArray(
         name=cursor.spelling,
         span=span_of(cursor),
@@ -64,7 +64,7 @@ def _array(unit: TranslationUnit, cursor: Cursor, uses: list[_Use], rank: int, l
         row_bytes=_size(row),
         element_bytes=_size(row.element_type),
         obstacle=None if odd is None else f"{odd.obstacle or 'it is used as a whole, or by rows'} (line {odd.line})",
-        rows_by_lane=any(lanes.differs(subscript) for use in whole for subscript in use.subscripts[:-1]),
+        rows_by_lane=any(lanes.differs(subscript) for use in full_uses for subscript in use.subscripts[:-1]),
     )
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import libclang, parsing
-from rocm_perf_lab.hip_source.cursors import place_of
+from rocm_perf_lab.hip_source.cursors import byte_range_of
 from rocm_perf_lab.hip_source.device_variables import device_variables
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
-from rocm_perf_lab.hip_source.source_texts import joined, parted
+from rocm_perf_lab.hip_source.source_texts import join_texts, parted
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
@@ -82,8 +82,8 @@ class TranslationUnit:
     def content(self, file: Path) -> bytes:
         """The content of one of the unit's files; for its own file, the text that was parsed."""
         if str(file) not in self._texts:
-            there = self._other_files.get(file.resolve()) if self._other_files else None
-            self._texts[str(file)] = file.read_bytes() if there is None else there
+            replacement = self._other_files.get(file.resolve()) if self._other_files else None
+            self._texts[str(file)] = file.read_bytes() if replacement is None else replacement
         return self._texts[str(file)]
 
     @functools.cached_property
@@ -92,8 +92,8 @@ class TranslationUnit:
         of their file.
         """
         stand_in = self._precompiled.stand_in if self._precompiled else None
-        found = libclang.children_outside_system_headers(self.bindings, self.cursor)
-        return [one for one in found if (file := one.location.file) and file.name != stand_in]
+        declarations = libclang.children_outside_system_headers(self.bindings, self.cursor)
+        return [declaration for declaration in declarations if (file := declaration.location.file) and file.name != stand_in]
 
     @functools.cached_property
     def device_variables(self) -> list[Cursor]:
@@ -105,19 +105,19 @@ class TranslationUnit:
         """Location and message of every error that Clang reports."""
         for diagnostic in self._unit.diagnostics:
             if diagnostic.severity >= diagnostic.Error:
-                place = diagnostic.location
-                yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
+                location = diagnostic.location
+                yield f"{location.file}:{location.line}" if location.file else str(self.path), diagnostic.spelling
 
     def _name_of(self, header: Path) -> str:
         """The name by which the header is first included, possibly through `..` or links."""
         real = header.resolve()
-        return next((str(one) for one in self.included if one.resolve() == real), str(header))
+        return next((str(path) for path in self.included if path.resolve() == real), str(header))
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
         """Every file that the unit includes, directly or indirectly."""
         precompiled = self._precompiled.headers if self._precompiled else ()
-        read = (one.include.name for one in self._unit.get_includes())
+        read = (inclusion.include.name for inclusion in self._unit.get_includes())
         return tuple(dict.fromkeys(map(Path, (*precompiled, *read))))
 
     def raw_tokens(self, start: int, end: int, of: str | None = None) -> Iterator[Token]:
@@ -125,7 +125,7 @@ class TranslationUnit:
         the file; None for the unit's own.
         """
         file = self.bindings.File.from_name(self._unit, of or self.own)
-        ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
+        ends = (self.bindings.SourceLocation.from_offset(self._unit, file, offset) for offset in (start, end))
         yield from self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
     @property
@@ -146,24 +146,24 @@ class TranslationUnit:
         places: dict[str, list[tuple[int, int]]] = {}
         for cursor in self.user_declarations:
             if cursor.kind == self.bindings.CursorKind.MACRO_INSTANTIATION:
-                places.setdefault(cursor.extent.start.file.name, []).append(place_of(cursor))
+                places.setdefault(cursor.extent.start.file.name, []).append(byte_range_of(cursor))
         return {file: sorted(spans) for file, spans in places.items()}
 
     def cut_by_macro(self, file: str, start: int, end: int) -> bool:
         """Whether [start, end) begins or ends inside a macro's expansion, so that its text cannot be edited."""
         spans = self._expansions.get(file, [])
-        return any(self._inside(spans, place) for place in (start, end - 1))
+        return any(self._inside(spans, offset) for offset in (start, end - 1))
 
     def is_cut_by_macro(self, cursor: Cursor) -> bool:
         """Like cut_by_macro(), for a cursor; a cursor without a location cannot be edited either."""
         file = cursor.extent.start.file
-        return file is None or self.cut_by_macro(file.name, *place_of(cursor))
+        return file is None or self.cut_by_macro(file.name, *byte_range_of(cursor))
 
     @staticmethod
-    def _inside(spans: list[tuple[int, int]], place: int) -> bool:
-        index = bisect.bisect_right(spans, (place, 1 << 62)) - 1
+    def _inside(spans: list[tuple[int, int]], offset: int) -> bool:
+        index = bisect.bisect_right(spans, (offset, 1 << 62)) - 1
         # Expansions nest (an argument may be a macro), so an expansion that begins earlier may contain the location.
-        return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
+        return any(start <= offset < end for start, end in spans[max(0, index - 8) : index + 1])
 
     def functions(self) -> Iterator[Cursor]:
         """Every function and function template in the user's files, including those in namespaces and classes."""
@@ -228,22 +228,22 @@ class HipSource:
         """The same source with different content for the file. other_files: new contents of other files; None to keep the
         current ones.
         """
-        others = self.other_files if other_files is None else other_files
-        return HipSource(self.path, self.command, self.folder, text, self.main, self.units, others)
+        new_files = self.other_files if other_files is None else other_files
+        return HipSource(self.path, self.command, self.folder, text, self.main, self.units, new_files)
 
     @functools.cached_property
     def state(self) -> bytes:
         """The texts that distinguish this source from others with the same path and command; see source_texts.py."""
-        return joined(self.text, self.other_files)
+        return join_texts(self.text, self.other_files)
 
     def with_state(self, state: bytes) -> HipSource:
         """The inverse of `state`."""
         return self.with_text(*parted(state))
 
-    def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
-        """The source with these edits. elsewhere: (real path, edit) pairs for other files of the program. Raises OSError."""
+    def edited(self, edits: Iterable[Edit], other_edits: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
+        """The source with these edits. other_edits: (real path, edit) pairs for other files of the program. Raises OSError."""
         files: dict[Path, list[Edit]] = {}
-        for file, edit in elsewhere:
+        for file, edit in other_edits:
             files.setdefault(file, []).append(edit)
         changed = {file: apply_edits(self.content(file), own) for file, own in files.items()}
         return self.with_text(apply_edits(self.text, edits), {**self.other_files, **changed})
@@ -261,36 +261,36 @@ class HipSource:
         return bool(last) and not last[-1].startswith("-fno")
 
     @functools.cached_property
-    def others(self) -> tuple[HipSource, ...]:
+    def other_units(self) -> tuple[HipSource, ...]:
         """The source as seen in each other HIP unit, including units that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
             HipSource(
                 self.path,
-                one.command,
-                one.folder,
+                unit.command,
+                unit.folder,
                 self.text,
-                one.main,
-                (this, *(u for u in self.units if u is not one)),
+                unit.main,
+                (this, *(u for u in self.units if u is not unit)),
                 self.other_files,
             )
-            for one in self.units
-            if not one.files
+            for unit in self.units
+            if not unit.files
         )
 
     @functools.cached_property
     def units_of_program(self) -> tuple[HipSource, ...]:
         """The other units that include the source and are part of the program."""
-        return self._others_that(lambda unit: unit.includes and unit.linked)
+        return self._in_units_that(lambda unit: unit.includes and unit.linked)
 
     @functools.cached_property
     def units_of_other_programs(self) -> tuple[HipSource, ...]:
         """The other units that include the source and are part only of other programs."""
-        return self._others_that(lambda unit: unit.includes and not unit.linked)
+        return self._in_units_that(lambda unit: unit.includes and not unit.linked)
 
-    def _others_that(self, fits: Callable[[OtherUnit], bool]) -> tuple[HipSource, ...]:
+    def _in_units_that(self, fits: Callable[[OtherUnit], bool]) -> tuple[HipSource, ...]:
         commands = {(unit.command, unit.folder) for unit in self.units if fits(unit)}
-        return tuple(other for other in self.others if (other.command, other.folder) in commands)
+        return tuple(other for other in self.other_units if (other.command, other.folder) in commands)
 
     @property
     def foreign(self) -> Iterator[Path]:
@@ -311,15 +311,15 @@ class HipSource:
         parsing.hand_over().
         """
         text = self.text if self.main == self.path else self.main.read_bytes()
-        found = (parsing.hand_over(self.main, self._flags(*own), text) for own in (_DEVICE_PASS, _HOST_PASS))
-        return [one for one in found if one is not None]
+        described = (parsing.hand_over(self.main, self._flags(*own), text) for own in (_DEVICE_PASS, _HOST_PASS))
+        return [includes for includes in described if includes is not None]
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
         """Every file that either pass includes: its real path and, if it is included through a link, that path as well. Raises
         SourceError.
         """
-        named = [Path(os.path.abspath(self.folder / one)) for one in (*self.device.included, *self.host.included)]
+        named = [Path(os.path.abspath(self.folder / file)) for file in (*self.device.included, *self.host.included)]
         return tuple(dict.fromkeys(name for path in named for name in (path.resolve(), path)))
 
     @functools.cached_property
@@ -334,12 +334,12 @@ class HipSource:
         """
         names = [(k.identity, k.symbol, k.demangled, k.name, k.last_name) for k in self.kernels]
         groups = [[k for k, own in zip(self.kernels, names, strict=True) if own[way] == name] for way in range(5)]
-        found = next((group[0] for group in groups if len(group) == 1), None)
-        if found is None:
-            there = ", ".join(k.demangled or k.name for k in self.kernels) or "none"
+        kernel = next((group[0] for group in groups if len(group) == 1), None)
+        if kernel is None:
+            choices = ", ".join(k.demangled or k.name for k in self.kernels) or "none"
             count = max(map(len, groups))
-            raise SourceError(f"{self.path} has {count} kernels named {name}", f"choose one of: {there}")
-        return found
+            raise SourceError(f"{self.path} has {count} kernels named {name}", f"choose one of: {choices}")
+        return kernel
 
     def device_followed_by(self, text: str) -> TranslationUnit:
         """The device pass of this source's unit with `text` appended. Errors in it are not raised; see error_lines."""
@@ -347,8 +347,8 @@ class HipSource:
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
         unit = self._unit(*pass_flags)
-        for place, complaint in unit.errors:
-            raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
+        for location, complaint in unit.errors:
+            raise SourceError(f"{location}: {complaint}", "make it compile first, or give its flags with --build")
         return unit
 
     def _unit(self, *pass_flags: str, appended: bytes = b"") -> TranslationUnit:

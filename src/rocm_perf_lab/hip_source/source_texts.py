@@ -14,7 +14,7 @@ _FILE = b"\0file "  # no source contains this: Clang warns about null characters
 _END = b"\0"
 
 
-def joined(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
+def join_texts(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
     """Join texts into a state. own: the text of the file with the kernel. other_files: texts of other files, keyed by real
     path.
     """
@@ -22,7 +22,7 @@ def joined(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
 
 
 def parted(state: bytes) -> tuple[bytes, dict[Path, bytes]]:
-    """The inverse of joined()."""
-    own, *others = state.split(_FILE)
-    pairs = (other.partition(_END) for other in others)
+    """The inverse of join_texts()."""
+    own, *other_files = state.split(_FILE)
+    pairs = (other.partition(_END) for other in other_files)
     return own, {Path(os.fsdecode(path)): text for path, _, text in pairs}

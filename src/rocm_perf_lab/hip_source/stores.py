@@ -25,10 +25,10 @@ _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
 
 @dataclass(frozen=True)
 class Store:
-    """`place = value;`. whole: the range of the assignment without its semicolon."""
+    """`target = value;`. statement: the range of the assignment without its semicolon."""
 
-    whole: Span
-    place: str
+    statement: Span
+    target: str
     value: str
 
 
@@ -93,19 +93,19 @@ class _Search:
             value = list(assignment.get_children())[1]
             stores.stores.append(Store(span_of(assignment), self._unit.text_of(subscript), self._unit.text_of(value)))
 
-    def _is_assignment(self, cursor: Cursor, place: Cursor) -> bool:
+    def _is_assignment(self, cursor: Cursor, target: Cursor) -> bool:
         is_plain = cursor.kind == self._kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
-        return is_plain and next(cursor.get_children()) == place
+        return is_plain and next(cursor.get_children()) == target
 
-    def _is_invariant(self, place: Cursor, ancestors: list[Cursor]) -> bool:
-        """Whether there is an enclosing loop and the innermost one neither declares nor assigns any variable in `place`."""
+    def _is_invariant(self, target: Cursor, ancestors: list[Cursor]) -> bool:
+        """Whether there is an enclosing loop and the innermost one neither declares nor assigns any variable in `target`."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
             return False
-        named = {c.referenced.get_usr() for c in walk(place) if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
-        return not named & set(self._given(loop))
+        named = {c.referenced.get_usr() for c in walk(target) if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
+        return not named & set(self._assigned_variables(loop))
 
-    def _given(self, loop: Cursor) -> Iterator[str]:
+    def _assigned_variables(self, loop: Cursor) -> Iterator[str]:
         kinds = self._kinds
         for cursor in walk(loop):
             if cursor.kind == kinds.VAR_DECL:

@@ -57,19 +57,19 @@ def texts(tokens: Sequence[Token]) -> list[str]:
     return [token.text for token in tokens]
 
 
-def _close(tokens: list[Token], place: int) -> bool:
-    tokens.append(Token("", END_OF_DIRECTIVE, place, place, tokens[-1].line, True))
+def _close(tokens: list[Token], offset: int) -> bool:
+    tokens.append(Token("", END_OF_DIRECTIVE, offset, offset, tokens[-1].line, True))
     return False
 
 
 def _raw(unit: TranslationUnit, start: int, end: int, of: str | None) -> list[Token]:
-    found = []
+    tokens = []
     for token in unit.raw_tokens(start, end, of):
         extent = token.extent
         first, last = extent.start.offset, extent.end.offset
         if start <= first and last <= end:  # libclang returns one more token than requested
-            found.append(Token(token.spelling, token.kind.name, first, last, token.location.line))
-    return found
+            tokens.append(Token(token.spelling, token.kind.name, first, last, token.location.line))
+    return tokens
 
 
 def _leaves_line(gap: bytes) -> bool:

@@ -38,14 +38,14 @@ def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationTe
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
         raise SourceError(f"{kernel.name} comes from a macro", "write it out to change it")
-    found = {own}
+    reached = {own}
     todo = [own]
     while todo:
         for used in index.used_by(todo.pop()):
-            if used not in found:
-                found.add(used)
+            if used not in reached:
+                reached.add(used)
                 todo.append(used)
-    return [index.piece(own), *sorted(index.piece(one) for one in found - {own})]
+    return [index.piece(own), *sorted(index.piece(declaration) for declaration in reached - {own})]
 
 
 class _Index:
@@ -66,16 +66,16 @@ class _Index:
     def at(self, file: str, offset: int) -> int | None:
         """The declaration at this location; None outside the user's files or between declarations."""
         places = self._starts.get(file, [])
-        found: tuple[int, int, int] | None = None
+        nearest: tuple[int, int, int] | None = None
         # Macros are listed among the declarations but do not cover the code after them, so the nearest start may be the wrong
         # one. In `int a, b;`, both declarations begin at the type; the right one is the one that ends first.
         for start, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
-            if found is not None and start < found[0]:
+            if nearest is not None and start < nearest[0]:
                 break
             end = self._all[number].extent.end.offset
-            if offset < end and (found is None or end < found[1]):
-                found = (start, end, number)
-        return None if found is None else found[2]
+            if offset < end and (nearest is None or end < nearest[1]):
+                nearest = (start, end, number)
+        return None if nearest is None else nearest[2]
 
     def used_by(self, number: int) -> Iterator[int]:
         cursor = self._all[number]
@@ -109,8 +109,8 @@ class _Index:
     def _macros_in(self, cursor: Cursor) -> Iterator[int]:
         extent = cursor.extent
         for expansion in self._expansions:
-            place = expansion.extent.start
-            if place.file.name == extent.start.file.name and extent.start.offset <= place.offset < extent.end.offset:
+            start = expansion.extent.start
+            if start.file.name == extent.start.file.name and extent.start.offset <= start.offset < extent.end.offset:
                 yield from self._names.get(expansion.spelling, ())
 
     def piece(self, number: int) -> DeclarationText:

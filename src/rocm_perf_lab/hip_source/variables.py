@@ -21,19 +21,19 @@ def is_variable(expression: Cursor, variable: Cursor) -> bool:
 
 
 def names(expression: Cursor, variable: Cursor) -> bool:
-    return any(named == variable for named in _named(expression))
+    return any(named == variable for named in _named_variables(expression))
 
 
 def changes(body: Cursor, variable: Cursor, bindings: Bindings) -> bool:
     """Whether the body may change the variable: by an assignment or increment, or by passing on its address or a reference to
     it.
     """
-    return any(changed == variable for changed in _changed(body, bindings))
+    return any(changed == variable for changed in _changed_variables(body, bindings))
 
 
-def changed_in(body: Cursor, bindings: Bindings) -> frozenset[str]:
+def variables_changed_in(body: Cursor, bindings: Bindings) -> frozenset[str]:
     """Like changes(), but returns the USRs of all such variables."""
-    return frozenset(variable.get_usr() for variable in _changed(body, bindings))
+    return frozenset(variable.get_usr() for variable in _changed_variables(body, bindings))
 
 
 def escapes(function: Cursor, variable: Cursor, bindings: Bindings) -> bool:
@@ -46,13 +46,13 @@ def escaping_in(function: Cursor, bindings: Bindings) -> frozenset[str]:
     return frozenset(variable.get_usr() for cursor in walk(function) for variable in _handed_out(cursor, bindings))
 
 
-def _named(expression: Cursor) -> Iterator[Cursor]:
+def _named_variables(expression: Cursor) -> Iterator[Cursor]:
     for cursor in walk(expression):
         if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced is not None:
             yield cursor.referenced
 
 
-def _changed(body: Cursor, bindings: Bindings) -> Iterator[Cursor]:
+def _changed_variables(body: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     for cursor in walk(body):
         yield from _assigned(cursor, bindings)
         yield from _handed_out(cursor, bindings)
@@ -79,27 +79,27 @@ def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
         for argument in cursor.get_children():
             yield from _may_be(argument, bindings)
     elif cursor.kind == kinds.LAMBDA_EXPR:
-        yield from _named(cursor)
+        yield from _named_variables(cursor)
     elif cursor.kind == kinds.VAR_DECL and cursor.type.get_canonical().kind.name in _REFERENCES:
-        for made in cursor.get_children():
-            if not _is_behind_pointer(made):
-                yield from _named(made)
+        for initializer in cursor.get_children():
+            if not _is_behind_pointer(initializer):
+                yield from _named_variables(initializer)
 
 
-def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
+def _may_be(lvalue: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     """The variables that an lvalue may refer to: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. An expression that yields only a
     variable's value does not count.
     """
-    kinds, left = bindings.CursorKind, [place]
+    kinds, left = bindings.CursorKind, [lvalue]
     while left:
-        place = left.pop()
-        if place.kind == kinds.DECL_REF_EXPR:
-            if place.referenced is not None:
-                yield place.referenced
-        elif place.kind == kinds.CONDITIONAL_OPERATOR or libclang.operator(bindings, place) == ",":
-            left += list(place.get_children())[1:]
-        elif place.kind == kinds.PAREN_EXPR or place.kind.name.endswith("CAST_EXPR"):
-            left += place.get_children()
+        lvalue = left.pop()
+        if lvalue.kind == kinds.DECL_REF_EXPR:
+            if lvalue.referenced is not None:
+                yield lvalue.referenced
+        elif lvalue.kind == kinds.CONDITIONAL_OPERATOR or libclang.operator(bindings, lvalue) == ",":
+            left += list(lvalue.get_children())[1:]
+        elif lvalue.kind == kinds.PAREN_EXPR or lvalue.kind.name.endswith("CAST_EXPR"):
+            left += lvalue.get_children()
 
 
 def _is_behind_pointer(expression: Cursor) -> bool:

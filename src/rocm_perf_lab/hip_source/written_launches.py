@@ -9,7 +9,7 @@ from rocm_perf_lab.hip_source.tokens import Token
 
 MACRO = "hipLaunchKernelGGL"  # (kernel, grid, block, LDS bytes, stream, arguments...)
 _KERNEL, _STREAM, _ARGUMENTS = 0, 4, 5  # positions of its operands
-_OPENED, _CLOSED = ("(", "[", "{"), (")", "]", "}")
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
 @dataclass(frozen=True)
@@ -24,22 +24,22 @@ class WrittenShape:
     arguments: tuple[tuple[Token, ...], ...] = ()
 
 
-def apart(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenShape]]:
+def split_launches(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenShape]]:
     """The tokens outside the shapes of launches, and the shapes."""
-    found = list(_shapes(tokens))
-    rest: list[Token] = []
-    place = 0
-    for first, last, _ in found:
-        rest += tokens[place:first]
-        place = last
-    return [*rest, *tokens[place:]], [shape for *_, shape in found]
+    shaped = list(_shapes(tokens))
+    remaining: list[Token] = []
+    position = 0
+    for first, last, _ in shaped:
+        remaining += tokens[position:first]
+        position = last
+    return [*remaining, *tokens[position:]], [shape for *_, shape in shaped]
 
 
 def operands_of(texts: Sequence[str]) -> list[range]:
     """The indices of the tokens of each operand; operands are separated by the commas outside brackets."""
     commas, depth = [-1], 0
     for number, text in enumerate(texts):
-        depth += (text in _OPENED) - (text in _CLOSED)
+        depth += (text in _OPENING) - (text in _CLOSING)
         if text == "," and depth == 0:
             commas.append(number)
     return [range(first + 1, last) for first, last in zip(commas, [*commas[1:], len(texts)], strict=True)]
@@ -49,14 +49,14 @@ def _shapes(tokens: Sequence[Token]) -> Iterator[tuple[int, int, WrittenShape]]:
     """The shapes, with the indices of their tokens."""
     number = 0
     while number < len(tokens):
-        token, found = tokens[number], None
+        token, shape = tokens[number], None
         if not token.directive and token.text == "<<<":
-            found = _chevrons(tokens, number)
+            shape = _chevrons(tokens, number)
         elif not token.directive and token.text == MACRO:
-            found = _macro(tokens, number)
-        if found is not None:
-            yield found
-        number = number + 1 if found is None else found[1]
+            shape = _macro(tokens, number)
+        if shape is not None:
+            yield shape
+        number = number + 1 if shape is None else shape[1]
 
 
 def _chevrons(tokens: Sequence[Token], opened: int) -> tuple[int, int, WrittenShape] | None:
@@ -74,7 +74,7 @@ def _macro(tokens: Sequence[Token], name: int) -> tuple[int, int, WrittenShape] 
     if inside is None or len(operands) <= _STREAM:
         return None
     first, last = inside[operands[_KERNEL].stop] + 1, inside[operands[_STREAM].start - 1]
-    arguments = tuple(tuple(tokens[inside[i]] for i in one) for one in operands[_ARGUMENTS:])
+    arguments = tuple(tuple(tokens[inside[i]] for i in operand) for operand in operands[_ARGUMENTS:])
     return first, last, WrittenShape(tokens[first - 1].end, tokens[last].start, tuple(tokens[first:last]), arguments)
 
 
@@ -85,7 +85,7 @@ def _parenthesised(tokens: Sequence[Token], opened: int) -> range | None:
         text = tokens[number].text
         if tokens[number].directive:
             return None
-        depth += (text in _OPENED) - (text in _CLOSED)
+        depth += (text in _OPENING) - (text in _CLOSING)
         if depth == 0:
             return range(opened + 1, number) if tokens[opened].text == "(" and number > opened else None
     return None

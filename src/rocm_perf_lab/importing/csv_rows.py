@@ -25,20 +25,20 @@ class Row:
     def text(self, *names: str) -> str:
         """Raises TraceError if the file has no such column."""
         for name in names:
-            if (place := self._index.get(name)) is not None:
-                return self._values[place]
+            if (column := self._index.get(name)) is not None:
+                return self._values[column]
         raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
 
     def integer(self, *names: str) -> int:
         """An integer, possibly as a spreadsheet writes it, such as 8.1E+14. Raises TraceError if there is none."""
-        found = self.optional_integer(*names)
-        if found is None:
+        value = self.optional_integer(*names)
+        if value is None:
             raise TraceError(f"{self._path} has no column {names[0]}", _HINT)
-        return found
+        return value
 
     def optional_integer(self, *names: str) -> int | None:
         """None if the file has no such column or this line has no value in it. Raises TraceError if it is not a number."""
-        text = self._first(names)
+        text = self._first_value(names)
         if text is None or not text.strip():
             return None
         try:
@@ -57,7 +57,7 @@ class Row:
             raise TraceError(f"{self._path}, line {self._line}: {names[0]} is {text[:40]!r}, not a number", _HINT)
         return value
 
-    def _first(self, names: Sequence[str]) -> str | None:
+    def _first_value(self, names: Sequence[str]) -> str | None:
         return next((self._values[self._index[name]] for name in names if name in self._index), None)
 
 
@@ -73,8 +73,8 @@ def rows(path: Path) -> Iterator[Row]:
         reader = csv.reader(file)
         names = [name.strip() for name in next(reader, [])]
         index: dict[str, int] = {}
-        for place, name in enumerate(names):
-            index.setdefault(name, place)
+        for column, name in enumerate(names):
+            index.setdefault(name, column)
         for values in reader:
             if values and len(values) < len(names):
                 raise TraceError(

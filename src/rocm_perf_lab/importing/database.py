@@ -100,11 +100,20 @@ class RocpdDatabase:
             self._insert("info_kernel_symbol", id, symbol.symbol, symbol.name, *resources, symbol.code_object)
         return self._kernels[symbol]
 
-    def dispatch(self, one: ImportedDispatch) -> int:
+    def dispatch(self, dispatch: ImportedDispatch) -> int:
         """Add a dispatch and return the id of its event, to which counters are attached."""
-        event = self._event(one.call)
-        row = (one.agent, one.kernel, one.queue, one.stream, one.start, one.end, one.lds_bytes, one.scratch_bytes)
-        self._insert("kernel_dispatch", None, *row, *one.workgroup, *one.grid, event)
+        event = self._event(dispatch.call)
+        row = (
+            dispatch.agent,
+            dispatch.kernel,
+            dispatch.queue,
+            dispatch.stream,
+            dispatch.start,
+            dispatch.end,
+            dispatch.lds_bytes,
+            dispatch.scratch_bytes,
+        )
+        self._insert("kernel_dispatch", None, *row, *dispatch.workgroup, *dispatch.grid, event)
         return event
 
     def counter(self, event: int, name: str, value: float) -> None:

@@ -16,7 +16,7 @@ Convert = Callable[[Path], Sequence[str]]  # writes the database of one process;
 _SQLITE = b"SQLite format 3\0"
 _PROFILE = "profile with `rocprofv3 --kernel-trace --memory-copy-trace --hip-trace --output-format rocpd`"
 # Names of other files, what they are, and what to do instead.
-_OTHERS = (
+_OTHER_FORMATS = (
     (r"\.pftrace$|\.perfetto-trace$|\.proto$", "a Perfetto trace, which has no resources or counters of kernels", _PROFILE),
     (r"\.otf2?$|\.def$", "an OTF2 archive", _PROFILE),
     (
@@ -55,23 +55,23 @@ class Imports:
             hint = "give a database of rocprofv3, a folder of databases, or files that it or another profiler wrote"
             raise MissingInputError(f"there is no trace {path}", hint)
         if path.is_dir():
-            if found := sorted(path.rglob("*.db")):
-                return found
+            if databases := sorted(path.rglob("*.db")):
+                return databases
             conversions = list(_in_folder(path))
             if not conversions:
                 hint = "profile with `rocprofv3 --output-format rocpd`"
                 raise MissingInputError(f"the folder {path} contains no trace that this tool can read", hint)
         elif (conversions := list(_of_file(path))) == []:
             return [path]
-        return [self._made(*conversion) for conversion in conversions]
+        return [self._convert(*conversion) for conversion in conversions]
 
-    def _made(self, source: Path, name: str, convert: Convert) -> Path:
-        place = Path(tempfile.mkdtemp(dir=self._folder.name)) / f"{_file_name(name)}.db"
+    def _convert(self, source: Path, name: str, convert: Convert) -> Path:
+        database = Path(tempfile.mkdtemp(dir=self._folder.name)) / f"{_file_name(name)}.db"
         self._note(f"reading {source}")
-        for left_out in convert(place):
+        for left_out in convert(database):
             self._note(f"{source}: {left_out}")
-        os.utime(place, (source.stat().st_atime, source.stat().st_mtime))  # reports take the run's date from the file's time
-        return place
+        os.utime(database, (source.stat().st_atime, source.stat().st_mtime))  # reports take the run's date from the file's time
+        return database
 
 
 def _file_name(name: str) -> str:
@@ -86,17 +86,17 @@ def _of_file(path: Path) -> Iterator[Conversion]:
     be unusable.
     """
     name = path.name.removesuffix(".gz")
-    if rpd.is_one(path):
+    if rpd.recognizes(path):
         yield from _rpd(path)
     elif name.endswith(".csv"):
         if rocprofv3_csv.kind_of(path):
             yield from _csv(rocprofv3_csv.siblings(path), path)
-        elif wide_csv.is_one(path):
+        elif wide_csv.recognizes(path):
             yield path, path.stem, lambda into: wide_csv.convert(path, into)
         else:
             _refuse(path)
     elif name.endswith(".json"):
-        if not rocprofv3_json.is_one(path):
+        if not rocprofv3_json.recognizes(path):
             _refuse(path)
         yield from _json(path)
     elif not _begins_with(path, _SQLITE):
@@ -106,8 +106,8 @@ def _of_file(path: Path) -> Iterator[Conversion]:
 def _in_folder(folder: Path) -> Iterator[Conversion]:
     """The conversions of the most complete format found: rocprofv3 may have written the same run in several formats."""
     for find in (_rpd_files, _json_files, _compute_files, _csv_files):
-        if found := list(find(folder)):
-            yield from found
+        if conversions := list(find(folder)):
+            yield from conversions
             return
 
 
@@ -118,7 +118,7 @@ def _rpd_files(folder: Path) -> Iterator[Conversion]:
 
 def _json_files(folder: Path) -> Iterator[Conversion]:
     for path in sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")]):
-        if rocprofv3_json.is_one(path):
+        if rocprofv3_json.recognizes(path):
             yield from _json(path)
 
 
@@ -143,19 +143,21 @@ def _json(path: Path) -> Iterator[Conversion]:
         yield path, name, lambda into, process=process: rocprofv3_json.convert(process, path, into)  # type: ignore[misc]
 
 
-def _csv(paths: list[Path], given: Path) -> Iterator[Conversion]:
-    found = rocprofv3_csv.processes(paths)
-    if not found and given.is_file():
-        raise TraceError(f"neither {given} nor files of the same run next to it have dispatches", "give *_kernel_trace.csv")
-    for files in found:
-        yield given, files.name, lambda into, files=files: rocprofv3_csv.convert(files, given, into)  # type: ignore[misc]
+def _csv(paths: list[Path], named_path: Path) -> Iterator[Conversion]:
+    processes = rocprofv3_csv.processes(paths)
+    if not processes and named_path.is_file():
+        raise TraceError(
+            f"neither {named_path} nor files of the same run next to it have dispatches", "give *_kernel_trace.csv"
+        )
+    for files in processes:
+        yield named_path, files.name, lambda into, files=files: rocprofv3_csv.convert(files, named_path, into)  # type: ignore[misc]
 
 
 def _refuse(path: Path) -> None:
     """Raise TraceError if the name identifies the file as one that cannot be used."""
-    for pattern, what, instead in _OTHERS:
+    for pattern, description, instead in _OTHER_FORMATS:
         if re.search(pattern, path.name):
-            raise TraceError(f"{path} is {what}", instead.replace("FILE", str(path)))
+            raise TraceError(f"{path} is {description}", instead.replace("FILE", str(path)))
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

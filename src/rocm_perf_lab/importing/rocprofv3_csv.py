@@ -49,39 +49,39 @@ def kind_of(path: Path) -> str | None:
 
 def processes(paths: Iterable[Path]) -> list[Files]:
     """The processes that wrote these files, identified by the prefix of the file names, except processes without dispatches."""
-    found: dict[tuple[Path, str], Files] = {}
+    by_prefix: dict[tuple[Path, str], Files] = {}
     for path in paths:
         if kind := kind_of(path):
             prefix = _KIND_IN_NAME.sub("", path.name)
-            files = found.setdefault((path.parent, prefix), Files(prefix or path.parent.name))
+            files = by_prefix.setdefault((path.parent, prefix), Files(prefix or path.parent.name))
             getattr(files, kind).append(path)
-    return [files for files in found.values() if files.kernels or files.counters]
+    return [files for files in by_prefix.values() if files.kernels or files.counters]
 
 
 def siblings(path: Path) -> list[Path]:
     """The files with the same prefix, this one included."""
     prefix = _KIND_IN_NAME.sub("", path.name)
-    return sorted(one for one in path.parent.glob("*.csv*") if _KIND_IN_NAME.sub("", one.name) == prefix) or [path]
+    return sorted(sibling for sibling in path.parent.glob("*.csv*") if _KIND_IN_NAME.sub("", sibling.name) == prefix) or [path]
 
 
-def convert(files: Files, given: Path, database: Path) -> list[str]:
-    """Convert one process, and return what such files leave out. given: the path that the user named. Raises TraceError."""
-    into = RocpdDatabase(database, SOURCE, given)
+def convert(files: Files, named_path: Path, database: Path) -> list[str]:
+    """Convert one process, and return what such files leave out. named_path: what the user named. Raises TraceError."""
+    into = RocpdDatabase(database, SOURCE, named_path)
     try:
         into.process(_pid(files))
         agents = _agents(files, into)
         _launches(files, agents, into)
-        for row in _all(files.copies):
+        for row in _all_rows(files.copies):
             _copy(row, agents, into)
         seen: set[int] = set()
-        for row in _all(files.calls):
+        for row in _all_rows(files.calls):
             _call(row, into, seen)
     finally:
         into.close()
-    return [*_left_out(files)]
+    return [*_missing_data(files)]
 
 
-def _left_out(files: Files) -> Iterator[str]:
+def _missing_data(files: Files) -> Iterator[str]:
     yield "CSV files contain LDS sizes rounded up to what is allocated"
     if not files.kernels:
         yield "without *_kernel_trace.csv, grids and workgroups are known as numbers of work-items, without their shape"
@@ -91,13 +91,13 @@ def _left_out(files: Files) -> Iterator[str]:
         yield "CSV files do not contain the sizes of copies"
 
 
-def _all(paths: Iterable[Path]) -> Iterator[Row]:
+def _all_rows(paths: Iterable[Path]) -> Iterator[Row]:
     for path in paths:
         yield from rows(path)
 
 
 def _pid(files: Files) -> int:
-    row = next(_all([*files.counters, *files.calls]), None)
+    row = next(_all_rows([*files.counters, *files.calls]), None)
     return (row.optional_integer("Process_Id") if row else None) or 0
 
 
@@ -139,8 +139,8 @@ def _agent(row: Row, agents: dict[int, str], *names: str) -> int | None:
 
 
 def _gpu(row: Row, agents: dict[int, str]) -> int:
-    found = _agent(row, agents, "Agent_Id")
-    return found if found is not None else next((node for node, type in agents.items() if type == "GPU"), 1)
+    agent = _agent(row, agents, "Agent_Id")
+    return agent if agent is not None else next((node for node, type in agents.items() if type == "GPU"), 1)
 
 
 # ---- dispatches ----
@@ -149,11 +149,11 @@ def _gpu(row: Row, agents: dict[int, str]) -> int:
 def _launches(files: Files, agents: dict[int, str], into: RocpdDatabase) -> None:
     """Add the dispatches in the kernel trace, the dispatches that only the counter file contains, and the counters of both."""
     events = {}
-    for row in _all(files.kernels):
+    for row in _all_rows(files.kernels):
         event = into.dispatch(_launch(row, agents, into, _size(row, "Workgroup_Size"), _size(row, "Grid_Size")))
         if (id := row.optional_integer("Dispatch_Id")) is not None:
             events[id] = event
-    for row in _all(files.counters):
+    for row in _all_rows(files.counters):
         id = row.integer("Dispatch_Id")
         if id not in events:
             shape = (row.integer("Workgroup_Size"), 1, 1), (row.integer("Grid_Size"), 1, 1)

@@ -24,7 +24,7 @@ _CALLS = ("hip_api", "hsa_api")
 Record = Mapping[str, Any]
 
 
-def is_one(path: Path) -> bool:
+def recognizes(path: Path) -> bool:
     """Whether the file looks like rocprofv3's JSON output, judged by its beginning."""
     try:
         with _open(path) as file:
@@ -38,12 +38,12 @@ def processes(path: Path) -> list[Record]:
     """One object for each process. Raises TraceError."""
     try:
         with _open(path) as file:
-            found = json.load(file)[_ROOT]
+            parsed = json.load(file)[_ROOT]
     except (OSError, EOFError) as error:
         raise TraceError(f"cannot read {path} ({getattr(error, 'strerror', None) or error})", _HINT) from error
     except (ValueError, RecursionError, LookupError, TypeError) as error:
         raise TraceError(f"{path} is not a complete JSON file of rocprofv3 ({error})", _HINT) from error
-    return found if isinstance(found, list) else [found]
+    return parsed if isinstance(parsed, list) else [parsed]
 
 
 def convert(process: Record, path: Path, database: Path) -> list[str]:
@@ -67,18 +67,18 @@ class _Conversion:
         self.process, self.into = process, into
         self.agents: dict[int, int] = {}  # handle -> node
         self.kernels: dict[int, int] = {}  # rocprofv3's id -> the database's
-        self.counters = {one["id"]["handle"]: one["name"] for one in process["counters"]}
+        self.counters = {counter["id"]["handle"]: counter["name"] for counter in process["counters"]}
 
     def run(self) -> None:
         metadata = self.process["metadata"]
         self.into.process(metadata["pid"], shlex.join(map(str, metadata.get("command", []))), metadata["node"]["hostname"])
         for agent in self.process["agents"]:
             self._agent(agent)
-        symbols = {one["kernel_id"]: one for one in self.process["kernel_symbols"] if one["kernel_name"]}
+        symbols = {symbol["kernel_id"]: symbol for symbol in self.process["kernel_symbols"] if symbol["kernel_name"]}
         for id, symbol in symbols.items():
             self.kernels[id] = self.into.kernel(_symbol(symbol))
         records = self.process["buffer_records"]
-        events = {one["dispatch_info"]["dispatch_id"]: self._dispatch(one) for one in records["kernel_dispatch"]}
+        events = {dispatch["dispatch_info"]["dispatch_id"]: self._dispatch(dispatch) for dispatch in records["kernel_dispatch"]}
         for collected in self.process["callback_records"]["counter_collection"]:
             self._counters(collected, events)
         for copy in records["memory_copy"]:
@@ -89,9 +89,9 @@ class _Conversion:
     def _agent(self, agent: Record) -> None:
         node = agent["node_id"]
         self.agents[agent["id"]["handle"]] = node
-        plain = {name: value for name, value in agent.items() if isinstance(value, int) or name == "uuid"}
+        properties = {name: value for name, value in agent.items() if isinstance(value, int) or name == "uuid"}
         names = agent["name"], agent["product_name"]
-        self.into.agent(node, _TYPES.get(agent["type"], "OTHER"), *names, plain, str(agent.get("model_name", "")))
+        self.into.agent(node, _TYPES.get(agent["type"], "OTHER"), *names, properties, str(agent.get("model_name", "")))
 
     def _dispatch(self, record: Record) -> int:
         info = record["dispatch_info"]
@@ -140,7 +140,7 @@ class _Conversion:
                     yield call
 
     def _call(self, call: Record) -> None:
-        arguments = [(one["name"], str(one["value"])) for one in call.get("args", [])]
+        arguments = [(argument["name"], str(argument["value"])) for argument in call.get("args", [])]
         self.into.call(
             call["correlation_id"]["internal"],
             call["thread_id"],
@@ -154,11 +154,11 @@ class _Conversion:
         return str(self.process["strings"]["buffer_records"][record["kind"]]["operations"][record["operation"]])
 
 
-def _symbol(one: Record) -> Symbol:
-    name = one["formatted_kernel_name"] or one["demangled_kernel_name"]
-    registers = (one["arch_vgpr_count"], one["accum_vgpr_count"], one["sgpr_count"])
-    memory = (one["group_segment_size"], one["private_segment_size"])
-    return Symbol(one["kernel_name"], name, *registers, *memory, one["code_object_id"])
+def _symbol(symbol: Record) -> Symbol:
+    name = symbol["formatted_kernel_name"] or symbol["demangled_kernel_name"]
+    registers = (symbol["arch_vgpr_count"], symbol["accum_vgpr_count"], symbol["sgpr_count"])
+    memory = (symbol["group_segment_size"], symbol["private_segment_size"])
+    return Symbol(symbol["kernel_name"], name, *registers, *memory, symbol["code_object_id"])
 
 
 def _size(of: Record) -> Size:

@@ -47,7 +47,7 @@ WHERE a.pid = ? AND n.string GLOB 'hip*' ORDER BY a.start
 """
 
 
-def is_one(path: Path) -> bool:
+def recognizes(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:

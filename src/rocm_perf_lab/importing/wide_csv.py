@@ -25,7 +25,7 @@ _INSTANCE = re.compile(r"(\w+)\[(\d+)\]$")
 _COUNTER = re.compile(r"(GRBM|SQC?|SPI|TA|TD|TCP|TCC|CPC|CPF|GL1C|GL2C|GCEA|TCA)_[A-Z0-9_]+(_sum)?$")
 
 
-def is_one(path: Path) -> bool:
+def recognizes(path: Path) -> bool:
     names = set(header(path))
     return all(names.intersection(of) for of in (_BEGIN, _END, _KERNEL)) and bool({"Grid_Size", "grd"} & names)
 
@@ -74,8 +74,12 @@ def _product(target: str, model: str, units: int | None) -> Product | None:
     None unless only one product has this number of compute units.
     """
     wanted = model.split("_")[0]
-    alike = [one for one in products() if one.gfx_target == target and (wanted in one.name.split() or wanted == "MI200")]
-    exact = [one for one in alike if units is None or one.figure("cu") in (None, units)]
+    alike = [
+        product
+        for product in products()
+        if product.gfx_target == target and (wanted in product.name.split() or wanted == "MI200")
+    ]
+    exact = [product for product in alike if units is None or product.figure("cu") in (None, units)]
     return exact[0] if len(exact) == 1 else None
 
 
@@ -95,15 +99,15 @@ class _Counter:
 
 
 def _counters(names: Iterable[str]) -> list[_Counter]:
-    plain: set[str] = set()
+    direct: set[str] = set()
     instances: dict[str, list[str]] = {}
     for name in names:
-        if found := _INSTANCE.match(name):
-            instances.setdefault(f"{found[1]}_sum", []).append(name)
+        if match := _INSTANCE.match(name):
+            instances.setdefault(f"{match[1]}_sum", []).append(name)
         elif _COUNTER.match(name):
-            plain.add(name)
-    summed = [_Counter(name, tuple(columns)) for name, columns in instances.items() if name not in plain]
-    return [*(_Counter(name, (name,)) for name in sorted(plain)), *summed]
+            direct.add(name)
+    summed = [_Counter(name, tuple(columns)) for name, columns in instances.items() if name not in direct]
+    return [*(_Counter(name, (name,)) for name in sorted(direct)), *summed]
 
 
 def _dispatch(row: Row, counters: Sequence[_Counter], into: RocpdDatabase) -> None:

@@ -72,7 +72,7 @@ def capture(
         run = _prepared(request, Path(scratch))
         with _nothing_half_done(run.report), answering(kernel, Path(scratch) / _ASK):
             execute(run.command, run.environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
-        kernel_failures.expect_none(run.program, run.failures)
+        kernel_failures.raise_if_any(run.program, run.failures)
         return Capture.open(_the_capture(request, run.report))
 
 
@@ -89,13 +89,13 @@ def isolate(
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         run, asked = _prepared(request, Path(scratch)), Path(scratch) / _ASK
-        expected = device_code.expected(run.command, os.environ, run.device, note)
+        expected = device_code.checking_device_code(run.command, os.environ, run.device, note)
         with expected as explain, _nothing_half_done(run.report), answering(request.kernel, asked):
             status = execute_attached(run.command, run.environment, output, interruptible=True)
             if status != 0:
                 explain()
         if status == 0:
-            kernel_failures.expect_none(run.program, run.failures)
+            kernel_failures.raise_if_any(run.program, run.failures)
         elif not _reported(run.report, _CAPTURED):
             return status, None
         return status, _the_capture(request, run.report)
@@ -117,7 +117,7 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PreparedRun:
     """A prepared run of the program.
 
     report, failures: files written by the isolate library and the device. program: the program's name as the user wrote it.
@@ -134,7 +134,7 @@ class _Run:
         return self.command.program
 
 
-def _prepared(request: CaptureRequest, scratch: Path) -> _Run:
+def _prepared(request: CaptureRequest, scratch: Path) -> _PreparedRun:
     command = resolve(request.command)
     device = devices.select(request.device, scratch, request.device_options)
     report, failures = scratch / "report", scratch / "failures"
@@ -151,7 +151,7 @@ def _prepared(request: CaptureRequest, scratch: Path) -> _Run:
         environment |= cage.copy_of_cache(scratch / "compiled")
         view = request.view.showing(writable=(scratch, request.directory.absolute()))
         command = _caged(command, replace(view, gpu=device.is_hardware, keep_env=(*view.keep_env, *_VARIABLES)))
-    return _Run(command, environment, device, report, failures)
+    return _PreparedRun(command, environment, device, report, failures)
 
 
 def _caged(command: Command, view: View) -> Command:

@@ -54,14 +54,14 @@ def forbidden(code: str) -> str | None:
         return "the fenced C++ block is empty"
     if len(code.encode(errors="replace")) > LONGEST_CODE:
         return f"the fenced C++ block is longer than {LONGEST_CODE // 1024} KiB"
-    if found := _CONTROL.search(code):
-        return f"the code has the control character {ord(found[0]):#04x}"
+    if match := _CONTROL.search(code):
+        return f"the code has the control character {ord(match[0]):#04x}"
     if _SPLICE.search(code):
         return "a line of the code ends in a backslash: write it in one line"
-    if found := _TRIGRAPH.search(code):
-        return f"the code has the trigraph {found[0]}"
-    if found := _WORDS.search(code):
-        return f"the code uses {found[0]}: it is not allowed"
+    if match := _TRIGRAPH.search(code):
+        return f"the code has the trigraph {match[0]}"
+    if match := _WORDS.search(code):
+        return f"the code uses {match[0]}: it is not allowed"
     for number, line in directive_lines(code):
         if not _ALLOWED_DIRECTIVE.fullmatch(line):
             return f"line {number} of the code is a preprocessor directive: only #pragma unroll is allowed"

@@ -71,12 +71,12 @@ class Asker:
         """
         known = self._cache.knows(ResponseLine, asked)
         if not known and self._provider is None:
-            raise self._ended_before(asked)
+            raise self._recorded_failure(asked)
 
         def sent() -> ModelAnswer:
             if self._provider is None:
-                raise self._ended_before(asked)
-            return self._sent(self._provider, asked, messages)
+                raise self._recorded_failure(asked)
+            return self._send(self._provider, asked, messages)
 
         answer = self._cache.recall(ResponseLine, asked, sent)
         if self._provider is None and answer.question != _digest(messages):
@@ -89,20 +89,20 @@ class Asker:
             self._budget.count(answer.input_tokens, answer.output_tokens, answer.paid)
         return Reply(answer.text, answer.complaint)
 
-    def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
+    def _send(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
         """Ask the provider, and return the answer in the form that is stored in the journal."""
         lost: list[float | None] = []
         try:
-            reserved = self._allowed(provider, messages)
-            told = [MessageSection(role=message.role, text=message.text) for message in messages]
-            self._journal.append(RequestLine(question=asked, place=provider.endpoint, messages=told))
-            answer, complaint = self._answered(provider, messages, reserved, lost)
+            reserved = self._reserve_cost(provider, messages)
+            sections = [MessageSection(role=message.role, text=message.text) for message in messages]
+            self._journal.append(RequestLine(question=asked, place=provider.endpoint, messages=sections))
+            answer, complaint = self._ask_provider(provider, messages, reserved, lost)
         except UnsentError as error:
             self._journal.append(UnsentLine(question=asked, reason=error.reason, detail=error.detail))
             raise
         except LanguageModelError as error:
-            shown = LanguageModelError(self._redactor.keys(error.what), error.hint)
-            self._journal.append(FailureLine(question=asked, what=shown.what, hint=shown.hint))
+            shown = LanguageModelError(self._redactor.keys(error.problem), error.hint)
+            self._journal.append(FailureLine(question=asked, what=shown.problem, hint=shown.hint))
             raise shown from None
         return ModelAnswer(
             question=_digest(messages),
@@ -115,7 +115,7 @@ class Asker:
             lost=lost,
         )
 
-    def _allowed(self, provider: Provider, messages: Sequence[Message]) -> float:
+    def _reserve_cost(self, provider: Provider, messages: Sequence[Message]) -> float:
         """Reserve the maximum cost of the question. Raises UnsentError if the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
@@ -125,7 +125,7 @@ class Asker:
             raise
         return reserved
 
-    def _answered(
+    def _ask_provider(
         self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
     ) -> tuple[Answer | None, str]:
         """The answer, and why it cannot be used as received (empty if it can). The answer is None if it is too long.
@@ -133,15 +133,17 @@ class Asker:
         reserved: the reserved amount, which is released if asking fails.
         """
         try:
-            answer = self._tried(provider, messages, reserved, lost)
+            answer = self._ask_with_retries(provider, messages, reserved, lost)
         except TooLong as error:
             return None, error.what
         except (UnsentError, LanguageModelError):
             self._budget.release(reserved)
             raise
-        return answer, "" if answer.whole else "the answer was cut off at the length limit: give a shorter one"
+        return answer, "" if answer.complete else "the answer was cut off at the length limit: give a shorter one"
 
-    def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
+    def _ask_with_retries(
+        self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
+    ) -> Answer:
         """Ask the provider, with retries.
 
         lost: receives the cost of each interrupted answer, because the part that was generated may have to be paid for.
@@ -159,7 +161,7 @@ class Asker:
 
         return patiently(once, provider.endpoint, self._note)
 
-    def _ended_before(self, asked: Question) -> Exception:
+    def _recorded_failure(self, asked: Question) -> Exception:
         """The error for a question that has no answer in the journal: the failure recorded in its place, if there is one."""
         for line in self._journal.of_any(FailureLine, UnsentLine):
             if isinstance(line, FailureLine) and line.question == asked:

@@ -32,9 +32,9 @@ def per_million(prices: tuple[float, float]) -> Price:
     return lambda question, answer: (question * prices[0] + answer * prices[1]) / 1e6
 
 
-def listed_price(provider: str, place: str, model: str) -> Price | None:
+def listed_price(provider: str, endpoint: str, model: str) -> Price | None:
     """The price from the genai-prices table, for hosted services only; None if the table has no price or is not installed."""
-    if place != PROVIDERS[provider].hosted:
+    if endpoint != PROVIDERS[provider].hosted:
         return None
     try:
         from genai_prices import Usage, calc_price
@@ -56,14 +56,14 @@ def listed_price(provider: str, place: str, model: str) -> Price | None:
 class Budget:
     """The cost of a run so far, and the limit on it.
 
-    price: None if not known. most: the limit in US dollars; None for no limit. max_tokens: per answer. spent: US dollars; None
-    once a question of unknown cost has been sent.
+    price: None if not known. max_cost: the limit in US dollars; None for no limit. max_tokens: per answer. spent: US dollars;
+    None once a question of unknown cost has been sent.
 
     Raises UsageError for a limit that cannot be enforced.
     """
 
     price: Price | None
-    most: float | None
+    max_cost: float | None
     max_tokens: int
     requests: int = 0
     input_tokens: int | None = 0
@@ -73,7 +73,7 @@ class Budget:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        if self.most is not None and self.price is None:
+        if self.max_cost is not None and self.price is None:
             raise UsageError(
                 "the model's price is not known, so --max-cost cannot be enforced", "give it with --price INPUT,OUTPUT"
             )
@@ -95,7 +95,7 @@ class Budget:
             self._check(0.0)
 
     def _check(self, worst: float) -> None:
-        if self.most is not None and self.most - (self.spent or 0.0) - self._reserved < worst:
+        if self.max_cost is not None and self.max_cost - (self.spent or 0.0) - self._reserved < worst:
             raise UnsentError("budget", f"the next question could cost {worst or self._reserved:.4f} US dollars: too much")
 
     def release(self, reserved: float) -> None:

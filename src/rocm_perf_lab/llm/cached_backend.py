@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.json_model import with_texts_changed
 from rocm_perf_lab.llm.backend import ModelBackend
@@ -44,19 +44,19 @@ class CachedBackend:
 
     def profile(self, source: Source) -> ProfileSummary:
         asked = OfSource(source=digest(source.state))
-        return _summary(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._profiled(source))))
+        return _profile_summary(self._cache.recall(SurveyLine, asked, lambda: _remembered_profile(self._profile_once(source))))
 
     def context(self, source: Source, target: Target, round_: int) -> str:
         asked = OfRound(source=digest(source.state), kernel=target.demangled, round=round_)
 
         def ask() -> str:
-            return self._redactor.secrets(self._asked.context(source, self._profiled(source), target))
+            return self._redactor.secrets(self._required_backend.context(source, self._profile_once(source), target))
 
         return self._cache.recall(ContextLine, asked, ask)
 
     def complaint(self, source: Source) -> str | None:
         def ask() -> str | None:
-            words = self._asked.complaint(source)
+            words = self._required_backend.complaint(source)
             if words is None or "error:" not in words:
                 return words  # our own description of how the compiler terminated
             return self._redactor.compiler_words(words, source.path.name)
@@ -72,11 +72,11 @@ class CachedBackend:
 
     def remember_obstacle(self, source: Source, target: Target, error: RocmPerfError) -> None:
         """Record why a kernel cannot be judged, since a replay must report the same reason."""
-        self._cache.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
+        self._cache.recall(ObstacleLine, _kernel_key(source, target), lambda: self._redactor.text(error.problem))
 
     def _obstacle(self, source: Source, target: Target) -> RocmPerfError:
-        if self._cache.knows(ObstacleLine, _place(source, target)):
-            return CaptureError(self._cache.recall(ObstacleLine, _place(source, target), str))
+        if self._cache.knows(ObstacleLine, _kernel_key(source, target)):
+            return CaptureError(self._cache.recall(ObstacleLine, _kernel_key(source, target), str))
         return JournalDiffersError(
             "the journal has no verdict on a candidate", "the run or the version of rocm-perf was different"
         )
@@ -84,13 +84,13 @@ class CachedBackend:
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
 
-    def _profiled(self, source: Source) -> ProfileSummary:
+    def _profile_once(self, source: Source) -> ProfileSummary:
         if source.state not in self._summaries:
-            self._summaries[source.state] = self._asked.profile(source)
+            self._summaries[source.state] = self._required_backend.profile(source)
         return self._summaries[source.state]
 
     @property
-    def _asked(self) -> ModelBackend:
+    def _required_backend(self) -> ModelBackend:
         """The backend. Raises JournalDiffersError in a replay, which has none."""
         if self._backend is None:
             raise JournalDiffersError(
@@ -99,7 +99,7 @@ class CachedBackend:
         return self._backend
 
 
-def _place(source: Source, target: Target) -> OfKernel:
+def _kernel_key(source: Source, target: Target) -> OfKernel:
     return OfKernel(source=digest(source.state), kernel=target.demangled)
 
 
@@ -107,26 +107,26 @@ class _RedactedGate:
     def __init__(self, gate: Gate, redactor: Redactor):
         self._gate, self._redactor = gate, redactor
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         verdict = self._gate.judge(candidate, promises)
-        return replace(verdict, steps=tuple(map(self._shown, verdict.steps)))
+        return replace(verdict, steps=tuple(map(self._redacted_step, verdict.steps)))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         return self._gate.first_ratio(candidate, promises)
 
-    def _shown(self, step: StepVerdict) -> StepVerdict:
+    def _redacted_step(self, step: StepVerdict) -> StepVerdict:
         reason, evidence = self._redactor.text(step.reason), with_texts_changed(step.evidence, self._redactor.text)
         return replace(step, reason=reason, evidence=evidence)
 
 
-def _remembered(summary: ProfileSummary) -> RememberedProfile:
+def _remembered_profile(summary: ProfileSummary) -> RememberedProfile:
     return RememberedProfile(
         runtime_ms=summary.runtime_ms,
         timing=summary.timing,
         timing_parameters=summary.timing_parameters,
         device=summary.device,
         targets=[_remembered_target(target) for target in summary.targets],
-        left=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in summary.left],
+        left=[SkippedKernel(kernel=skipped.kernel, reason=skipped.reason) for skipped in summary.skipped],
         dominant=summary.dominant,
         fraction=summary.fraction,
     )
@@ -147,12 +147,13 @@ def _remembered_target(target: Target) -> RememberedTarget:
     )
 
 
-def _summary(kept: RememberedProfile) -> ProfileSummary:
-    left = [SkippedTarget(one.kernel, one.reason) for one in kept.left]
-    targets = [_target(one) for one in kept.targets]
-    return ProfileSummary(**(dict(kept) | {"targets": targets, "left": left}))
+def _profile_summary(remembered: RememberedProfile) -> ProfileSummary:
+    fields = dict(remembered)
+    fields["skipped"] = [SkippedTarget(skipped.kernel, skipped.reason) for skipped in fields.pop("left")]
+    fields["targets"] = [_recalled_target(target) for target in remembered.targets]
+    return ProfileSummary(**fields)
 
 
-def _target(kept: RememberedTarget) -> Target:
-    siblings = tuple(_target(one) for one in kept.siblings)
-    return Target(**(dict(kept) | {"waited_cycles": dict(kept.waited_cycles), "siblings": siblings}))
+def _recalled_target(remembered: RememberedTarget) -> Target:
+    siblings = tuple(_recalled_target(sibling) for sibling in remembered.siblings)
+    return Target(**(dict(remembered) | {"waited_cycles": dict(remembered.waited_cycles), "siblings": siblings}))

@@ -81,7 +81,7 @@ class CandidateChain:
                 answer=number,
             )
             reply = self._asker.ask(asked, messages)
-            attempt = self._examined(reply, Attempt(iteration, self._target.demangled, candidate, number))
+            attempt = self._examine(reply, Attempt(iteration, self._target.demangled, candidate, number))
             self._journal.append(AttemptLine(question=asked, step=attempt.step, reason=attempt.reason))
             yield attempt
             if not attempt.step or not reply.text:
@@ -91,30 +91,30 @@ class CandidateChain:
             words = feedback(attempt.step, attempt.reason, attempt.compiler, figures, self._ulps, self._language)
             messages += [Message("user", words)]
 
-    def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
+    def _examine(self, reply: Reply, attempt: Attempt) -> Attempt:
         if reply.complaint:
             return replace(attempt, step=ANSWER, reason=reply.complaint)
         change = self._language.change(self._source, self._target.kernel, reply.text)
         if isinstance(change, Unusable):
             return replace(attempt, step=ANSWER, reason=change.reason)
-        changed = self._backend.read(self._source.edited(change.edits, change.elsewhere).state)
+        changed = self._backend.read(self._source.edited(change.edits, change.other_edits).state)
         if words := self._backend.complaint(changed):
             reason = f"it does not compile: {_first_error(words)}"
             return replace(attempt, step=COMPILE, reason=reason, compiler=words)
-        return self._judged(change, attempt)
+        return self._judge(change, attempt)
 
-    def _judged(self, change: AnsweredChange, attempt: Attempt) -> Attempt:
+    def _judge(self, change: AnsweredChange, attempt: Attempt) -> Attempt:
         proposal = Proposal(
             transformation="model",
             kernel=self._kernel.name,
             line=self._kernel.span.line,
             description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}, answer {attempt.number})",
             edits=change.edits,
-            elsewhere=change.elsewhere,
+            other_edits=change.other_edits,
             parameters={"candidate": attempt.candidate, "answer": attempt.number},
         )
         try:
-            judged = self._run.judged(self._source, self._target, proposal, self._gate)
+            judged = self._run.judge(self._source, self._target, proposal, self._gate)
         except CANNOT_JUDGE as error:
             self._backend.remember_obstacle(self._source, self._target, error)
             raise

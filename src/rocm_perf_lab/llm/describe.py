@@ -12,9 +12,9 @@ def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:
     """Print the result of each answer, the number of questions and their cost, why the loop stopped, and the optimizer's
     report.
     """
-    for one in outcome.attempts:
-        how = f"not kept, {one.step}: {one.reason}" if one.step else "accepted by the gate"
-        say(f"Iteration {one.iteration}, candidate {one.candidate}, answer {one.number}: {how}")
+    for attempt in outcome.attempts:
+        how = f"not kept, {attempt.step}: {attempt.reason}" if attempt.step else "accepted by the gate"
+        say(f"Iteration {attempt.iteration}, candidate {attempt.candidate}, answer {attempt.number}: {how}")
     budget = outcome.budget
     cost = "cost unknown" if budget.spent is None else f"{budget.spent:.4f} US dollars"
     tokens = (

@@ -90,7 +90,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 def run_with(
     target: ModelTarget,
-    made: MakeBackend,
+    make_backend: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, Key],
     environment: Mapping[str, str],
@@ -109,7 +109,7 @@ def run_with(
         note(f"source: {target.source} (by {target.found_by}); journal: {directory}; model: {provider.endpoint}")
         redactor = Redactor(target.source.parent, keys.values(), environment, target.known)
         log = _redacted_log(journal, redactor, target.source.name)
-        backend = made(directory, with_seed(request.backend_options, journal), log, folder)
+        backend = make_backend(directory, with_seed(request.backend_options, journal), log, folder)
         outcome = loop_on(target, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
         backend.clear()
         note(f"page for browsers: {write_page(directory, page(outcome.document()))}")

@@ -15,10 +15,10 @@ def blocks_in(answer: str, languages: Sequence[str]) -> list[str | None]:
     lines = _NEWLINE.sub("\n", answer).split("\n")
     # Only fences are parsed: other rules take quadratic time on hostile input.
     fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
-    found: list[str | None] = []
+    contents: list[str | None] = []
     for block in fences:
         if (block.info.split() or [""])[0].lower() in languages:
             first, end = block.map or (0, 0)
-            whole = end - first >= 2 and lines[end - 1].strip().startswith(block.markup)
-            found.append(block.content if whole else None)
-    return found
+            is_closed = end - first >= 2 and lines[end - 1].strip().startswith(block.markup)
+            contents.append(block.content if is_closed else None)
+    return contents

@@ -24,11 +24,11 @@ class HipAnswers:
         "takes the one fenced C++ block in it, replaces the kernel with it, gives its launches the shape in a fenced block "
         "with the language `launch` if there is one, compiles it and has a gate",
     )
-    again = (
+    retry_instruction = (
         "Answer again with exactly one fenced C++ block: the complete kernel, and before it the __device__ functions that you "
         "add; and the block `launch` again, if the launch changes. All rules still hold."
     )
-    exact = (
+    exactness_instruction = (
         "The results must stay the same bit for bit. A different order of operations, or a multiplication and an addition that "
         "are no longer (or are now) contracted to one fused operation, changes them: __builtin_fmaf makes that explicit."
     )
@@ -41,8 +41,8 @@ class HipAnswers:
         launches = launch_edits(source, kernel, launch) if isinstance(launch, str) else launch or []
         if isinstance(launches, Unusable):
             return launches
-        mine, others = by_file(source, launches)
-        return AnsweredChange((splice(kernel, code), *mine), tuple(others))
+        own_edits, other_edits = by_file(source, launches)
+        return AnsweredChange((splice(kernel, code), *own_edits), tuple(other_edits))
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
         return reader_of(settings, source)

@@ -29,9 +29,9 @@ from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
-_TOLD = ("verdict", "answer", "failure", "unsent")  # these, and everything in the replay cache, are external results
-_DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
-_OF_THIS_MACHINE = ("number", "file", "written")
+_EXTERNAL_EVENTS = ("verdict", "answer", "failure", "unsent")  # these, and everything in the replay cache, are external results
+_DECISION_EVENTS = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
+_MACHINE_FIELDS = ("number", "file", "written")
 
 
 def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
@@ -42,15 +42,15 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
     Raises MissingInputError if there is no such run or it did not end, JournalDiffersError if a decision differs, and, if
     everything up to that point is the same, the error with which the run itself ended.
     """
-    settings, entries = _settings(directory), _entries(directory)
+    settings, entries = _last_settings(directory), _entries(directory)
     backup = directory / "backup" / Path(settings.source).name
     if not backup.is_file():
         raise MissingInputError(f"{backup} is missing", "name the whole directory of the run")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-replay-") as scratch:
         source = Path(scratch, backup.name)
         source.write_bytes(backup.read_bytes())
-        journal = _told(entries, Path(scratch, "run"))
-        loop = _loop(settings, source, journal, note)
+        journal = _journal_of_external_results(entries, Path(scratch, "run"))
+        loop = _build_loop(settings, source, journal, note)
         error: RocmPerfError | None = None
         try:
             loop.optimize()
@@ -58,7 +58,7 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
             raise
         except RocmPerfError as failure:
             error = failure
-        _compare(_decisions(entries), _decisions(journal.entries))
+        _compare_decisions(_decisions(entries), _decisions(journal.entries))
         if error is not None:
             raise error
     loop.outcome.optimized.source, loop.outcome.optimized.run = Path(settings.source), directory
@@ -73,23 +73,23 @@ def _entries(directory: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def _settings(directory: Path) -> SettingsLine:
+def _last_settings(directory: Path) -> SettingsLine:
     """The settings of the most recent start or resumption of the run."""
-    found = Entries(directory).last(SettingsLine)
-    if found is None:
+    settings = Entries(directory).last(SettingsLine)
+    if settings is None:
         raise MissingInputError(f"{directory} is not a run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
-    return found
+    return settings
 
 
-def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
+def _journal_of_external_results(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
     """A journal with all the external results but none of the decisions."""
     directory.mkdir()
-    told = [entry for entry in entries if entry["event"] in _TOLD or "asked" in entry]
-    (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in told))
+    external_results = [entry for entry in entries if entry["event"] in _EXTERNAL_EVENTS or "asked" in entry]
+    (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in external_results))
     return Journal(directory)
 
 
-def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
+def _build_loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
     original = Path(settings.source)
     language = LANGUAGES[settings.language]
     as_source = language.reader(SourceSettings.model_validate(dict(settings)), original)
@@ -97,7 +97,7 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
     backend = CachedBackend(None, as_source, cache, redactor)
     options = LlmLoopOptions(**dict(settings.loop))
     run = RunState(
-        source, settings.found_by, journal.path.parent, journal, backend, _unknown, settings.in_place, COMMAND,
+        source, settings.found_by, journal.path.parent, journal, backend, _raise_unknown_answer, settings.in_place, COMMAND,
         settings.accept_modelled,
     )  # fmt: skip
     asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
@@ -106,7 +106,7 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
     return loop
 
 
-def _unknown(_judged: Judged) -> bool:
+def _raise_unknown_answer(_judged: Judged) -> bool:
     raise JournalDiffersError(
         "the journal has no answer from the user about a change", "the run or the version of rocm-perf was different"
     )
@@ -114,12 +114,12 @@ def _unknown(_judged: Judged) -> bool:
 
 def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The decisions since the run was last resumed: a resumed run repeats all earlier ones."""
-    resumed = max((place for place, entry in enumerate(entries) if entry["event"] == "resume"), default=-1)
-    decided = [entry for entry in entries[resumed + 1 :] if entry["event"] in _DECIDED]
-    return [{name: value for name, value in entry.items() if name not in _OF_THIS_MACHINE} for entry in decided]
+    resumed = max((index for index, entry in enumerate(entries) if entry["event"] == "resume"), default=-1)
+    decided = [entry for entry in entries[resumed + 1 :] if entry["event"] in _DECISION_EVENTS]
+    return [{name: value for name, value in entry.items() if name not in _MACHINE_FIELDS} for entry in decided]
 
 
-def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
+def _compare_decisions(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
     """Compare decisions regardless of their order, since several workers write to the journal in no particular order. Each
     decision contains the numbers of its iteration and candidate. Raises JournalDiffersError.
     """

@@ -33,10 +33,10 @@ class KernelScheduler:
     failures: Counter[str] = field(default_factory=Counter)
 
     def next(self, summary: ProfileSummary) -> Target | Stop:
-        wanted = self._wanted(summary)
+        wanted = self._wanted_targets(summary)
         if isinstance(wanted, Stop):
             return wanted
-        left = [target for target in wanted if not self.exhausted(target)]
+        left = [target for target in wanted if not self.is_exhausted(target)]
         if not left:
             names = ", ".join(target.kernel for target in wanted)
             why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
@@ -44,29 +44,31 @@ class KernelScheduler:
         # In turn: the kernel with the fewest rounds first and, in case of a tie, the one that could gain the most.
         return min(left, key=lambda target: self.rounds[target.demangled])
 
-    def kept(self, target: Target) -> None:
+    def record_kept(self, target: Target) -> None:
         self.rounds[target.demangled] += 1
         self.failures[target.demangled] = 0
 
-    def failed(self, target: Target, for_good: bool = False) -> None:
+    def record_failure(self, target: Target, for_good: bool = False) -> None:
         self.rounds[target.demangled] += 1
         self.failures[target.demangled] += MOST_FAILURES if for_good else 1
 
-    def exhausted(self, target: Target) -> bool:
+    def is_exhausted(self, target: Target) -> bool:
         return self.failures[target.demangled] >= MOST_FAILURES
 
-    def _wanted(self, summary: ProfileSummary) -> list[Target] | Stop:
+    def _wanted_targets(self, summary: ProfileSummary) -> list[Target] | Stop:
         if self.chosen or summary.fraction is None or summary.fraction < DOMINATES:
             if summary.targets:
                 return list(summary.targets[:_MOST_KERNELS])
-            return Stop("no headroom", _left(summary) or "the program has no kernel of this source")
+            return Stop("no headroom", _skipped_in_words(summary) or "the program has no kernel of this source")
         dominant = [target for target in summary.targets if target.demangled == summary.dominant]
         if dominant:
             return dominant
-        why = next((one.reason for one in summary.left if one.kernel == summary.dominant), "it is not in this source")
+        why = next(
+            (skipped.reason for skipped in summary.skipped if skipped.kernel == summary.dominant), "it is not in this source"
+        )
         share = f"{summary.dominant} accounts for {summary.fraction:.0%} of the critical path"
         return Stop("ceiling reached", f"{share}, but {why}")
 
 
-def _left(summary: ProfileSummary) -> str:
-    return "; ".join(f"{one.kernel}: {one.reason}" for one in summary.left)
+def _skipped_in_words(summary: ProfileSummary) -> str:
+    return "; ".join(f"{skipped.kernel}: {skipped.reason}" for skipped in summary.skipped)

@@ -22,5 +22,5 @@ class Key:
 
 def take_keys(environment: MutableMapping[str, str]) -> dict[str, Key]:
     """Remove the keys from the environment and return those that were set, as provider -> key."""
-    taken = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
-    return {provider: Key(value) for provider, value in taken.items() if value}
+    values = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
+    return {provider: Key(value) for provider, value in values.items() if value}

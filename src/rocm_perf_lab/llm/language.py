@@ -18,12 +18,12 @@ class AnsweredChange:
     """The edits to the source, and the edits to other files, each with the real path of its file."""
 
     edits: tuple[Edit, ...]
-    elsewhere: tuple[tuple[Path, Edit], ...] = ()
+    other_edits: tuple[tuple[Path, Edit], ...] = ()
 
 
 class Language(Protocol):
-    """name: as written in journals. system: the system prompt. again: what the question after a rejection asks for. exact: what
-    to keep in mind if results must stay bit-identical.
+    """name: as written in journals. system: the system prompt. retry_instruction: what the question after a rejection asks
+    for. exactness_instruction: what to keep in mind if results must stay bit-identical.
     """
 
     @property
@@ -33,10 +33,10 @@ class Language(Protocol):
     def system(self) -> str: ...
 
     @property
-    def again(self) -> str: ...
+    def retry_instruction(self) -> str: ...
 
     @property
-    def exact(self) -> str: ...
+    def exactness_instruction(self) -> str: ...
 
     def change(self, source: Any, name: str, answer: str) -> AnsweredChange | Unusable:
         """The change that an answer makes to the kernel `name`."""

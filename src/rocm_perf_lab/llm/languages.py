@@ -8,4 +8,4 @@ from rocm_perf_lab.llm.hip import HIP
 from rocm_perf_lab.llm.language import Language
 from rocm_perf_lab.llm.triton.answers import TRITON
 
-LANGUAGES: Mapping[str, Language] = {one.name: one for one in (HIP, TRITON)}
+LANGUAGES: Mapping[str, Language] = {language.name: language for language in (HIP, TRITON)}

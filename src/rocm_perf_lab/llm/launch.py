@@ -40,24 +40,24 @@ def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[t
 
 
 def _words(launch: str) -> list[str] | Unusable:
-    found = _WRITTEN.fullmatch(launch[:_LONGEST])
-    if found is None or len(launch) > _LONGEST:
+    match = _WRITTEN.fullmatch(launch[:_LONGEST])
+    if match is None or len(launch) > _LONGEST:
         return Unusable(f"the fenced block `launch` has no launch: {_FORM}")
-    words, place, text = [], 0, found[1].strip()
-    while place < len(text):
-        token = _TOKEN.match(text, place)
+    words, position, text = [], 0, match[1].strip()
+    while position < len(text):
+        token = _TOKEN.match(text, position)
         if token is None:
             return Unusable(
-                f"the launch has `{text[place:].strip()[:20]}`: only + - * / %, parentheses, dim3, integers and names"
+                f"the launch has `{text[position:].strip()[:20]}`: only + - * / %, parentheses, dim3, integers and names"
             )
         words.append(token[1])
-        place = token.end()
+        position = token.end()
     return words
 
 
 def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: list[range]) -> Edit:
     """Raises NotUnderstood if the shape names a parameter for which the launch does not pass a plain integer variable."""
-    positions = {one.name: position for position, one in enumerate(kernel.parameters) if one.name}
+    positions = {parameter.name: position for position, parameter in enumerate(kernel.parameters) if parameter.name}
     passed = {argument.position: argument.name for argument in site.arguments.values()}
     named = []
     for word in words:
@@ -67,4 +67,4 @@ def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: 
             )
         named.append(passed[positions[word]] if word in positions else word)
     grid, block, *lds = (" ".join(named[i] for i in operand) for operand in operands)
-    return Edit(site.start, site.end, site.written(grid, block, *lds))
+    return Edit(site.start, site.end, site.replacement_text(grid, block, *lds))

@@ -23,7 +23,7 @@ from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.process.side_by_side import mapped
 
-_End = tuple[list[Attempt], Exception | None]
+_CandidateEnd = tuple[list[Attempt], Exception | None]
 """A candidate's answers, and the exception that ended it early, or None."""
 
 
@@ -70,12 +70,12 @@ class ModelLoop:
         summary = self._run.profile(current)
         number = 0
         while True:
-            target = self._next(number, summary)
+            target = self._next_target(number, summary)
             if isinstance(target, Stop):
                 return self._end(target)
             number += 1
             self._note(f"iteration {number}: kernel {target.demangled}: {target.reason}")
-            changed, error = self._round(number, current, summary, target)
+            changed, error = self._run_round(number, current, summary, target)
             if changed is not None:
                 current = changed
                 self._run.write(original, current.state)
@@ -86,7 +86,7 @@ class ModelLoop:
             if changed is not None and number < self._options.max_iterations:
                 summary = self._run.profile(current)
 
-    def _next(self, number: int, summary: ProfileSummary) -> Target | Stop:
+    def _next_target(self, number: int, summary: ProfileSummary) -> Target | Stop:
         if number == self._options.max_iterations:
             return Stop("iterations", f"all {number} iterations are used up")
         return self._scheduler.next(summary)
@@ -98,26 +98,26 @@ class ModelLoop:
         self._run.end(stop.detail)
         return self.outcome
 
-    def _round(
+    def _run_round(
         self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[Source | None, Exception | None]:
         """The source with the best accepted change (None if there is none), and any exception that ended the round early."""
-        accepted, errors = self._asked(number, source, summary, target)
-        obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
+        accepted, errors = self._run_candidates(number, source, summary, target)
+        obstacle = next((error.problem for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
         best = self._run.best(target, accepted)
         if best is not None:
             changed = self._backend.read(best.text)
             self._run.accept(number, target, best, changed)
-            self._scheduler.kept(target)
+            self._scheduler.record_kept(target)
             return changed, error
         if error is None:
-            self._scheduler.failed(target, for_good=bool(obstacle))
-            if self._scheduler.exhausted(target):
-                self._run.skip(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
+            self._scheduler.record_failure(target, for_good=bool(obstacle))
+            if self._scheduler.is_exhausted(target):
+                self._run.skip(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing_kept(target))
         return None, error
 
-    def _asked(
+    def _run_candidates(
         self, number: int, source: Source, summary: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and the exceptions that ended candidates early."""
@@ -126,14 +126,14 @@ class ModelLoop:
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             shared = (self._run, self._backend, self._asker, self._journal, source, target)
             chain = CandidateChain(*shared, lambda: gate, self._options.ulps, self._language)
-            ends = list(self._ends(lambda which: self._one(chain, number, which, context)))
+            ends = list(self._candidate_ends(lambda which: self._run_candidate(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts
-        judged = [one.judged for one in attempts if one.judged is not None]
+        judged = [attempt.judged for attempt in attempts if attempt.judged is not None]
         self.outcome.optimized.judged += judged
-        return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
+        return [candidate for candidate in judged if candidate.accepted], [error for _, error in ends if error is not None]
 
-    def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
+    def _candidate_ends(self, candidate: Callable[[int], _CandidateEnd]) -> Iterator[_CandidateEnd]:
         """How the candidates ended. With one worker, an error ends the round; with several, the other candidates still
         finish, so that their answers are not lost.
         """
@@ -142,7 +142,7 @@ class ModelLoop:
             if end[1] is not None and self._options.workers == 1:
                 return
 
-    def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> _End:
+    def _run_candidate(self, chain: CandidateChain, number: int, which: int, context: str) -> _CandidateEnd:
         """Run one candidate; exceptions are returned rather than raised, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:
@@ -153,9 +153,11 @@ class ModelLoop:
             return attempts, error
         return attempts, None
 
-    def _why_nothing(self, target: Target) -> str:
-        mine = [one for one in self.outcome.attempts if one.kernel == target.demangled]
-        return f"none of {len(mine)} answers is kept; the last: {_in_words(mine[-1])}" if mine else "nothing was asked"
+    def _why_nothing_kept(self, target: Target) -> str:
+        attempts = [attempt for attempt in self.outcome.attempts if attempt.kernel == target.demangled]
+        return (
+            f"none of {len(attempts)} answers is kept; the last: {_in_words(attempts[-1])}" if attempts else "nothing was asked"
+        )
 
 
 def _in_words(attempt: Attempt) -> str:

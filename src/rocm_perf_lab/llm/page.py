@@ -11,7 +11,7 @@ from rocm_perf_lab.optimize import run_page as of_changes
 
 def page(document: LlmOptimizeDocument) -> str:
     """The text of the page."""
-    return of_changes.page(document, "llm-optimize", list(_head(document)), [_answer(one) for one in document.answers])
+    return of_changes.page(document, "llm-optimize", list(_head(document)), [_answer(answer) for answer in document.answers])
 
 
 def _head(document: LlmOptimizeDocument) -> Iterator[tuple[str, str]]:
@@ -25,12 +25,12 @@ def _head(document: LlmOptimizeDocument) -> Iterator[tuple[str, str]]:
         yield "Ended", document.stopped.detail
 
 
-def _answer(one: AnswerSection) -> dict[str, Any]:
+def _answer(answer: AnswerSection) -> dict[str, Any]:
     return {
-        "iteration": one.iteration,
-        "candidate": one.candidate,
-        "answer": one.answer,
-        "kernel": one.kernel,
-        "outcome": one.outcome,
-        "reason": f"{one.step}: {one.reason}" if one.step else "",
+        "iteration": answer.iteration,
+        "candidate": answer.candidate,
+        "answer": answer.answer,
+        "kernel": answer.kernel,
+        "outcome": answer.outcome,
+        "reason": f"{answer.step}: {answer.reason}" if answer.step else "",
     }

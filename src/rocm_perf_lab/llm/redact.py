@@ -55,18 +55,18 @@ class Redactor:
 
         A diagnostic starts with a line that begins with a location; the lines up to the next location quote that file.
         """
-        kept, about_source, left_out = [], True, 0
+        lines, about_source, left_out = [], True, 0
         for line in _COLOURS.sub("", output).splitlines():
-            if found := _PLACE.match(line):
-                about_source = self._is_source(Path(found["file"]), source)
+            if location := _PLACE.match(line):
+                about_source = self._is_source(Path(location["file"]), source)
             elif not _QUOTATION.match(line):
                 about_source = False  # from the linker or the assembler
             if about_source:
-                kept.append(line)
+                lines.append(line)
             else:
                 left_out += 1
-        words = [self.text(line) for line in kept[:most_lines]]
-        if cut := len(kept) - len(words):
+        words = [self.text(line) for line in lines[:most_lines]]
+        if cut := len(lines) - len(words):
             words.append(f"({cut} more lines)")
         if left_out:
             words.append(f"({left_out} lines about other files left out)")

@@ -27,7 +27,7 @@ class ModelOutcome:
     @property
     def unusable(self) -> bool:
         """Whether there were answers, but none that could be judged."""
-        return bool(self.attempts) and all(one.step in BEFORE_THE_GATE for one in self.attempts)
+        return bool(self.attempts) and all(attempt.step in BEFORE_THE_GATE for attempt in self.attempts)
 
     def document(self) -> LlmOptimizeDocument:
         """The document for --json."""
@@ -46,17 +46,17 @@ class ModelOutcome:
             tokens=TokensSection(input=budget.input_tokens, output=budget.output_tokens),
             cost_usd=budget.spent,
             reasons=reasons,
-            answers=[_attempt(one) for one in self.attempts],
+            answers=[_attempt(attempt) for attempt in self.attempts],
         )
 
 
-def _attempt(one: Attempt) -> AnswerSection:
+def _attempt(attempt: Attempt) -> AnswerSection:
     return AnswerSection(
-        iteration=one.iteration,
-        kernel=one.kernel,
-        candidate=one.candidate,
-        answer=one.number,
-        outcome="rejected" if one.step else "accepted",
-        step=one.step or None,
-        reason=one.reason or None,
+        iteration=attempt.iteration,
+        kernel=attempt.kernel,
+        candidate=attempt.candidate,
+        answer=attempt.number,
+        outcome="rejected" if attempt.step else "accepted",
+        step=attempt.step or None,
+        reason=attempt.reason or None,
     )

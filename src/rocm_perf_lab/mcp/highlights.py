@@ -11,7 +11,7 @@ Json = Any
 
 def highlights(tool: str, document: Json) -> Json:
     """The most important parts of the document; for tools with short documents, the document itself."""
-    return _OF[tool](document) if tool in _OF else document
+    return _HIGHLIGHTS_BY_TOOL[tool](document) if tool in _HIGHLIGHTS_BY_TOOL else document
 
 
 def _profile(document: Json) -> Json:
@@ -25,7 +25,7 @@ def _profile(document: Json) -> Json:
 
 def _one_rank(document: Json, pointer: str) -> Json:
     profile, dag, kernels = document["profile"], document["dag"], document["analysis"]["kernels"]
-    of_interest = [(number, one) for number, one in enumerate(kernels) if one["critical_path_score"] is not None]
+    of_interest = [(number, kernel) for number, kernel in enumerate(kernels) if kernel["critical_path_score"] is not None]
     first = sorted(of_interest, key=lambda pair: -pair[1]["critical_path_score"])[:_MOST_KERNELS]
     shown = first or list(enumerate(kernels))[:_MOST_KERNELS]
     return {
@@ -38,8 +38,8 @@ def _one_rank(document: Json, pointer: str) -> Json:
         "dominant_symbol": dag["dominant_symbol"],
         "fraction": dag["fraction"],
         "speedup_ceiling": dag["speedup_ceiling"],
-        "idle": [{name: one[name] for name in ("agent", "fraction", "by_cause_ns")} for one in dag["idle"][:_MOST_KERNELS]],
-        "kernels": [_kernel(one, f"{pointer}/analysis/kernels/{number}") for number, one in shown],
+        "idle": [{name: idle[name] for name in ("agent", "fraction", "by_cause_ns")} for idle in dag["idle"][:_MOST_KERNELS]],
+        "kernels": [_kernel(kernel, f"{pointer}/analysis/kernels/{number}") for number, kernel in shown],
         "kernels_in_all": len(kernels),
         "notes": dag["notes"],
     }
@@ -47,7 +47,7 @@ def _one_rank(document: Json, pointer: str) -> Json:
 
 def _kernel(kernel: Json, pointer: str) -> Json:
     bottleneck, headroom, traced = kernel["bottleneck"], kernel["headroom"], kernel["thread_trace"]
-    found = {
+    highlight = {
         "kernel": kernel["kernel"],
         "time_ms": kernel["time_ms"],
         "dispatches": kernel["dispatches"],
@@ -63,22 +63,24 @@ def _kernel(kernel: Json, pointer: str) -> Json:
         "read": pointer,
     }
     if traced is not None and traced["waited_for"] is not None:
-        found["waits_longest_for_line"] = traced["waited_for"]["source"]
+        highlight["waits_longest_for_line"] = traced["waited_for"]["source"]
     if traced is not None and traced["time_stack"] is not None:
-        found["time_by_experiment"] = {
+        highlight["time_by_experiment"] = {
             part["name"]: round(part["share"], 3) for part in traced["time_stack"]["parts"][:_MOST_PARTS]
         }
-    return found
+    return highlight
 
 
 def _compare(document: Json) -> Json:
     return {
         "exceeded": document["exceeded"],
-        "comparisons": [_comparison(one, f"/comparisons/{number}") for number, one in enumerate(document["comparisons"])],
+        "comparisons": [
+            _comparison(comparison, f"/comparisons/{number}") for number, comparison in enumerate(document["comparisons"])
+        ],
     }
 
 
-def _comparison(one: Json, pointer: str) -> Json:
+def _comparison(comparison: Json, pointer: str) -> Json:
     kernels = [
         {
             "kernel": kernel["kernel"],
@@ -87,11 +89,11 @@ def _comparison(one: Json, pointer: str) -> Json:
             "counters_that_changed": len(kernel["counters"]),
             "read": f"{pointer}/kernels/{number}",
         }
-        for number, kernel in enumerate(one["kernels"])
+        for number, kernel in enumerate(comparison["kernels"])
         if not kernel["is_runtime"]
     ]
-    kept = ("program", "gone", "added", "limits", "notes", "model_error")
-    return {name: one[name] for name in kept} | {"new": one["new"]["path"], "kernels": kernels}
+    names = ("program", "gone", "added", "limits", "notes", "model_error")
+    return {name: comparison[name] for name in names} | {"new": comparison["new"]["path"], "kernels": kernels}
 
 
 def _explain(document: Json) -> Json:
@@ -100,13 +102,15 @@ def _explain(document: Json) -> Json:
         return {"capture": document["capture"]}
     if not document["kernels"]:
         return {"terms": document["terms"]}
-    first, *rest = document["kernels"]
-    others = [{name: one[name] for name in ("name", "score", "missing")} for one in first["others"]]
+    first, *further = document["kernels"]
+    other_causes = [{name: cause[name] for name in ("name", "score", "missing")} for cause in first["others"]]
     evidence = [
-        {name: one[name] for name in ("name", "value", "direction", "threshold", "rationale")} for one in first["evidence"]
+        {name: item[name] for name in ("name", "value", "direction", "threshold", "rationale")} for item in first["evidence"]
     ]
-    more = [{"kernel": one["kernel"], "cause": one["cause"], "read": f"/kernels/{n}"} for n, one in enumerate(rest, 1)]
-    return first | {"others": others, "evidence": evidence, "more": more, "read": "/kernels/0"}
+    more = [
+        {"kernel": kernel["kernel"], "cause": kernel["cause"], "read": f"/kernels/{n}"} for n, kernel in enumerate(further, 1)
+    ]
+    return first | {"others": other_causes, "evidence": evidence, "more": more, "read": "/kernels/0"}
 
 
 def _source(document: Json) -> Json:
@@ -116,11 +120,11 @@ def _source(document: Json) -> Json:
     for number, kernel in enumerate(document["kernels"][:_MOST_KERNELS]):
         lines = [
             {
-                "line": f"{files[one['place']['file']]['name']}:{one['place']['line']}",
-                "text": _text(files[one["place"]["file"]], one["place"]["line"]),
-                **{name: one[name] for name in ("share", "stall_cycles", "waited_cycles")},
+                "line": f"{files[line['place']['file']]['name']}:{line['place']['line']}",
+                "text": _text(files[line["place"]["file"]], line["place"]["line"]),
+                **{name: line[name] for name in ("share", "stall_cycles", "waited_cycles")},
             }
-            for one in sorted(kernel["lines"] or [], key=lambda line: -line["share"])[:_MOST_LINES]
+            for line in sorted(kernel["lines"] or [], key=lambda line: -line["share"])[:_MOST_LINES]
         ]
         kernels.append({"kernel": kernel["kernel"], "lines": lines, "read": f"/kernels/{number}"})
     return {"kernels": kernels, "kernels_in_all": len(document["kernels"])}
@@ -143,12 +147,12 @@ def _gate(document: Json) -> Json:
     """The verdict and its steps, with the evidence of the step that rejected the candidate."""
     steps = []
     for number, step in enumerate(document["steps"]):
-        found = {name: step[name] for name in ("step", "outcome", "reason")}
+        summary = {name: step[name] for name in ("step", "outcome", "reason")}
         if step["outcome"] == "rejected":
-            found["evidence"] = step["evidence"]
+            summary["evidence"] = step["evidence"]
         elif step["outcome"] != "skipped":
-            found["read"] = f"/steps/{number}"
-        steps.append(found)
+            summary["read"] = f"/steps/{number}"
+        steps.append(summary)
     decided = [step for step in steps if step["outcome"] != "skipped" or document["accepted"]]
     left_out = ("steps", "adopted", "adopted_elsewhere")
     return {name: document[name] for name in document if name not in left_out} | {"steps": decided}
@@ -158,10 +162,10 @@ def _optimize(document: Json) -> Json:
     if not isinstance(document, dict) or "proposals" not in document:
         return document
     proposals = [
-        {name: one[name] for name in ("transformation", "kernel", "line", "description")}
-        | ({} if one["verdict"] is None else {"accepted": one["verdict"].get("accepted")})
+        {name: proposal[name] for name in ("transformation", "kernel", "line", "description")}
+        | ({} if proposal["verdict"] is None else {"accepted": proposal["verdict"].get("accepted")})
         | {"read": f"/proposals/{number}"}
-        for number, one in enumerate(document["proposals"])
+        for number, proposal in enumerate(document["proposals"])
     ]
     return {name: value for name, value in document.items() if name != "refusals"} | {
         "proposals": proposals,
@@ -175,7 +179,7 @@ def _autotune(document: Json) -> Json:
     }
 
 
-_OF: Mapping[str, Callable[[Json], Json]] = {
+_HIGHLIGHTS_BY_TOOL: Mapping[str, Callable[[Json], Json]] = {
     "profile": _profile,
     "analyze": _profile,
     "compare": _compare,

@@ -38,53 +38,57 @@ def outline(value: Any, pointer: str = "", room: int = ROOM) -> Any:
     pointer: the JSON pointer of the value in its document (RFC 6901).
     """
     for limits in _STEPS:
-        found = _cut(value, pointer, limits, limits.depth)
-        if len(compact(found)) <= room:
+        shortened = _shorten(value, pointer, limits, limits.depth)
+        if len(compact(shortened)) <= room:
             break
-    return found
+    return shortened
 
 
-def _cut(value: Any, pointer: str, limits: _Limits, depth: int) -> Any:
+def _shorten(value: Any, pointer: str, limits: _Limits, depth: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= limits.characters else f"{value[: limits.characters]}... ({_rest(value, pointer)})"
+        return (
+            value if len(value) <= limits.characters else f"{value[: limits.characters]}... ({_left_out_note(value, pointer)})"
+        )
     if not isinstance(value, dict | list) or not value:
         return value
     if depth == 0:
-        return {"left_out": _rest(value, pointer)}
+        return {"left_out": _left_out_note(value, pointer)}
     if isinstance(value, dict):
-        return {name: _cut(one, child(pointer, name), limits, depth - 1) for name, one in value.items()}
-    shown = [_cut(one, child(pointer, number), limits, depth - 1) for number, one in enumerate(value[: limits.items])]
+        return {name: _shorten(item, child_pointer(pointer, name), limits, depth - 1) for name, item in value.items()}
+    shown = [
+        _shorten(item, child_pointer(pointer, number), limits, depth - 1) for number, item in enumerate(value[: limits.items])
+    ]
     left = len(value) - len(shown)
     return [*shown, {"left_out": f"{left} more of {len(value)}: read {pointer or '/'}"}] if left else shown
 
 
-def _rest(value: Any, pointer: str) -> str:
+def _left_out_note(value: Any, pointer: str) -> str:
     if isinstance(value, str):
         return f"{len(value):,} characters: read {pointer or '/'}"
-    what = f"{len(value)} items" if isinstance(value, list) else f"fields {', '.join(value)}"
-    return f"{what}: read {pointer or '/'}"
+    contents = f"{len(value)} items" if isinstance(value, list) else f"fields {', '.join(value)}"
+    return f"{contents}: read {pointer or '/'}"
 
 
-def child(pointer: str, name: str | int) -> str:
+def child_pointer(pointer: str, name: str | int) -> str:
     return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
 def value_at(document: Any, pointer: str) -> Any:
     """The value at a JSON pointer. Raises LookupError with a message that says how far the pointer leads."""
-    found, passed = document, ""
+    value, passed = document, ""
     for part in pointer.split("/")[1:] if pointer not in ("", "/") else []:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
-        elif isinstance(found, dict) and name in found:
-            found = found[name]
+        if isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, dict) and name in value:
+            value = value[name]
         else:
-            raise LookupError(f"{passed or 'the document'} has no {name!r}; it has {_content(found)}")
-        passed = child(passed, name)
-    return found
+            raise LookupError(f"{passed or 'the document'} has no {name!r}; it has {_content_in_words(value)}")
+        passed = child_pointer(passed, name)
+    return value
 
 
-def _content(value: Any) -> str:
+def _content_in_words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(value)
     return f"items 0 to {len(value) - 1}" if isinstance(value, list) and value else "nothing below it"

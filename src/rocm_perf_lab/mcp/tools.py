@@ -122,30 +122,30 @@ def tools(cli: click.Command) -> dict[str, McpTool]:
 def _tool(cli: click.Command, name: str, words: Sequence[str]) -> McpTool:
     command = cli
     for word in words:
-        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
-        if found is None:
+        subcommand = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if subcommand is None:
             raise LookupError(f"there is no command `rocm-perf {' '.join(words)}`")
-        command = found
-    return McpTool(name, tuple(words), command, dict(_named(command.params)))
+        command = subcommand
+    return McpTool(name, tuple(words), command, dict(_parameters_by_name(command.params)))
 
 
-def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
+def _parameters_by_name(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
     """Options by their long names, such as `max_iters` for --max-iters; arguments by their own names."""
     for parameter in parameters:
         if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS | _RARE:
-            name = _long(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
+            name = _long_name(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
             yield name.replace("-", "_"), parameter
 
 
-def _long(option: click.Option) -> str:
+def _long_name(option: click.Option) -> str:
     return next(word for word in option.opts if word.startswith("--"))
 
 
 def _option_words(option: click.Option, value: Any) -> list[str]:
     if option.is_flag:
         off = option.secondary_opts
-        return [_long(option)] if value else [off[0]] if off else []
-    return [f"{_long(option)}={one}" for one in (value if isinstance(value, list | tuple) else [value])]
+        return [_long_name(option)] if value else [off[0]] if off else []
+    return [f"{_long_name(option)}={item}" for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _is_required(parameter: click.Parameter) -> bool:

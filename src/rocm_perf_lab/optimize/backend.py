@@ -13,7 +13,7 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
 from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.journal_lines import Line
@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 Log = Callable[[Line], None]
 """Writes one line to the journal."""
@@ -44,13 +44,13 @@ class ProfileSummary:
     timing_parameters: str | None
     device: str
     targets: Sequence[Target]
-    left: Sequence[SkippedTarget]
-    documents: Reports | None = None
+    skipped: Sequence[SkippedTarget]
+    documents: CoreDocuments | None = None
     dominant: str | None = None
     fraction: float | None = None
 
     @property
-    def reports(self) -> Reports:
+    def reports(self) -> CoreDocuments:
         """The documents of a summary made by this process; a summary restored from a journal has none."""
         if self.documents is None:
             raise ValueError("a summary restored from a journal has no documents")
@@ -58,10 +58,10 @@ class ProfileSummary:
 
 
 class Gate(Protocol):
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         """Judge a candidate. candidate: the whole source. promises: see gate.source.promises."""
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
         the baseline. None if only a full judgement can tell.
         """

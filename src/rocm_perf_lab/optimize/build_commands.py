@@ -17,16 +17,16 @@ from rocm_perf_lab.hip_source.flags import is_source
 _COMPILER = re.compile(r"(.+-)?(hipcc|(amd)?clang(\+\+)?|g\+\+|gcc|c\+\+|cc)(-[\d.]+)?(\.bin)?")
 _ARCHIVER = re.compile(r"(.+-)?ar(-[\d.]+)?")
 _WRAPPERS = ("ccache", "sccache", "distcc", "env", "time", "nice", "@")
-_WITH_VALUE = frozenset(
+_OPTIONS_WITH_VALUE = frozenset(
     ("-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l", "-x", "-I", "-D", "-U", "-isystem", "-iquote", "-include", "-imacros")
     + ("-Xclang", "-mllvm", "-arch", "--param", "-idirafter", "-T", "-u", "-z", "-target", "-Xcompiler", "-Xassembler")
     + ("-Xpreprocessor", "-Xoffload-linker", "-Xarch_device", "-Xarch_host", "-isysroot", "--sysroot", "-framework", "-rpath")
 )
 _MAKES_NO_OBJECT = ("-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-###")
 _DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")  # options for dependency files, which only later builds need
-_FOR_LINKING = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-rdynamic", "-pie", "-no-pie")
+_LINK_OPTIONS = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-rdynamic", "-pie", "-no-pie")
 _DEVICE_ONLY = ("--genco", "--offload-device-only", "--cuda-device-only")
-_SHARED = re.compile(r".+\.so(\.\d+)*")
+_SHARED_LIBRARY = re.compile(r".+\.so(\.\d+)*")
 
 
 @dataclass(frozen=True)
@@ -67,36 +67,36 @@ class OutputCommand:
 
     @property
     def is_shared_library(self) -> bool:
-        return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.argv
+        return bool(_SHARED_LIBRARY.fullmatch(self.output.name)) or "-shared" in self.argv
 
     @property
     def is_code_object(self) -> bool:
         """Whether the command makes only device code, for a program to load with hipModuleLoad."""
         return bool(self.sources) and any(word in _DEVICE_ONLY for word in self.argv)
 
-    def moved(self, places: dict[Path, Path]) -> list[str]:
-        """The command line, with inputs and outputs at other paths. places: original (absolute) path -> path to use
+    def with_paths(self, replacements: dict[Path, Path]) -> list[str]:
+        """The command line, with inputs and outputs at other paths. replacements: original (absolute) path -> path to use
         instead.
         """
-        found, before = [], ""
+        words, before = [], ""
         for word in self.argv:
             path = None if word.startswith("-") else _absolute(word, self.folder)
-            at = places.get(path) if path is not None and before not in _WITH_VALUE - {"-o"} else None
-            found.append(str(at) if at is not None else word)
+            replacement = replacements.get(path) if path is not None and before not in _OPTIONS_WITH_VALUE - {"-o"} else None
+            words.append(str(replacement) if replacement is not None else word)
             before = word
-        return found
+        return words
 
 
 def output_commands(commands: Sequence[BuildCommand]) -> list[OutputCommand]:
     """The commands that make an object, an archive or a program, in order and split so that each makes one file."""
-    return [one for command in commands for one in _of_one_file(command)]
+    return [output_command for command in commands for output_command in _split_by_output(command)]
 
 
-def _of_one_file(command: BuildCommand) -> Iterator[OutputCommand]:
-    argv = _unwrapped(_with_responses(command))
+def _split_by_output(command: BuildCommand) -> Iterator[OutputCommand]:
+    argv = _without_wrappers(_expand_response_files(command))
     name = Path(argv[0]).name if argv else ""
     if _COMPILER.fullmatch(name):
-        yield from _compiled(argv, command.folder)
+        yield from _compiler_commands(argv, command.folder)
     elif _ARCHIVER.fullmatch(name):
         archive = next((word for word in argv[1:] if word.endswith(".a")), None)
         if archive is not None:
@@ -104,13 +104,13 @@ def _of_one_file(command: BuildCommand) -> Iterator[OutputCommand]:
             yield OutputCommand(argv, command.folder, _absolute(archive, command.folder), linked=linked)
 
 
-def _unwrapped(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _without_wrappers(argv: tuple[str, ...]) -> tuple[str, ...]:
     while argv and (Path(argv[0]).name in _WRAPPERS or re.fullmatch(r"[A-Za-z_]\w*=.*", argv[0])):
         argv = argv[1:]
     return argv
 
 
-def _with_responses(command: BuildCommand) -> tuple[str, ...]:
+def _expand_response_files(command: BuildCommand) -> tuple[str, ...]:
     """Expand response files, which CMake writes when there are many objects."""
     argv: list[str] = []
     for word in command.argv:
@@ -119,47 +119,47 @@ def _with_responses(command: BuildCommand) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _compiled(argv: tuple[str, ...], folder: Path) -> Iterator[OutputCommand]:
+def _compiler_commands(argv: tuple[str, ...], folder: Path) -> Iterator[OutputCommand]:
     if any(word in _MAKES_NO_OBJECT for word in argv[1:]):
         return
     argv = _without_dependencies(argv)
-    files = _files(argv)
+    files = _file_words(argv)
     sources = [word for word in files if is_source(word)]
     compiles = "-c" in argv
     if len(sources) < 2:
-        output = _output(argv) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
-        yield _command(argv, folder, output, compiles)
+        output = _output_word(argv) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
+        yield _output_command(argv, folder, output, compiles)
         return
     link, objects = [], {}
     for source in sources:
-        command = _alone(argv, source, folder)
+        command = _compile_one(argv, source, folder)
         objects[source] = str(command.output)
         yield command
     if not compiles:
         link = [objects.get(word, word) for word in _without_language(argv)]
-        yield _command(tuple(link), folder, _output(argv) or "a.out", False)
+        yield _output_command(tuple(link), folder, _output_word(argv) or "a.out", False)
 
 
-def _command(argv: tuple[str, ...], folder: Path, output: str, compiles: bool) -> OutputCommand:
-    files = _files(argv)
+def _output_command(argv: tuple[str, ...], folder: Path, output: str, compiles: bool) -> OutputCommand:
+    files = _file_words(argv)
     sources = tuple(_absolute(word, folder) for word in files if is_source(word))
     linked = () if compiles else tuple(_absolute(word, folder) for word in files if not is_source(word))
-    if _output(argv) is None:
+    if _output_word(argv) is None:
         argv = (*argv, "-o", output)
     return OutputCommand(argv, folder, _absolute(output, folder), sources, linked, compiles)
 
 
-def _alone(argv: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
+def _compile_one(argv: tuple[str, ...], source: str, folder: Path) -> OutputCommand:
     """The command for one source, derived from a command that compiles several."""
-    kept, files, rest = [], set(_files(argv)), iter(argv)
-    for word in rest:
+    words, files, remaining = [], set(_file_words(argv)), iter(argv)
+    for word in remaining:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
-            next(rest, None)
-        elif word in _WITH_VALUE:
-            kept += [word, *([value] if (value := next(rest, None)) is not None else [])]
-        elif word == source or not (word in files or word == "-c" or word.startswith(_FOR_LINKING)):
-            kept.append(word)
-    return _command((*kept, "-c"), folder, _object_of(source), True)
+            next(remaining, None)
+        elif word in _OPTIONS_WITH_VALUE:
+            words += [word, *([value] if (value := next(remaining, None)) is not None else [])]
+        elif word == source or not (word in files or word == "-c" or word.startswith(_LINK_OPTIONS)):
+            words.append(word)
+    return _output_command((*words, "-c"), folder, _object_of(source), True)
 
 
 def _object_of(source: str) -> str:
@@ -167,42 +167,42 @@ def _object_of(source: str) -> str:
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 
-def _files(argv: Sequence[str]) -> list[str]:
+def _file_words(argv: Sequence[str]) -> list[str]:
     """The words that are neither options nor option values."""
-    found, before = [], ""
+    files, before = [], ""
     for word in argv[1:]:
-        if before not in _WITH_VALUE and not word.startswith(("-", "@")):
-            found.append(word)
-        before = word if before not in _WITH_VALUE else ""
-    return found
+        if before not in _OPTIONS_WITH_VALUE and not word.startswith(("-", "@")):
+            files.append(word)
+        before = word if before not in _OPTIONS_WITH_VALUE else ""
+    return files
 
 
-def _output(argv: Sequence[str]) -> str | None:
-    found = [after for word, after in pairwise(argv) if word == "-o"]
-    return found[-1] if found else None
+def _output_word(argv: Sequence[str]) -> str | None:
+    outputs = [after for word, after in pairwise(argv) if word == "-o"]
+    return outputs[-1] if outputs else None
 
 
 def _without_dependencies(argv: tuple[str, ...]) -> tuple[str, ...]:
-    kept, rest = [], iter(argv)
-    for word in rest:
+    words, remaining = [], iter(argv)
+    for word in remaining:
         if word in ("-MF", "-MT", "-MQ"):
-            next(rest, None)
+            next(remaining, None)
         elif word not in _DEPENDENCIES and not word.startswith(("-Wp,-M", "-MF")):
-            kept.append(word)
-    return tuple(kept)
+            words.append(word)
+    return tuple(words)
 
 
 def _without_language(argv: tuple[str, ...]) -> list[str]:
     """The words for linking: `-x hip` would treat objects as sources, so --hip-link, its equivalent for linking, replaces
     it.
     """
-    kept, rest = [], iter(argv)
-    for word in rest:
+    words, remaining = [], iter(argv)
+    for word in remaining:
         if word == "-x" or re.fullmatch(r"-x\w+", word):
-            kept += ["--hip-link"] if (word[2:] or next(rest, None)) == "hip" else []
+            words += ["--hip-link"] if (word[2:] or next(remaining, None)) == "hip" else []
         else:
-            kept.append(word)
-    return kept
+            words.append(word)
+    return words
 
 
 def _absolute(word: str, folder: Path) -> Path:
@@ -210,9 +210,9 @@ def _absolute(word: str, folder: Path) -> Path:
     return Path(os.path.normpath(folder / word))
 
 
-def with_libraries(command: OutputCommand, made: Sequence[Path]) -> OutputCommand:
+def with_libraries(command: OutputCommand, outputs: Sequence[Path]) -> OutputCommand:
     """The command, with `-lNAME` replaced by the path of the archive if the build itself makes that archive."""
-    names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
+    names = {f"-l{path.stem.removeprefix('lib')}": path for path in outputs if path.suffix == ".a"}
     named = {word: names[word] for word in command.argv if word in names}
     argv = tuple(str(named.get(word, word)) for word in command.argv)
     return replace(command, argv=argv, linked=(*command.linked, *named.values())) if named else command

@@ -24,16 +24,16 @@ class Build:
     """The commands that build a program from its sources.
 
     commands: the commands that build the program, in dependency order; the last one makes the program itself. libraries: builds
-    of the shared libraries that are built along with the program, which uses them at their present paths. others: builds of
-    programs, archives and objects that neither the program nor another product uses. code_objects: the commands that make
-    device code for a program to load. left_out: the user's commands that contribute nothing to the program, as written.
+    of the shared libraries that are built along with the program, which uses them at their present paths. other_products:
+    builds of programs, archives and objects that neither the program nor another product uses. code_objects: the commands that
+    make device code for a program to load. left_out: the user's commands that contribute nothing to the program, as written.
     """
 
     commands: tuple[OutputCommand, ...]
     libraries: tuple[Build, ...] = ()
     left_out: tuple[str, ...] = ()
     code_objects: tuple[OutputCommand, ...] = ()
-    others: tuple[Build, ...] = ()
+    other_products: tuple[Build, ...] = ()
 
     @functools.cached_property
     def units(self) -> tuple[OutputCommand, ...]:
@@ -44,7 +44,7 @@ class Build:
         """Output of each unit -> the real paths of the files that the unit is built from. Raises SourceError."""
         return {command.output: files_of(command) for command in self.units}
 
-    def including(self, source: Path) -> tuple[OutputCommand, ...]:
+    def units_including(self, source: Path) -> tuple[OutputCommand, ...]:
         """The units that include `source`. Raises SourceError."""
         if len(self.units) == 1 and self.units[0].sources[0].resolve() == source.resolve():
             return self.units  # no need to ask the compiler
@@ -54,19 +54,19 @@ class Build:
         """The loadable code objects that are built from `source`. Raises SourceError."""
         return [command.output for command in self.code_objects if source.resolve() in files_of(command)]
 
-    def remade(self, source: Path) -> frozenset[Path]:
+    def outputs_from(self, source: Path) -> frozenset[Path]:
         """The outputs that depend on the contents of `source`."""
-        found = {command.output for command in self.including(source)}
+        outputs = {command.output for command in self.units_including(source)}
         for command in self.commands:
-            if found & set(command.linked):
-                found.add(command.output)
-        return frozenset(found)
+            if outputs & set(command.linked):
+                outputs.add(command.output)
+        return frozenset(outputs)
 
     def sources_with_kernels(self) -> list[Path]:
         """The units' main files that contain kernels or, if none of them do, the included files that do."""
         mains = [command.sources[0] for command in self.units if command.is_hip]
-        if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
-            return found
+        if sources := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
+            return sources
         return sorted(
             {path for command in self.units if command.is_hip for path in self.files[command.output] if _has_kernels(path)}
         )
@@ -78,10 +78,10 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     Raises UsageError if the commands do not make the program, or make several that could be the program.
     """
     makers = output_commands(commands)
-    made = list(dict.fromkeys(command.output for command in makers))
-    by_output = {command.output: with_libraries(command, made) for command in makers}
-    last = _linking(by_output, program)
-    needed = tuple(_in_order(last, by_output))
+    outputs = list(dict.fromkeys(command.output for command in makers))
+    by_output = {command.output: with_libraries(command, outputs) for command in makers}
+    last = _link_command(by_output, program)
+    needed = tuple(_in_dependency_order(last, by_output))
     if not any(command.sources for command in needed):
         raise UsageError(
             f"the build links {last.output.name} but does not say how its objects are compiled",
@@ -92,14 +92,17 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     libraries = [command for command in by_output.values() if command.is_shared_library]
     code_objects = tuple(command for command in by_output.values() if command.is_code_object)
     used = {last.output, *(path for command in by_output.values() for path in command.linked)}
-    others = [
+    unused = [
         command for command in by_output.values() if command.output not in used and command not in (*libraries, *code_objects)
     ]
-    made_with = [tuple(Build(tuple(_in_order(command, by_output))) for command in some) for some in (libraries, others)]
-    return Build(needed, made_with[0], code_objects=code_objects, others=made_with[1])
+    made_with = [
+        tuple(Build(tuple(_in_dependency_order(command, by_output))) for command in products)
+        for products in (libraries, unused)
+    ]
+    return Build(needed, made_with[0], code_objects=code_objects, other_products=made_with[1])
 
 
-def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputCommand:
+def _link_command(commands: dict[Path, OutputCommand], program: Path) -> OutputCommand:
     """The command that makes the program: the one whose output has the program's path or, failing that, its name; otherwise,
     the only command that makes a program.
     """
@@ -114,24 +117,24 @@ def _linking(commands: dict[Path, OutputCommand], program: Path) -> OutputComman
         lambda command: command.output.name == program.name,
         lambda command: True,
     ):
-        if len(found := [command for command in linking if fits(command)]) == 1:
-            return found[0]
+        if len(matches := [command for command in linking if fits(command)]) == 1:
+            return matches[0]
     if not linking:
         raise UsageError("the build has no command that makes a program", "give one that compiles and links, with --build")
     names = ", ".join(str(command.output) for command in linking[:5])
     raise UsageError(f"the build makes {len(linking)} programs ({names}), and {program} is none of them", "name one of these")
 
 
-def _in_order(command: OutputCommand, commands: dict[Path, OutputCommand]) -> Iterator[OutputCommand]:
+def _in_dependency_order(command: OutputCommand, commands: dict[Path, OutputCommand]) -> Iterator[OutputCommand]:
     seen: set[Path] = set()
 
-    def walk(one: OutputCommand) -> Iterator[OutputCommand]:
-        for path in one.linked:
+    def walk(maker: OutputCommand) -> Iterator[OutputCommand]:
+        for path in maker.linked:
             before = commands.get(path)
             if before is not None and path not in seen and not before.is_shared_library:
                 seen.add(path)
                 yield from walk(before)
-        yield one
+        yield maker
 
     return walk(command)
 
@@ -141,26 +144,28 @@ def units_around(build: Build, source: Path) -> tuple[OutputCommand, tuple[Other
 
     Raises NoSourceError if no unit includes it, SourceError if a unit that includes it cannot be judged.
     """
-    including = build.including(source)
+    including = build.units_including(source)
     if not including:
-        raise NoSourceError(*_not_part(build, source))
+        raise NoSourceError(*_why_not_part(build, source))
     if other := next((command for command in including if not command.is_hip), None):
         raise SourceError(
             f"{source.name} is also part of {other.sources[0].name}, which {Path(other.argv[0]).name} does not compile as HIP",
             "compile it as HIP, or move the kernel to a file of its own",
         )
     own = next((command for command in including if command.sources[0].resolve() == source.resolve()), including[0])
-    others = [command for command in build.units if command is not own]
-    return own, tuple(_other(build, command, command in including) for command in others)
+    other_units = [command for command in build.units if command is not own]
+    return own, tuple(_other_unit(build, command, command in including) for command in other_units)
 
 
-def _other(build: Build, command: OutputCommand, includes: bool) -> OtherUnit:
+def _other_unit(build: Build, command: OutputCommand, includes: bool) -> OtherUnit:
     files = () if command.is_hip else (command.sources[0], *sorted(build.files[command.output]))
     return OtherUnit(command.sources[0], command.argv, command.folder, includes, files)
 
 
-def _not_part(build: Build, source: Path) -> tuple[str, str]:
-    if library := next((one.commands[-1].output.name for one in build.libraries if one.including(source)), None):
+def _why_not_part(build: Build, source: Path) -> tuple[str, str]:
+    if library := next(
+        (product.commands[-1].output.name for product in build.libraries if product.units_including(source)), None
+    ):
         return f"{source} is compiled into {library}, not into the program", "link it into the program itself, to change it"
     if code_object := next(iter(build.code_objects_of(source)), None):
         return (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocm_perf_lab.optimize.counters_moved import moved
+from rocm_perf_lab.optimize.counter_changes import telling_changes
 from rocm_perf_lab.optimize.measure_script import FILE
-from rocm_perf_lab.optimize.not_judged import grouped
+from rocm_perf_lab.optimize.passed_over_reasons import group_by_reason
 from rocm_perf_lab.optimize.result import Iteration, OptimizeResult
 
 Say = Callable[[str], None]
@@ -17,22 +17,23 @@ def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
 
     stop: whether to state why the run ended.
     """
-    for one in outcome.left:
-        say(f"Left alone: {one.kernel}: {one.reason}")
-    _passed_over(outcome, say)
+    for skipped in outcome.skipped:
+        say(f"Left alone: {skipped.kernel}: {skipped.reason}")
+    _say_passed_over(outcome, say)
     if outcome.dry_run:
-        _dry_run(outcome, say)
+        _say_dry_run(outcome, say)
         return
     for iteration in outcome.iterations:
-        _counters(iteration, say)
+        _say_counters(iteration, say)
     for path in outcome.written:
         say(f"Written: {path}")
-    _undecided(outcome, say)
+    _say_undecided(outcome, say)
     say("")
     parameters = f" with the parameters {outcome.timing_parameters}" if outcome.timing_parameters else ""
-    say(f"Baseline runtime      {_ms(outcome.baseline_ms)}  in the program's kernels, {outcome.timing}{parameters}")
+    say(f"Baseline runtime      {_milliseconds(outcome.baseline_ms)}  in the program's kernels, {outcome.timing}{parameters}")
     for iteration in outcome.iterations:
-        say(f"Iteration {iteration.number} runtime   {_ms(iteration.runtime_ms)}  {iteration.judged.proposal.description}")
+        description = iteration.judged.proposal.description
+        say(f"Iteration {iteration.number} runtime   {_milliseconds(iteration.runtime_ms)}  {description}")
     if stop and outcome.stop:
         say(f"Stopped               {outcome.stop}")
     if outcome.accepted:
@@ -45,36 +46,39 @@ def describe(outcome: OptimizeResult, say: Say, stop: bool = True) -> None:
         say("Nothing accepted: the source is unchanged")
 
 
-def _passed_over(outcome: OptimizeResult, say: Say) -> None:
-    for kernel in dict.fromkeys(one.kernel for one in outcome.passed_over):
-        its = [(one.description, one.reason) for one in outcome.passed_over if one.kernel == kernel]
-        for reason, what in grouped(its):
-            say(f"Not judged in {kernel}: {reason}: {what}")
+def _say_passed_over(outcome: OptimizeResult, say: Say) -> None:
+    for kernel in dict.fromkeys(proposal.kernel for proposal in outcome.passed_over):
+        its = [(proposal.description, proposal.reason) for proposal in outcome.passed_over if proposal.kernel == kernel]
+        for reason, descriptions in group_by_reason(its):
+            say(f"Not judged in {kernel}: {reason}: {descriptions}")
 
 
-def _undecided(outcome: OptimizeResult, say: Say) -> None:
+def _say_undecided(outcome: OptimizeResult, say: Say) -> None:
     if not outcome.undecided:
         return
     say("\nFor a GPU to decide: same results and faster by the model, but by less than its error for differences")
-    for one in outcome.undecided:
-        say(f"  {1 - one.judged.ratio:.1%} of {one.kernel} saved by the model: {one.judged.proposal.description}")
-        say(f"      {one.file}")
+    for undecided in outcome.undecided:
+        say(
+            f"  {1 - undecided.judged.ratio:.1%} of {undecided.kernel} saved by the model: "
+            f"{undecided.judged.proposal.description}"
+        )
+        say(f"      {undecided.file}")
     say(f"  ({outcome.undecided[0].judged.undecided})")
     say(f"  On a GPU, {outcome.run / FILE} measures them; --accept modelled accepts what the model shows.")
 
 
-def _dry_run(outcome: OptimizeResult, say: Say) -> None:
-    for one in outcome.judged:
-        say(f"\nWould judge: {one.proposal.description} in {one.proposal.kernel}")
-        say(one.diff.rstrip("\n"))
+def _say_dry_run(outcome: OptimizeResult, say: Say) -> None:
+    for candidate in outcome.judged:
+        say(f"\nWould judge: {candidate.proposal.description} in {candidate.proposal.kernel}")
+        say(candidate.diff.rstrip("\n"))
     say(f"\n{len(outcome.judged)} proposals; nothing was judged or written")
 
 
-def _counters(iteration: Iteration, say: Say) -> None:
+def _say_counters(iteration: Iteration, say: Say) -> None:
     say(f"\nIteration {iteration.number}: {iteration.judged.proposal.description} in {iteration.kernel}")
     for step in iteration.judged.verdict.steps:
         say(f"  {step.step:<12} {step.outcome.value}: {step.reason}")
-    counters = moved(iteration.counters)
+    counters = telling_changes(iteration.counters)
     if not counters:
         say("  no counters tell why")
         return
@@ -86,5 +90,5 @@ def _counters(iteration: Iteration, say: Say) -> None:
         say(f"  {counter.counter:<26}{counter.before:>16,.0f}{counter.after:>16,.0f}{change:>10}  {counter.meaning}")
 
 
-def _ms(value: float | None) -> str:
+def _milliseconds(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.6f} ms"

@@ -23,7 +23,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.translation_units import machine_code
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled
@@ -53,26 +53,26 @@ _MOST_NAMED = 4
 _LOG_BYTES = 4000  # the journal keeps this much of a compiler's output
 
 
-def _names(symbols: Sequence[str]) -> str:
+def _kernel_names(symbols: Sequence[str]) -> str:
     more = f" and {len(symbols) - _MOST_NAMED} more" if len(symbols) > _MOST_NAMED else ""
-    return ", ".join(f"`{demangled(one)}`" for one in symbols[:_MOST_NAMED]) + more
+    return ", ".join(f"`{demangled(symbol)}`" for symbol in symbols[:_MOST_NAMED]) + more
 
 
 @contextlib.contextmanager
-def _called(program: str, name: str) -> Iterator[None]:
+def _naming_in_errors(program: str, name: str) -> Iterator[None]:
     """Make errors use the name by which the user knows the program: by the time the user reads them, the built copy is gone."""
     try:
         yield
     except RocmPerfError as error:
-        error.what, error.hint = error.what.replace(program, name), error.hint.replace(program, name)
+        error.problem, error.hint = error.problem.replace(program, name), error.hint.replace(program, name)
         raise
 
 
-def _arguments(build_target: BuildTarget, command: Sequence[str]) -> tuple[str, ...]:
+def _also_arguments(build_target: BuildTarget, command: Sequence[str]) -> tuple[str, ...]:
     """The arguments given by one --also. Raises UsageError if it names a different program."""
     if not command or Path(command[0]).name != build_target.name:
-        what = f"--also {shlex.join(command)!r} does not begin with the program"
-        raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
+        message = f"--also {shlex.join(command)!r} does not begin with the program"
+        raise UsageError(message, f"write it as --also './{build_target.name} ARGUMENTS'")
     return tuple(command[1:])
 
 
@@ -91,7 +91,7 @@ class HipBackend:
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
         self._suggests = options.suggest
-        self._also = [_arguments(build_target, command) for command in options.also]
+        self._also = [_also_arguments(build_target, command) for command in options.also]
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._device = devices.select(options.device, Path(scratch))
@@ -106,22 +106,22 @@ class HipBackend:
         build = self._build_target.build
         try:
             headers = self.read(self._build_target.source.read_bytes()).included
-            others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
+            unit_files = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except (SourceError, OSError):
-            headers = others = ()  # the compiler will report the error
+            headers = unit_files = ()  # the compiler will report the error
         return self._options.view.showing(
-            readable=(*headers, *sorted(others), *sorted(self._build_target.other_products.files))
+            readable=(*headers, *sorted(unit_files), *sorted(self._build_target.other_products.files))
         )
 
     @functools.cached_property
     def _builder(self) -> builders.SourceBuilder:
-        return builders.SourceBuilder(self._gpu_target, self._cage_limits, self._built, self.view)
+        return builders.SourceBuilder(self._gpu_target, self._cage_limits, self._log_build, self.view)
 
     @functools.cached_property
     def _program_builder(self) -> builders.ProgramBuilder:
-        kept = self._folder / "programs" / "units"
+        unit_folder = self._folder / "programs" / "units"
         return builders.ProgramBuilder(
-            self._build_target.build, self._gpu_target, kept, self._cage_limits, self._built, self.view
+            self._build_target.build, self._gpu_target, unit_folder, self._cage_limits, self._log_build, self.view
         )
 
     def _say_how_caged(self) -> None:
@@ -133,7 +133,7 @@ class HipBackend:
                 "--trust-candidates: candidates are not confined by a cage; only time, memory and file sizes are limited"
             )
         else:
-            cage.expect()
+            cage.expect_mechanism()
 
     def read(self, text: bytes) -> HipSource:
         """Read a source. Reading takes a while, so the same text always yields the same object."""
@@ -145,11 +145,13 @@ class HipBackend:
         """The verdict of the gate's first step, which only reads and preprocesses the text. change: see
         gate.source.source_check. Raises whatever preprocessing the baseline raises.
         """
-        from rocm_perf_lab.gate.source.expanded_text_check import Expanded
+        from rocm_perf_lab.gate.source.expanded_text_check import ExpandedTextCheck
         from rocm_perf_lab.gate.source.source_check import check_source
 
-        expanded = Expanded(source, kernel, self._builder.preprocessed)
-        return check_source(source, kernel, change, NONE, lambda: self._builder.names(source), expanded.complaint).verdict
+        expanded = ExpandedTextCheck(source, kernel, self._builder.preprocessed)
+        return check_source(
+            source, kernel, change, NO_PROMISES, lambda: self._builder.names(source), expanded.complaint
+        ).verdict
 
     def profile(self, source: HipSource) -> ProfileSummary:
         """Build and profile. Raises whatever building or profiling.session.profile() raises."""
@@ -160,7 +162,7 @@ class HipBackend:
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
         if self._profiles == 1 and (left_out := self._build_target.build.left_out):
             self._note(f"steps of --build that are not run (only compiling and linking are): {'; '.join(left_out)}")
-        program = str(self._built_twice(source))
+        program = str(self._build_twice(source))
         request = ProfileRequest(
             [program, *self._build_target.arguments],
             runs=1,
@@ -169,20 +171,20 @@ class HipBackend:
             timeout=self._options.timeout,
             device_options=self._profile_device_options,
         )
-        with _called(program, f"./{self._build_target.name}"):
+        with _naming_in_errors(program, f"./{self._build_target.name}"):
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
-        targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
-        found = documents.profile
-        self._timing = found.timing_parameters
-        if found.timing == "modelled":  # the next profile runs accepted code, outside the cage
+        targets, skipped = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
+        profile_document = documents.profile
+        self._timing = profile_document.timing_parameters
+        if profile_document.timing == "modelled":  # the next profile runs accepted code, outside the cage
             self._profile_device_options = (devices.MEMORY_CHECK,)
         return ProfileSummary(
-            found.runtime_ms,
-            found.timing,
-            found.timing_parameters,
-            found.gpu.product,
+            profile_document.runtime_ms,
+            profile_document.timing,
+            profile_document.timing_parameters,
+            profile_document.gpu.product,
             targets,
-            left,
+            skipped,
             documents,
             documents.dag.dominant_symbol,
             documents.dag.fraction,
@@ -212,7 +214,7 @@ class HipBackend:
             judges: dict[str, Judge] = {}
             for instance in (target, *target.siblings):
                 captures_folder = folder / str(len(judges))
-                captures = self._captures(program, instance, self._build_target.arguments, instance.dispatches, captures_folder)
+                captures = self._capture(program, instance, self._build_target.arguments, instance.dispatches, captures_folder)
                 is_target = instance is target
                 # For other instantiations, only the results count; any gain shows in the program's time.
                 judge = Judge(
@@ -223,7 +225,7 @@ class HipBackend:
                     reader=reader,
                     options=options if is_target else replace(options, with_measurement=False),
                     whole_program=whole_program if is_target else None,
-                    captures_by_arguments=self._also_captured(program, instance, captures_folder),
+                    captures_by_arguments=self._capture_other_arguments(program, instance, captures_folder),
                     recapture=functools.partial(self._recapture, instance) if is_target else None,
                 )
                 judges[instance.demangled] = stack.enter_context(judge)
@@ -231,12 +233,12 @@ class HipBackend:
             not_launched = [symbol for symbol in judges[target.demangled].instances if symbol not in judged]
             for symbol in not_launched[:_MOST_INSTANCES] if self._also else ():
                 instance = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
-                captured = self._also_captured(program, instance, folder / str(len(judges)))
+                captured = self._capture_other_arguments(program, instance, folder / str(len(judges)))
                 if captured:
                     judge = self._judge_with_other_arguments(source, target.kernel, captured, reader, options)
                     judges[instance.demangled] = stack.enter_context(judge)
                     not_launched.remove(symbol)
-            yield _AllInstances(judges, self._not_judged(source, not_launched))
+            yield _AllInstances(judges, self._what_is_not_judged(source, not_launched))
 
     def _judge_with_other_arguments(
         self, source: HipSource, kernel: str, captured: Mapping[str, Sequence[Capture]], reader: CandidateReader,
@@ -245,7 +247,7 @@ class HipBackend:
         """A judge for an instantiation that is launched only with other program arguments. captured: keyed by these."""
         from rocm_perf_lab.gate.judge import Judge
 
-        first, *others = captured
+        first, *remaining = captured
         return Judge(
             baseline=unit_of(source, captured[first], self._builder),
             kernel=kernel,
@@ -253,15 +255,17 @@ class HipBackend:
             builder=self._builder,
             reader=reader,
             options=replace(options, with_measurement=False, equivalence=replace(options.equivalence, arguments=first)),
-            captures_by_arguments={arguments: captured[arguments] for arguments in others},
+            captures_by_arguments={arguments: captured[arguments] for arguments in remaining},
         )
 
-    def _not_judged(self, source: HipSource, not_launched: Sequence[str]) -> list[str]:
+    def _what_is_not_judged(self, source: HipSource, not_launched: Sequence[str]) -> list[str]:
         """What else a change to the source affects, in words. not_launched: the kernel's instantiations without a judge."""
-        parts = [f"{_names(not_launched)} (also changed, but not launched)"] if not_launched else []
+        parts = [f"{_kernel_names(not_launched)} (also changed, but not launched)"] if not_launched else []
         loaded = self._build_target.build.code_objects_of(source.path)
-        apart = (*self._build_target.other_products.names, *(file.name for file in loaded))
-        return parts + [f"{name} (built from {source.path.name} as well, but not rebuilt with the change)" for name in apart]
+        not_rebuilt = (*self._build_target.other_products.names, *(file.name for file in loaded))
+        return parts + [
+            f"{name} (built from {source.path.name} as well, but not rebuilt with the change)" for name in not_rebuilt
+        ]
 
     def fingerprint(self, source: HipSource, target: Target) -> str:
         """See Backend. A modelled time is part of the hash, because it depends on the program's sizes and data."""
@@ -339,7 +343,7 @@ class HipBackend:
         self._log(ApplicationBaselineLine(source=digest(source.state), runtimes_ms=times, stdout_repeats=repeats))
         return self._baseline_program
 
-    def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
+    def _capture_other_arguments(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
         """For each of the other argument lists that launch the kernel, a capture of the first dispatch only, since counting the
         dispatches would take another profile.
         """
@@ -347,7 +351,7 @@ class HipBackend:
         for number, arguments in enumerate(self._also):
             command_line = shlex.join(arguments)
             try:
-                captured[command_line] = self._captures(program, target, arguments, 1, folder / f"also-{number}")
+                captured[command_line] = self._capture(program, target, arguments, 1, folder / f"also-{number}")
             except NoCaptureError:
                 unlaunched = f"./{self._build_target.name} {command_line} does not launch {target.demangled}"
                 self._note(f"{unlaunched}: only its output is compared")
@@ -355,14 +359,12 @@ class HipBackend:
 
     def _suggest_sizes(self, program: Path) -> None:
         """Suggest other arguments, once per run."""
-        if self._suggests and (found := other_arguments(program, self._build_target.arguments, self.view)):
-            command_line = shlex.join((f"./{self._build_target.name}", *found))
+        if self._suggests and (suggested := other_arguments(program, self._build_target.arguments, self.view)):
+            command_line = shlex.join((f"./{self._build_target.name}", *suggested))
             self._note(f"judged at these sizes only; try --also {shlex.quote(command_line)}")
         self._suggests = False
 
-    def _captures(
-        self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path
-    ) -> list[Capture]:
+    def _capture(self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path) -> list[Capture]:
         from rocm_perf_lab.isolate import capture
 
         numbers = spread_dispatches(dispatches, 1 if self._options.equivalence == "sampled" else 3)
@@ -372,7 +374,7 @@ class HipBackend:
             capture_folder = folder / str(number)
             capture_folder.mkdir(parents=True)
             command = [str(program), *arguments]
-            made = capture(
+            captured = capture(
                 command,
                 exactly(target.demangled),
                 number,
@@ -380,9 +382,9 @@ class HipBackend:
                 device=self._options.device,
                 timeout=self._options.timeout,
             )
-            gpu_time_ns, given = made.gpu_time_ns, list(arguments)
-            self._log(CaptureLine(kernel=target.demangled, dispatch=number, gpu_time_ns=gpu_time_ns, arguments=given))
-            captures.append(made)
+            gpu_time_ns, argument_list = captured.gpu_time_ns, list(arguments)
+            self._log(CaptureLine(kernel=target.demangled, dispatch=number, gpu_time_ns=gpu_time_ns, arguments=argument_list))
+            captures.append(captured)
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
@@ -410,14 +412,14 @@ class HipBackend:
     ) -> StepVerdict:
         """The verdict of the application step. is_data: whether the program contains the kernel's text as data."""
         from rocm_perf_lab.gate.application.application_check import STEP, SourceText
-        from rocm_perf_lab.gate.code_object.translation_units import program_differs
+        from rocm_perf_lab.gate.code_object.translation_units import program_difference
         from rocm_perf_lab.gate.verdict import rejected
 
         if is_data:
-            what = "the program holds the kernel's text as data, and may compile it while it runs"
-            return rejected(STEP, f"{what}: what the change would do there is not judged")
+            reason = "the program holds the kernel's text as data, and may compile it while it runs"
+            return rejected(STEP, f"{reason}: what the change would do there is not judged")
         program = self.program(candidate)
-        if complaint := program_differs(program, candidate, self._builder):
+        if complaint := program_difference(program, candidate, self._builder):
             return rejected(STEP, complaint)
         return baseline.check(program, claim, SourceText({candidate.path: candidate.text, **candidate.other_files}))
 
@@ -430,7 +432,7 @@ class HipBackend:
                 self._programs[source.state] = path
             return self._programs[source.state]
 
-    def _built_twice(self, source: HipSource) -> Path:
+    def _build_twice(self, source: HipSource) -> Path:
         """The program. Also checks whether compiling the same text twice gives the same code object."""
         builder = self._builder
         _, first, again = side_by_side(
@@ -441,7 +443,7 @@ class HipBackend:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
         return self.program(source)  # already built
 
-    def _built(self, command: Sequence[str], ended: Ended) -> None:
+    def _log_build(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
         self._log(BuildLine(command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log))
 
@@ -461,16 +463,16 @@ class _AllInstances:
         (_, self._first), *self._others = judges.items()
         self._unjudged = unjudged
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         return self._first.first_ratio(candidate, promises)
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         verdict = self._first.judge(candidate, promises)
         unproven = list(self._unjudged)
         for name, judge in self._others if verdict.accepted else ():
-            other = judge.judge(candidate, promises)
-            if rejection := other.rejection:
+            other_verdict = judge.judge(candidate, promises)
+            if rejection := other_verdict.rejection:
                 of_it = replace(rejection, reason=f"of {name}: {rejection.reason}")
                 return replace(verdict, steps=(*verdict.steps, of_it))
-            unproven += [f"{what} of {name}" for what in other.unproven]
+            unproven += [f"{item} of {name}" for item in other_verdict.unproven]
         return verdict.with_unproven(unproven)

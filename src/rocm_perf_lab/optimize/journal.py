@@ -37,28 +37,28 @@ class Entries:
     def last(self, kind: type[Kind]) -> Kind | None:
         """The last line of this kind; None if there is none. Raises OutputError if it is damaged."""
         event = event_of(kind)
-        return next((self._as(kind, entry) for entry in reversed(self.entries) if entry["event"] == event), None)
+        return next((self._parse(kind, entry) for entry in reversed(self.entries) if entry["event"] == event), None)
 
     def of(self, kind: type[Kind]) -> list[Kind]:
         """All lines of this kind. Raises OutputError if one is damaged."""
         event = event_of(kind)
-        return [self._as(kind, entry) for entry in self.entries if entry["event"] == event]
+        return [self._parse(kind, entry) for entry in self.entries if entry["event"] == event]
 
     def of_any(self, *kinds: type[Line]) -> list[Line]:
         """The lines of several kinds, in order. Raises OutputError if one is damaged."""
         known = {event_of(kind): kind for kind in kinds}
-        return [self._as(known[entry["event"]], entry) for entry in self.entries if entry["event"] in known]
+        return [self._parse(known[entry["event"]], entry) for entry in self.entries if entry["event"] in known]
 
-    def _as(self, kind: type[Kind], entry: dict[str, Any]) -> Kind:
+    def _parse(self, kind: type[Kind], entry: dict[str, Any]) -> Kind:
         try:
             return kind.model_validate(entry)
         except ValueError as error:
-            what = f"{self.path} is damaged in line {self.entries.index(entry) + 1}, {entry['event']}"
-            raise OutputError(what, "move it away and start over") from error
+            message = f"{self.path} is damaged in line {self.entries.index(entry) + 1}, {entry['event']}"
+            raise OutputError(message, "move it away and start over") from error
 
 
 class Journal(Entries):
-    """The journal, open for writing by one process at a time (run_folder.held); a truncated last line is removed."""
+    """The journal, open for writing by one process at a time (run_folder.lock_run); a truncated last line is removed."""
 
     def __init__(self, directory: Path):
         super().__init__(directory)
@@ -71,10 +71,10 @@ class Journal(Entries):
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
 
-    def append(self, told: Line) -> None:
+    def append(self, record: Line) -> None:
         """Write one line and wait until it is on disk. Raises OutputError."""
         with self._lock:
-            entry = {"number": len(self.entries)} | told.as_json()
+            entry = {"number": len(self.entries)} | record.as_json()
             line = utf8(json.dumps(entry, ensure_ascii=False, allow_nan=False)) + b"\n"
             try:
                 while line:

@@ -86,16 +86,16 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     Raises errors caused by the baseline or the machine; a fault in the candidate leads to a rejection instead.
     """
     inherited_limits.check_temporary_folder()
-    texts = _content(request.baseline), _content(request.candidate)
+    texts = _read_content(request.baseline), _read_content(request.candidate)
     _expect_no_source(request)
     command = request.command or (f"./{request.baseline.stem}",)
     build_target = find_build_target(command, request.baseline, request.build)
     runs = (request.runs or Path(build_target.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)
-    judgement = _judged(request, build_target, texts, note)
+    judgement = _judge_texts(request, build_target, texts, note)
     if request.description is not None:
-        _keep(runs, request, judgement, texts)
+        _journal_verdict(runs, request, judgement, texts)
     verdict = judgement.verdict
     if request.output is not None and verdict.accepted and verdict.adopted is not None:
         write_whole(request.output, verdict.adopted)
@@ -112,12 +112,12 @@ def _expect_no_source(request: GateRequest) -> None:
 
 def _expect_writable(folder: Path) -> None:
     """Check in advance that the folder is writable, since judging takes a while."""
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    if not os.access(there, os.W_OK):
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
-def _judged(
+def _judge_texts(
     request: GateRequest, build_target: BuildTarget, texts: tuple[bytes, bytes], note: Callable[[str], None]
 ) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
@@ -134,7 +134,9 @@ def _judged(
         if first.outcome is StepOutcome.REJECTED:
             return Judgement(request, Verdict((first, *map(skipped, STEPS[1:]))), kernel.name)
         summary = backend.profile(baseline)
-        target = next((one for one in summary.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
+        target = next(
+            (target for target in summary.targets if baseline.kernel(target.kernel).identity == kernel.identity), None
+        )
         if target is None:
             raise SourceError(
                 f"{kernel.name} is not among the kernels that the program launches", "give arguments that launch it"
@@ -145,7 +147,7 @@ def _judged(
     return Judgement(request, verdict, target.demangled, summary)
 
 
-def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple[bytes, bytes]) -> None:
+def _journal_verdict(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple[bytes, bytes]) -> None:
     journal = Journal(folder / run_folder.BY_HAND)
     before, after = texts
     baseline, candidate = digest(before), digest(after)
@@ -155,7 +157,7 @@ def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple
     journal.append(VerdictLine(baseline=baseline, candidate=candidate, verdict=judgement.verdict.document()))
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return content_of(path)
     except OSError as error:
@@ -167,12 +169,12 @@ def _changed_kernel(
 ) -> tuple[SourceKernel, KernelChange | str]:
     """Which of the kernels that match the pattern the candidate changes, and the change or the reason for refusing it."""
     pattern = backend_options.pattern
-    kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
+    kernels = [kernel for kernel in baseline.kernels if _may_match(pattern, kernel)]
     if not kernels:
-        there = ", ".join(k.demangled or k.name for k in baseline.kernels)
+        names = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that contains the program's kernels")
-        raise UsageError(f"--kernel {pattern} matches no kernel of {baseline.path}", f"it has {there or 'none'}")
+        raise UsageError(f"--kernel {pattern} matches no kernel of {baseline.path}", f"it has {names or 'none'}")
     with CandidateReader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
@@ -181,7 +183,7 @@ def _changed_kernel(
     return kernel, change if kernel in kernels else f"it changes {kernel.name}, which --kernel does not match"
 
 
-def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
+def _may_match(pattern: str | None, kernel: SourceKernel) -> bool:
     """Whether the pattern may match this kernel. The names of instantiations are known only after the program has run, so a
     template passes if the pattern contains its name.
     """

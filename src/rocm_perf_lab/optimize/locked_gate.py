@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 
@@ -21,8 +21,8 @@ class LockedGate:
     Measurements on a GPU must not overlap; times from the software device do not depend on how busy the machine is.
     """
 
-    def __init__(self, opened: Callable[[], AbstractContextManager[Gate]], alone: bool):
-        self._opened, self._alone = opened, alone
+    def __init__(self, open_gate: Callable[[], AbstractContextManager[Gate]], one_at_a_time: bool):
+        self._open_gate, self._one_at_a_time = open_gate, one_at_a_time
         self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
         self._gate: Gate | None = None
         self._failure: Exception | None = None
@@ -33,24 +33,24 @@ class LockedGate:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        return self._asked(lambda gate: gate.judge(candidate, promises))
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
+        return self._ask_gate(lambda gate: gate.judge(candidate, promises))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
-        return self._asked(lambda gate: gate.first_ratio(candidate, promises))
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
+        return self._ask_gate(lambda gate: gate.first_ratio(candidate, promises))
 
-    def _asked(self, question: Callable[[Gate], Answer]) -> Answer:
+    def _ask_gate(self, question: Callable[[Gate], Answer]) -> Answer:
         with self._lock:
-            gate = self._gate = self._gate or self._made()
-            if self._alone:
+            gate = self._gate = self._gate or self._enter_gate()
+            if self._one_at_a_time:
                 return question(gate)
         return question(gate)
 
-    def _made(self) -> Gate:
+    def _enter_gate(self) -> Gate:
         if self._failure is not None:  # a second attempt would fail the same way
             raise self._failure
         try:
-            return self._stack.enter_context(self._opened())
+            return self._stack.enter_context(self._open_gate())
         except CANNOT_JUDGE as error:
             self._failure = error
             raise

@@ -12,8 +12,8 @@ from pathlib import Path
 from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
-from rocm_perf_lab.optimize.prediction import RankedProposal, predicted
-from rocm_perf_lab.optimize.ranking import ranked
+from rocm_perf_lab.optimize.prediction import RankedProposal, predict_gain
+from rocm_perf_lab.optimize.ranking import rank_proposals
 from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
@@ -22,7 +22,7 @@ from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.time_budget import TimeBudget
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal, Transformation
-from rocm_perf_lab.optimize.transforms.combined import combined
+from rocm_perf_lab.optimize.transforms.combined import with_enabled_changes
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # how many kernels are tried in one iteration
@@ -116,12 +116,12 @@ class Session:
                 return None
             self._note(f"kernel {target.demangled}: {target.reason}")
             ranked_proposals, refusals = self._ranked_proposals(source, target)
-            best, judged, obstacle = self._searched(source, target, ranked_proposals)
+            best, judged, obstacle = self._search(source, target, ranked_proposals)
             if best:
                 return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
-            self._run.skip(target, obstacle or self._why_nothing(judged, refusals))
+            self._run.skip(target, obstacle or self._why_nothing_kept(judged, refusals))
         return None
 
     def _ranked_proposals(self, source: Source, target: Target) -> tuple[list[RankedProposal], list[Refusal]]:
@@ -130,22 +130,26 @@ class Session:
         used = {name: self._transformations[name] for name in self._options.transforms}
         answers = [answer for propose in used.values() for answer in propose(source, kernel, self._options.factors)]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
-        proposals += combined(source, kernel, proposals, used, self._options.factors, self._backend.read)
-        ordered = ranked(proposals, kernel, target.waited_cycles, source.text)
+        proposals += with_enabled_changes(source, kernel, proposals, used, self._options.factors, self._backend.read)
+        ordered = rank_proposals(proposals, kernel, target.waited_cycles, source.text)
         ranked_proposals = [
-            RankedProposal(one, predicted(one, kernel, target.stack, target.share, source.text)) for one in ordered
+            RankedProposal(proposal, predict_gain(proposal, kernel, target.stack, target.share, source.text))
+            for proposal in ordered
         ]
         return (
-            sorted(ranked_proposals, key=lambda one: one.rank),
+            sorted(ranked_proposals, key=lambda ranked_proposal: ranked_proposal.rank),
             [answer for answer in answers if isinstance(answer, Refusal)],
         )
 
-    def _searched(
+    def _search(
         self, source: Source, target: Target, ranked_proposals: Sequence[RankedProposal]
     ) -> tuple[Judged | None, list[Judged], str]:
         """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
-            self._outcome.judged += [self._run.candidate(source, one.proposal, one.prediction) for one in ranked_proposals]
+            self._outcome.judged += [
+                self._run.candidate(source, ranked_proposal.proposal, ranked_proposal.prediction)
+                for ranked_proposal in ranked_proposals
+            ]
             return None, [], f"a dry run: {len(ranked_proposals)} proposals were not judged" if ranked_proposals else ""
         alone = self._outcome.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
@@ -162,9 +166,9 @@ class Session:
     def _why_unjudged(self, search: Search, ranked_proposals: Sequence[RankedProposal]) -> str:
         if self._budget.used:
             return str(self._budget)
-        if search.known == len(ranked_proposals):
+        if search.rejected_before == len(ranked_proposals):
             return f"earlier runs rejected all {len(ranked_proposals)} proposals, for the reasons under `passed_over`"
-        how = "by experiments and by their time on the captured inputs" if search.timed else "by experiments"
+        how = "by experiments and by their time on the captured inputs" if search.timed_only else "by experiments"
         return f"none of {len(ranked_proposals)} proposals can gain the required {self._options.min_improvement:.1%}, {how}"
 
     def _rejections_of(self, source: Source, target: Target) -> KernelRejections:
@@ -172,16 +176,17 @@ class Session:
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
         return KernelRejections(self._rejections, kernel, fingerprint)
 
-    def _why_nothing(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
+    def _why_nothing_kept(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
         if judged:
-            undecided = {one.judged.digest for one in self._outcome.undecided}
+            undecided = {candidate.judged.digest for candidate in self._outcome.undecided}
             reasons = [
-                f"{one.proposal.description}: {one.rejection or _why_not_kept(one.digest in undecided)}" for one in judged
+                f"{candidate.proposal.description}: {candidate.rejection or _why_not_kept(candidate.digest in undecided)}"
+                for candidate in judged
             ]
             return f"none of {len(judged)} proposals is kept; {'; '.join(reasons)}"
         if refusals:
             return "nothing can be changed safely: " + "; ".join(
-                dict.fromkeys(f"line {one.line}: {one.reason}" for one in refusals)
+                dict.fromkeys(f"line {refusal.line}: {refusal.reason}" for refusal in refusals)
             )
         return "its body has nothing that the transformations could change; functions that it calls are not examined"
 

@@ -31,15 +31,15 @@ def write_script(
     """
     if not undecided:
         return None
-    given = ["--build", build] if build is not None else []
-    given += ["--ulps", str(options.ulps)] if options.ulps else []
-    given += ["--check", shlex.join(options.check)] if options.check else []
-    given += [word for words in options.also for word in ("--also", shlex.join(words))]
+    gate_options = ["--build", build] if build is not None else []
+    gate_options += ["--ulps", str(options.ulps)] if options.ulps else []
+    gate_options += ["--check", shlex.join(options.check)] if options.check else []
+    gate_options += [word for words in options.also for word in ("--also", shlex.join(words))]
     lines = [f"cd {shlex.quote(str(Path.cwd()))} || exit"]
-    for one in undecided:
-        told = f"{one.judged.proposal.description} in {one.kernel}".replace("\n", " ")
-        words = ["rocm-perf", "gate", *given, str(source), str(one.file), *program]
-        lines += [f"echo {shlex.quote(told)}", shlex.join(words)]
+    for candidate in undecided:
+        announcement = f"{candidate.judged.proposal.description} in {candidate.kernel}".replace("\n", " ")
+        words = ["rocm-perf", "gate", *gate_options, str(source), str(candidate.file), *program]
+        lines += [f"echo {shlex.quote(announcement)}", shlex.join(words)]
     path = folder / FILE
     write_whole(path, (_HEAD + "\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     path.chmod(0o755)

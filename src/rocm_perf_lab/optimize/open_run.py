@@ -25,7 +25,7 @@ def open_run(folder: Path, command: str, resume: bool, note: Callable[[str], Non
     if restored := run_folder.sweep_after_kills(folder):
         note(f"an earlier run was killed while it replaced several files; restored: {', '.join(map(str, restored))}")
     run = run_folder.unfinished(folder, command) if resume else run_folder.new_run(folder)
-    with run_folder.held(run):
+    with run_folder.lock_run(run):
         try:
             yield run, Journal(run)
         except KeyboardInterrupt:

@@ -42,29 +42,33 @@ def other_products(build: Build, source: Path) -> OtherProducts:
     Raises SourceError if one of the program's own units does not compile.
     """
     own = frozenset(build.units)
-    concerned = [one for one in (*build.others, *build.libraries) if _is_made_of(source, one, build, own)]
-    units = list(dict.fromkeys(command for one in concerned for command in one.units if command not in own and command.is_hip))
-    files = {command: found for command, found in zip(units, _files(units), strict=True) if found}
-    return OtherProducts(files, tuple(one.commands[-1].output.name for one in concerned))
+    concerned = [
+        product for product in (*build.other_products, *build.libraries) if _is_built_from(source, product, build, own)
+    ]
+    units = list(
+        dict.fromkeys(command for product in concerned for command in product.units if command not in own and command.is_hip)
+    )
+    files = {command: included for command, included in zip(units, _files_of_units(units), strict=True) if included}
+    return OtherProducts(files, tuple(product.commands[-1].output.name for product in concerned))
 
 
-def _is_made_of(source: Path, made: Build, build: Build, own: frozenset[OutputCommand]) -> bool:
-    shared = own.intersection(made.units)
-    if shared and shared.intersection(build.including(source)):
+def _is_built_from(source: Path, product: Build, build: Build, own: frozenset[OutputCommand]) -> bool:
+    shared = own.intersection(product.units)
+    if shared and shared.intersection(build.units_including(source)):
         return True
-    likely = [command for command in made.units if command not in own and may_include(command, source)]
-    return any(source.resolve() in files for files in _files(likely))
+    likely = [command for command in product.units if command not in own and may_include(command, source)]
+    return any(source.resolve() in files for files in _files_of_units(likely))
 
 
-def _files(commands: Sequence[OutputCommand]) -> list[frozenset[Path]]:
+def _files_of_units(commands: Sequence[OutputCommand]) -> list[frozenset[Path]]:
     """The files of each unit; an empty set for a unit that does not compile."""
     if not commands:
         return []
     with ThreadPoolExecutor(available_cores()) as pool:
-        return list(pool.map(_files_of, commands))
+        return list(pool.map(_files_if_it_compiles, commands))
 
 
-def _files_of(command: OutputCommand) -> frozenset[Path]:
+def _files_if_it_compiles(command: OutputCommand) -> frozenset[Path]:
     try:
         return files_of(command)
     except SourceError:
@@ -82,20 +86,20 @@ def may_include(command: OutputCommand, source: Path) -> bool:
         if file == source.resolve():
             return True
         seen.add(file)
-        for name in _included(file):
+        for name in _included_names(file):
             if name is None:
                 return True  # a macro names the file
-            left += [found.resolve() for folder in (file.parent, *folders) if (found := folder / name).is_file()]
+            left += [included.resolve() for folder in (file.parent, *folders) if (included := folder / name).is_file()]
     return False
 
 
-def _included(file: Path) -> Iterator[str | None]:
+def _included_names(file: Path) -> Iterator[str | None]:
     return (match[1].decode(errors="surrogateescape") if match[1] else None for match in _INCLUDE.finditer(file.read_bytes()))
 
 
 def _folders(argv: Iterable[str]) -> Iterator[str]:
-    rest = iter(argv)
-    for word in rest:
+    remaining = iter(argv)
+    for word in remaining:
         option = next((option for option in _FOLDERS if word.startswith(option)), None)
         if option is not None:
-            yield word.removeprefix(option) or next(rest, ".")
+            yield word.removeprefix(option) or next(remaining, ".")

@@ -31,82 +31,82 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
     Raises UsageError, which describes the mistake.
     """
     if (folder / text).is_dir():
-        return of_folder(folder / text)
-    argv = _words(text)
+        return commands_of_folder(folder / text)
+    argv = _split_words(text)
     tool = Path(argv[0]).name if argv else ""
     if tool in _MAKE:
-        return _made(argv, folder)
+        return _commands_of_make(argv, folder)
     if tool in _NINJA:
-        return _of_ninja(argv, folder)
+        return _commands_of_ninja(argv, folder)
     if tool == "cmake" and "--build" in argv[:-1]:
-        return of_folder(folder / argv[argv.index("--build") + 1])
-    return of_shell(text, folder)
+        return commands_of_folder(folder / argv[argv.index("--build") + 1])
+    return commands_of_shell(text, folder)
 
 
 def is_script(text: str) -> bool:
     """Whether --build contains the commands themselves, rather than naming a tool or folder that lists them."""
-    argv = _words(text)
+    argv = _split_words(text)
     return not Path(text).is_dir() and (not argv or Path(argv[0]).name not in {*_MAKE, *_NINJA, "cmake"})
 
 
-def of_folder(folder: Path) -> list[BuildCommand]:
+def commands_of_folder(folder: Path) -> list[BuildCommand]:
     """The commands that a build folder lists.
 
     folder: a CMake build folder, or a folder with a Makefile. Raises UsageError if it is neither.
     """
     folder = folder.resolve()
     if (folder / NINJA_FILE).is_file():
-        return _of_ninja(["ninja"], folder)
+        return _commands_of_ninja(["ninja"], folder)
     if (folder / DATABASE).is_file():
-        return [*of_database(folder / DATABASE), *_links(folder)]
+        return [*commands_of_database(folder / DATABASE), *_link_commands(folder)]
     if any((folder / name).is_file() for name in MAKEFILES):
-        return _made(["make"], folder)
+        return _commands_of_make(["make"], folder)
     raise UsageError(
         f"{folder} has no {DATABASE}, {NINJA_FILE} or Makefile",
         "name a build folder that has one (CMake writes the first with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
     )
 
 
-def of_database(database: Path) -> list[BuildCommand]:
+def commands_of_database(database: Path) -> list[BuildCommand]:
     """The commands in a compile_commands.json. Raises UsageError."""
     try:
         entries = json.loads(database.read_text())
         return [
             BuildCommand(
-                tuple(one.get("arguments") or shlex.split(one["command"])), (database.parent / one["directory"]).resolve()
+                tuple(entry.get("arguments") or shlex.split(entry["command"])), (database.parent / entry["directory"]).resolve()
             )
-            for one in entries
+            for entry in entries
         ]
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise UsageError(f"{database} is not a compilation database ({error!r})", "fix it, or give --build") from error
 
 
-def _links(folder: Path) -> list[BuildCommand]:
+def _link_commands(folder: Path) -> list[BuildCommand]:
     """The link commands of CMake's Makefiles."""
     scripts = sorted(folder.glob("**/CMakeFiles/*.dir/link.txt"))
-    return [command for script in scripts for command in of_shell(script.read_text(), script.parents[2])]
+    return [command for script in scripts for command in commands_of_shell(script.read_text(), script.parents[2])]
 
 
-def _made(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
+def _commands_of_make(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
     """All commands of a make build, even if their outputs are up to date."""
-    said = _output([argv[0], "--dry-run", "--always-make", "--print-directory", *argv[1:]], folder)
-    found: list[BuildCommand] = []
+    output = _run_tool([argv[0], "--dry-run", "--always-make", "--print-directory", *argv[1:]], folder)
+    commands: list[BuildCommand] = []
     folders = [folder]
-    for line in _whole_lines(said):
+    for line in _whole_lines(output):
         if moved := _ENTERING.match(line):
             folders = [*folders, Path(moved[3])] if moved[2] == "Entering" else folders[:-1] or [folder]
         else:
-            found += _shell_line(line, folders[-1])
-    return found
+            commands += _shell_line(line, folders[-1])
+    return commands
 
 
-def _of_ninja(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
-    place = folder / argv[argv.index("-C") + 1] if "-C" in argv[:-1] else folder
-    targets = [word for word in argv[1:] if not word.startswith("-") and (folder / word).resolve() != place.resolve()]
-    return of_shell(_output([argv[0], "-t", "commands", *targets], place), place)
+def _commands_of_ninja(argv: Sequence[str], folder: Path) -> list[BuildCommand]:
+    working_folder = folder / argv[argv.index("-C") + 1] if "-C" in argv[:-1] else folder
+    targets = [word for word in argv[1:] if not word.startswith("-") and (folder / word).resolve() != working_folder.resolve()]
+    return commands_of_shell(_run_tool([argv[0], "-t", "commands", *targets], working_folder), working_folder)
 
 
-def of_shell(text: str, folder: Path) -> list[BuildCommand]:
+def commands_of_shell(text: str, folder: Path) -> list[BuildCommand]:
     """The simple commands of a script that has no loops or conditions, in order."""
     return [command for line in _whole_lines(text) for command in _shell_line(line, folder)]
 
@@ -120,9 +120,9 @@ def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
         if argv[:1] == ["cd"] and len(argv) > 1:
             folder = Path(os.path.normpath(folder / argv[1]))
         elif argv[:1] == ["cmake_link_script"] or argv[1:3] == ["-E", "cmake_link_script"]:
-            yield from of_shell((folder / argv[3]).read_text(), folder)
+            yield from commands_of_shell((folder / argv[3]).read_text(), folder)
         elif argv:
-            yield BuildCommand(tuple(_expanded(argv, folder)), folder)
+            yield BuildCommand(tuple(_expand_words(argv, folder)), folder)
         argv = []
 
 
@@ -134,17 +134,17 @@ def _tokens(line: str) -> list[str]:
         tokens = list(lexer)
     except ValueError:
         return []
-    kept: list[str] = []
-    rest = iter(tokens)
-    for token in rest:
+    words: list[str] = []
+    remaining = iter(tokens)
+    for token in remaining:
         if token in _REDIRECTIONS:
-            next(rest, None)
-        elif not (token.startswith("#") and not kept):
-            kept.append(token)
-    return kept
+            next(remaining, None)
+        elif not (token.startswith("#") and not words):
+            words.append(token)
+    return words
 
 
-def _expanded(argv: Sequence[str], folder: Path) -> Iterator[str]:
+def _expand_words(argv: Sequence[str], folder: Path) -> Iterator[str]:
     for word in (os.path.expandvars(word) for word in argv):
         wild = not word.startswith("-") and any(sign in word for sign in "*?") and not (folder / word).exists()
         matches = sorted(folder.glob(word)) if wild and not os.path.isabs(word) else []
@@ -155,14 +155,14 @@ def _whole_lines(text: str) -> list[str]:
     return text.replace("\\\n", " ").splitlines()
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
         raise UsageError(f"cannot split --build {text!r} into words ({error})", "balance its quotes") from error
 
 
-def _output(command: Sequence[str], folder: Path) -> str:
+def _run_tool(command: Sequence[str], folder: Path) -> str:
     """The command's output. The build is the user's own, and therefore trusted."""
     environment = {**os.environ, "LC_ALL": "C"}
     shown = shlex.join(command)

@@ -25,7 +25,7 @@ _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 
 
 @dataclass(frozen=True)
-class Precompiled:
+class PrecompiledIncludes:
     """options: the options with which Clang reads precompiled includes. folder: the folder that holds them. text: the source
     without those includes.
     """
@@ -46,7 +46,7 @@ class Preambles:
 
     def of(
         self, path: Path, text: bytes, command: Sequence[str], folder: Path, passes: Sequence[str] = tuple(_PASSES)
-    ) -> Precompiled | None:
+    ) -> PrecompiledIncludes | None:
         """The precompiled includes for a source with this path and text, which the command compiles in this folder. command:
         without its files and its output.
 
@@ -59,33 +59,39 @@ class Preambles:
         usual = path.is_absolute() and can_be_precompiled(command)
         if not usual or not any(map(_WORTHWHILE.match, head.names)) or len(architectures(command)) != 1:
             return None
-        includes = [_from_elsewhere(one, path.parent) for one in head.names]
+        includes = [_name_from_elsewhere(include, path.parent) for include in head.names]
         seen = self._view.showing(readable=(path.parent, path.resolve().parent))
-        made = [(name, self._made(name, includes, command, folder, seen)) for name in passes]
-        options = tuple(word for name, header in made if header for word in (f"-Xarch_{name}", f"-include{header}"))
-        return Precompiled(options, Path(self._scratch.name), head.rest) if all(header for _, header in made) else None
+        headers = [(name, self._precompiled_header(name, includes, command, folder, seen)) for name in passes]
+        options = tuple(word for name, header in headers if header for word in (f"-Xarch_{name}", f"-include{header}"))
+        if not all(header for _, header in headers):
+            return None
+        return PrecompiledIncludes(options, Path(self._scratch.name), head.remainder)
 
-    def _made(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
+    def _precompiled_header(
+        self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View
+    ) -> Path | None:
         """The header next to which Clang finds its precompiled version; None if that version cannot be made."""
         argv = [name, str(folder), *command]
         key = hashlib.sha256(b"\0".join([*map(os.fsencode, argv), *includes])).digest()
         with self._making:
             if key not in self._known:
-                self._known[key] = self._make(name, includes, command, folder, seen)
+                self._known[key] = self._precompile(name, includes, command, folder, seen)
             return self._known[key]
 
-    def _make(self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View) -> Path | None:
-        place = Path(tempfile.mkdtemp(dir=self._scratch.name))
-        header, source = place / f"{name}.h", place / f"{name}.hip"
+    def _precompile(
+        self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View
+    ) -> Path | None:
+        header_folder = Path(tempfile.mkdtemp(dir=self._scratch.name))
+        header, source = header_folder / f"{name}.h", header_folder / f"{name}.hip"
         for file in (header, source):
-            file.write_bytes(b"".join(b"#include %s\n" % one for one in includes))
+            file.write_bytes(b"".join(b"#include %s\n" % include for include in includes))
         emit = [word for option in ("-emit-pch", "-o", f"{header}.pch") for word in ("-Xclang", option)]
         argv = [*command, _PASSES[name], "-fsyntax-only", *emit, str(source)]
-        ended = cage.run(argv, folder, seen.showing(writable=(place,)), os.environ, self._limits)
+        ended = cage.run(argv, folder, seen.showing(writable=(header_folder,)), os.environ, self._limits)
         return header if ended.succeeded and Path(f"{header}.pch").is_file() else None
 
 
-def _from_elsewhere(include: bytes, folder: Path) -> bytes:
+def _name_from_elsewhere(include: bytes, folder: Path) -> bytes:
     """The name, including its delimiters, with which a file in another folder can include the same file. The name is absolute
     if the source's path is, so __FILE__ stays the same in the included file.
     """

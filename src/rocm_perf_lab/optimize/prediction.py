@@ -16,19 +16,27 @@ from rocm_perf_lab.optimize.transforms import Proposal
 
 # The causes that each transformation can remove. Anything that changes the code of a loop changes its scalar instructions as
 # well.
-_LOOP = ("memory-latency", "lds-latency", "scalar-issue", "vector-issue", "address-issue", "few-waves", "instruction-fetch")
+_LOOP_CAUSES = (
+    "memory-latency",
+    "lds-latency",
+    "scalar-issue",
+    "vector-issue",
+    "address-issue",
+    "few-waves",
+    "instruction-fetch",
+)
 CAUSES: Mapping[str, Sequence[str]] = {
-    "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP),
-    "split-loop": ("small-grid", "imbalance", "memory-bandwidth", "beyond-l2", *_LOOP),
-    "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP),
-    "load-ahead": (*_LOOP, "lds-issue", "atomics"),
-    "unroll": _LOOP,
-    "batch": _LOOP,
+    "wave-per-row": ("small-grid", "uncoalesced", "imbalance", "l2-bandwidth", "memory-bandwidth", "beyond-l2", *_LOOP_CAUSES),
+    "split-loop": ("small-grid", "imbalance", "memory-bandwidth", "beyond-l2", *_LOOP_CAUSES),
+    "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP_CAUSES),
+    "load-ahead": (*_LOOP_CAUSES, "lds-issue", "atomics"),
+    "unroll": _LOOP_CAUSES,
+    "batch": _LOOP_CAUSES,
     "lds_padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
-    "restrict": (*_LOOP, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "scratch"),
-    "hoist": (*_LOOP, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced"),
-    "vector": (*_LOOP, "l2-bandwidth", "uncoalesced"),
-    "launch_bounds": ("few-waves", "scratch", *_LOOP),
+    "restrict": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "scratch"),
+    "hoist": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced"),
+    "vector": (*_LOOP_CAUSES, "l2-bandwidth", "uncoalesced"),
+    "launch_bounds": ("few-waves", "scratch", *_LOOP_CAUSES),
     "nontemporal": ("beyond-l2", "memory-bandwidth", "memory-latency", "l2-bandwidth"),
 }
 
@@ -50,9 +58,11 @@ class Stack:
         """The share of the time that is saved by removing all of these causes. Each cause outside the stack adds what its
         removal alone saves.
         """
-        taken = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
-        others = sum(self.duration_ns - ns for name, ns in self.alone_ns.items() if name in causes and name not in self.causes)
-        return min(1.0, 1 - (self.without_ns[taken] - others) / self.duration_ns)
+        removed = sum(1 << i for i, name in enumerate(self.causes) if name in causes)
+        outside_ns = sum(
+            self.duration_ns - ns for name, ns in self.alone_ns.items() if name in causes and name not in self.causes
+        )
+        return min(1.0, 1 - (self.without_ns[removed] - outside_ns) / self.duration_ns)
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,9 @@ class RankedProposal:
         return 0.0 if self.prediction is None else -round(self.prediction.estimate, 6)
 
 
-def predicted(proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes) -> Prediction | None:
+def predict_gain(
+    proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes
+) -> Prediction | None:
     """The prediction; None without experiments, or for a transformation whose effect is unknown. share: the kernel's share of
     the critical path.
     """
@@ -102,10 +114,12 @@ def predicted(proposal: Proposal, kernel: Kernel, stack: Stack | None, share: fl
         return None
     gain = stack.gain(causes)
     its = tuple(name for name in stack.causes if name in causes)
-    return Prediction(its, gain, None if share is None else gain * share, _of_lines(proposal, kernel, stack, its, text))
+    return Prediction(
+        its, gain, None if share is None else gain * share, _share_inside_loop(proposal, kernel, stack, its, text)
+    )
 
 
-def _of_lines(proposal: Proposal, kernel: Kernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
+def _share_inside_loop(proposal: Proposal, kernel: Kernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     gains = {line: sum(of.get(cause, 0) for cause in causes) for line, of in stack.lines.items()}
     if not loops or not sum(gains.values()):

@@ -16,10 +16,10 @@ def program_diff(source: Path, before: bytes, after: bytes) -> str:
     before, after: states, as in hip_source.source_texts. source: the file with the kernel. Raises OSError if one of the other
     files cannot be read.
     """
-    (own, others), (new, new_others) = parted(before), parted(after)
+    (own, old_others), (new, new_others) = parted(before), parted(after)
     texts = {source: (own, new)}
     for file, text in new_others.items():
-        texts[file] = (others[file] if file in others else file.read_bytes(), text)
+        texts[file] = (old_others[file] if file in old_others else file.read_bytes(), text)
     real = {file: file.resolve() if len(texts) > 1 else file for file in texts}
     folder = os.path.commonpath([file.parent for file in real.values()])
     return "".join(unified_diff(*texts[file], os.path.relpath(real[file], folder)) for file in texts)

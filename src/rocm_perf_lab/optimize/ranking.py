@@ -8,16 +8,18 @@ from rocm_perf_lab.optimize.source_protocol import Kernel
 from rocm_perf_lab.optimize.transforms import Proposal
 
 
-def ranked(proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> list[Proposal]:
+def rank_proposals(
+    proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes
+) -> list[Proposal]:
     """Sort proposals into the order in which they are judged.
 
     waited_cycles: source line -> cycles that waves spent waiting for that line's accesses; empty without a thread trace.
     """
     order = list(proposals)
-    return sorted(order, key=lambda proposal: (-_waits(proposal, kernel, waited_cycles, text), order.index(proposal)))
+    return sorted(order, key=lambda proposal: (-_waited_in_loop(proposal, kernel, waited_cycles, text), order.index(proposal)))
 
 
-def _waits(proposal: Proposal, kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
+def _waited_in_loop(proposal: Proposal, kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
     """Cycles that waves spent waiting in the loop at the proposal's line; 0 if there is no loop."""
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     last = {loop: loop.span.line + text.count(b"\n", loop.span.start, loop.span.end) for loop in loops}

@@ -57,12 +57,16 @@ class Rejections:
         if self.ignored:
             return None
         wanted = (fingerprint, change_of(kernel, proposal))
-        found = [one for one in self._lines() if (one.fingerprint, one.change) == wanted and one.run != self.run]
-        return found[-1] if found else None
+        matches = [
+            rejection
+            for rejection in self._lines()
+            if (rejection.fingerprint, rejection.change) == wanted and rejection.run != self.run
+        ]
+        return matches[-1] if matches else None
 
     def keep(self, fingerprint: str, kernel: Kernel, proposal: Proposal, rejection: StepVerdict) -> None:
         """Raises OutputError."""
-        told = Rejection(
+        record = Rejection(
             fingerprint=fingerprint,
             change=change_of(kernel, proposal),
             description=proposal.description,
@@ -70,7 +74,7 @@ class Rejections:
             reason=rejection.reason,
             run=self.run,
         )
-        line = json.dumps(told.as_json(), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        line = json.dumps(record.as_json(), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
         path = self.folder / FILE
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -86,13 +90,13 @@ class Rejections:
             lines = (self.folder / FILE).read_bytes().splitlines()
         except OSError:
             return ()
-        found = []
+        rejections = []
         for line in lines:
             try:
-                found.append(Rejection.model_validate_json(line))
+                rejections.append(Rejection.model_validate_json(line))
             except ValueError:
                 continue
-        return found
+        return rejections
 
 
 @dataclass(frozen=True)
@@ -123,12 +127,12 @@ def fingerprint_of(*parts: str | bytes) -> str:
 def change_of(kernel: Kernel, proposal: Proposal) -> str:
     """A hash that identifies a change by its transformation, parameters, and edits with their positions in the kernel."""
     start = kernel.span.start
-    edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _inside(kernel, edit)]
-    outside = sorted(edit.text for edit in proposal.edits if not _inside(kernel, edit))
-    outside += sorted(edit.text for _, edit in proposal.elsewhere)
-    whole = [proposal.transformation, sorted(proposal.parameters.items()), sorted(edits), outside]
-    return fingerprint_of(json.dumps(whole))
+    edits = [[edit.start - start, edit.end - start, edit.text] for edit in proposal.edits if _is_inside(kernel, edit)]
+    outside = sorted(edit.text for edit in proposal.edits if not _is_inside(kernel, edit))
+    outside += sorted(edit.text for _, edit in proposal.other_edits)
+    content = [proposal.transformation, sorted(proposal.parameters.items()), sorted(edits), outside]
+    return fingerprint_of(json.dumps(content))
 
 
-def _inside(kernel: Kernel, edit: Edit) -> bool:
+def _is_inside(kernel: Kernel, edit: Edit) -> bool:
     return kernel.span.start <= edit.start and edit.end <= kernel.span.end

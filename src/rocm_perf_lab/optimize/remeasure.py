@@ -24,14 +24,14 @@ from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medi
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.source_texts import joined
+from rocm_perf_lab.hip_source.source_texts import join_texts
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Entries, Journal
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, ProgramLine, RemeasuredLine, VerdictLine
 from rocm_perf_lab.optimize.remeasure_document import RemeasureDocument, RemeasuredSection
-from rocm_perf_lab.optimize.run_folder import held
+from rocm_perf_lab.optimize.run_folder import lock_run
 from rocm_perf_lab.optimize.source_file import digest
 
 _ROUNDS = 7  # on a GPU; modelled times never vary
@@ -55,17 +55,17 @@ def remeasure(run: Path, options: BackendOptions, note: Callable[[str], None]) -
     Raises MissingInputError if the run has nothing to measure, UnavailableError without a GPU (unless a software device is
     named), and whatever finding or building the program, or running the original one, raises.
     """
-    with held(_existing(run)):
+    with lock_run(_expect_run(run)):
         journal = Journal(run)
         target, changes = _target_of(journal), changes_of(journal)
         _expect_gpu(options.device)
-        with _within(Path(target.folder)), tempfile.TemporaryDirectory(prefix="remeasured-", dir=run.absolute()) as folder:
-            runs, complaints = _measured(target, changes, options, Path(folder), note)
-        sections = [_section(one, runs, complaints) for one in changes]
-        return _recorded(run, journal, changes, sections, runs[changes[0].before])
+        with _working_in(Path(target.folder)), tempfile.TemporaryDirectory(prefix="remeasured-", dir=run.absolute()) as folder:
+            runs, complaints = _measure(target, changes, options, Path(folder), note)
+        sections = [_section(change, runs, complaints) for change in changes]
+        return _record(run, journal, changes, sections, runs[changes[0].before])
 
 
-def _existing(run: Path) -> Path:
+def _expect_run(run: Path) -> Path:
     if not Entries(run).entries:
         raise MissingInputError(
             f"{run} is not a run of `rocm-perf optimize`", "name one of those that `rocm-perf optimize --history` lists"
@@ -76,8 +76,8 @@ def _existing(run: Path) -> Path:
 def _target_of(journal: Journal) -> ProgramLine:
     target = journal.last(ProgramLine)
     if target is None:
-        what = f"{journal.path} does not say how the program is built and started"
-        raise MissingInputError(what, "run `rocm-perf optimize` on the HIP program again")
+        message = f"{journal.path} does not say how the program is built and started"
+        raise MissingInputError(message, "run `rocm-perf optimize` on the HIP program again")
     return target
 
 
@@ -87,19 +87,19 @@ def changes_of(journal: Entries) -> list[Change]:
     """
     if not (accepted := journal.of(AcceptedLine)):
         raise MissingInputError(f"{journal.path.parent} accepted no change", "name a run that did")
-    state, found = _original(journal), []
+    state, changes = _original_sources(journal), []
     verdicts = {
         line.candidate: Verdict.from_document(line.verdict) for line in journal.of(VerdictLine) if line.verdict.accepted
     }
     for line in accepted:
         verdict = verdicts[line.candidate]
         after = verdict.adopted or state
-        found.append(Change(line, verdict, state, after))
+        changes.append(Change(line, verdict, state, after))
         state = after
-    return found
+    return changes
 
 
-def _original(journal: Entries) -> bytes:
+def _original_sources(journal: Entries) -> bytes:
     """The sources as the run found them, from its backups."""
     begun = journal.last(BeginLine)
     source = Path(begun.source if begun else "")
@@ -112,7 +112,7 @@ def _original(journal: Entries) -> bytes:
             raise MissingInputError(
                 f"{folder}/backup has no {path.name} ({error.strerror})", "copy the whole folder"
             ) from error
-    return joined(texts.pop(source), texts)
+    return join_texts(texts.pop(source), texts)
 
 
 def _expect_gpu(device: str) -> None:
@@ -126,21 +126,21 @@ def _expect_gpu(device: str) -> None:
 
 
 @contextlib.contextmanager
-def _within(folder: Path) -> Iterator[None]:
+def _working_in(folder: Path) -> Iterator[None]:
     """Work in the folder from which the run was started, since its build refers to that folder."""
     before = Path.cwd()
     try:
         os.chdir(folder)
     except OSError as error:
-        what = f"the run was started in {folder}, which is not accessible ({error.strerror})"
-        raise MissingInputError(what, "restore it there") from error
+        message = f"the run was started in {folder}, which is not accessible ({error.strerror})"
+        raise MissingInputError(message, "restore it there") from error
     try:
         yield
     finally:
         os.chdir(before)
 
 
-def _measured(
+def _measure(
     target: ProgramLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
     """For each state, the interleaved runs of its program and, if something is wrong with the runs or their output, a
@@ -148,15 +148,15 @@ def _measured(
     """
     build_target = find_build_target(target.program, Path(target.source), target.build)
     backend = HipBackend(build_target, folder, replace(options, seed=0), lambda _: None, note)
-    states = [backend.read(state) for state in dict.fromkeys([changes[0].before, *(one.after for one in changes)])]
+    states = [backend.read(state) for state in dict.fromkeys([changes[0].before, *(change.after for change in changes)])]
     note(f"building {len(states)} programs")
     programs = {source.state: backend.program(source) for source in states}
     limits = ApplicationOptions(check=tuple(target.check), timeout=options.timeout, device=options.device, view=backend.view)
     reference = BaselineProgram(programs[states[0].state], build_target.arguments, folder / "application", limits)
-    return _in_turns(reference, programs, states, note)
+    return _run_interleaved(reference, programs, states, note)
 
 
-def _in_turns(
+def _run_interleaved(
     reference: BaselineProgram, programs: Mapping[bytes, Path], states: Sequence[HipSource], note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
     runs: dict[bytes, list[ProgramRun]] = {source.state: [] for source in states}
@@ -164,14 +164,14 @@ def _in_turns(
     rounds = _ROUNDS if reference.baseline.timing == "measured" else 1
     note(f"running each {rounds} times, interleaved" if rounds > 1 else "running each once: modelled times do not vary")
     for _ in range(rounds):
-        for source in (one for one in states if one.state not in complaints):
+        for source in (source for source in states if source.state not in complaints):
             texts = SourceText({source.path: source.text, **source.other_files})
             try:
                 run = reference.run(programs[source.state], texts)
             except ENDS_BADLY as error:
                 if source is states[0]:
                     raise
-                complaints[source.state] = f"the program no longer succeeds: {error.what}"
+                complaints[source.state] = f"the program no longer succeeds: {error.problem}"
                 continue
             runs[source.state].append(run)
             if complaint := reference.wrong_output(run.stdout):
@@ -182,7 +182,7 @@ def _in_turns(
 def _section(change: Change, runs: Mapping[bytes, Runs], complaints: Mapping[bytes, str]) -> RemeasuredSection:
     before, after = runs[change.before], runs[change.after]
     complaint = complaints.get(change.before) or complaints.get(change.after)
-    ratio = None if complaint else _of_kernel(change.verdict.symbol or "", before, after)
+    ratio = None if complaint else _kernel_ratio(change.verdict.symbol or "", before, after)
     seen, program = change.verdict.kernel_ms, change.verdict.runtime_ms
     return RemeasuredSection(
         iteration=change.line.iteration,
@@ -192,22 +192,22 @@ def _section(change: Change, runs: Mapping[bytes, Runs], complaints: Mapping[byt
         recorded=ratio.value if ratio else None,
         interval=(ratio.low, ratio.high) if ratio else None,
         predicted_program=program[1] / program[0] if program and program[0] else None,
-        recorded_program=_of_program(before, after) if ratio else None,
+        recorded_program=_program_ratio(before, after) if ratio else None,
         complaint=complaint or (None if ratio else "the program's run has no times for the kernel's dispatches"),
     )
 
 
-def _of_kernel(symbol: str, before: Runs, after: Runs) -> Ratio | None:
+def _kernel_ratio(symbol: str, before: Runs, after: Runs) -> Ratio | None:
     times = [[run.mean_ms[symbol] for run in runs if run.mean_ms.get(symbol)] for runs in (before, after)]
     return ratio_of_medians(times[0], times[1]) if times[0] and len(times[0]) == len(times[1]) else None
 
 
-def _of_program(before: Runs, after: Runs) -> float | None:
+def _program_ratio(before: Runs, after: Runs) -> float | None:
     first, second = (statistics.median(run.runtime_ms for run in runs) for runs in (before, after))
     return second / first if first else None
 
 
-def _recorded(
+def _record(
     run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
 ) -> RemeasureDocument:
     """Write the results to the journal and, on a GPU, to the user's table. first: the runs of the original program."""
@@ -223,9 +223,9 @@ def _recorded(
             change=section,
         )
         journal.append(line)
-    found = differences(changes, sections, like.device) if timing == "measured" else []
-    if found:
-        user_ratio_errors.add(found)
+    ratio_errors = recorded_differences(changes, sections, like.device) if timing == "measured" else []
+    if ratio_errors:
+        user_ratio_errors.add(ratio_errors)
     predicted = changes[0].verdict.program_timing
     error = error_for_differences(predicted[1] if predicted else None)
     return RemeasureDocument(
@@ -235,12 +235,12 @@ def _recorded(
         predicted_timing="modelled" if predicted and predicted[0] == "modelled" else "measured",
         rounds=rounds,
         changes=list(sections),
-        table=str(user_ratio_errors.table()) if found else None,
+        table=str(user_ratio_errors.table()) if ratio_errors else None,
         error_for_differences=error if isinstance(error, float) else None,
     )
 
 
-def differences(
+def recorded_differences(
     changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
 ) -> list[user_ratio_errors.RecordedDifference]:
     """The rows for the user's table, one for each measured change whose gain the model had predicted."""

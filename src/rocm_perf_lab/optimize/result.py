@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
-from rocm_perf_lab.optimize.counters_moved import explanation, moved
+from rocm_perf_lab.optimize.counter_changes import explanation, telling_changes
 from rocm_perf_lab.optimize.optimize_document import (
     IterationSection,
     MovedCounter,
@@ -78,15 +78,15 @@ class Judged(Candidate):
     @property
     def ratio(self) -> float:
         """The candidate / baseline ratio of the kernel's time, as measured by the gate; only for accepted candidates."""
-        return _measured(self.verdict.ratio)
+        return _expect_measured(self.verdict.ratio)
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
         """The whole program's time on the GPU, for the baseline and the candidate; only for accepted candidates."""
-        return _measured(self.verdict.runtime_ms)
+        return _expect_measured(self.verdict.runtime_ms)
 
 
-def _measured(figure: Figure | None) -> Figure:
+def _expect_measured(figure: Figure | None) -> Figure:
     """The figure, which the gate has measured for every accepted candidate."""
     if figure is None:
         raise ValueError("the verdict is not an acceptance by measured times")
@@ -142,7 +142,7 @@ class OptimizeResult:
     undecided: list[Undecided] = field(default_factory=list)
     passed_over: list[PassedOver] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
-    left: list[SkippedTarget] = field(default_factory=list)
+    skipped: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stop: str = ""
@@ -174,49 +174,49 @@ class OptimizeResult:
             baseline_ms=self.baseline_ms,
             final_ms=self.final_ms,
             improvement=self.improvement,
-            iterations=[_iteration(one) for one in self.iterations],
-            undecided=[_undecided(one) for one in self.undecided],
-            proposals=[_proposal(one) for one in self.judged],
-            passed_over=[PassedOverSection(**asdict(one)) for one in self.passed_over],
+            iterations=[_iteration_section(iteration) for iteration in self.iterations],
+            undecided=[_undecided_section(candidate) for candidate in self.undecided],
+            proposals=[_proposal_section(candidate) for candidate in self.judged],
+            passed_over=[PassedOverSection(**asdict(proposal)) for proposal in self.passed_over],
             refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
-            left_alone=[SkippedKernelSection(**asdict(one)) for one in self.left],
+            left_alone=[SkippedKernelSection(**asdict(skipped)) for skipped in self.skipped],
             written=[str(path) for path in self.written],
             notes=self.notes,
             stop=self.stop,
         )
 
 
-def _iteration(one: Iteration) -> IterationSection:
+def _iteration_section(iteration: Iteration) -> IterationSection:
     return IterationSection(
-        number=one.number,
-        kernel=one.kernel,
-        description=one.judged.proposal.description,
-        runtime_ms=one.runtime_ms,
-        kernel_time_ratio=one.judged.ratio,
-        counters=[MovedCounter(**asdict(counter), change=counter.change) for counter in moved(one.counters)],
-        why=one.why,
+        number=iteration.number,
+        kernel=iteration.kernel,
+        description=iteration.judged.proposal.description,
+        runtime_ms=iteration.runtime_ms,
+        kernel_time_ratio=iteration.judged.ratio,
+        counters=[MovedCounter(**asdict(counter), change=counter.change) for counter in telling_changes(iteration.counters)],
+        why=iteration.why,
     )
 
 
-def _undecided(one: Undecided) -> UndecidedSection:
+def _undecided_section(undecided: Undecided) -> UndecidedSection:
     return UndecidedSection(
-        kernel=one.kernel,
-        description=one.judged.proposal.description,
-        kernel_time_ratio=one.judged.ratio,
-        reason=one.judged.undecided or "",
-        file=str(one.file),
+        kernel=undecided.kernel,
+        description=undecided.judged.proposal.description,
+        kernel_time_ratio=undecided.judged.ratio,
+        reason=undecided.judged.undecided or "",
+        file=str(undecided.file),
     )
 
 
-def _proposal(one: Candidate) -> ProposalSection:
-    proposal = one.proposal
+def _proposal_section(candidate: Candidate) -> ProposalSection:
+    proposal = candidate.proposal
     return ProposalSection(
         transformation=proposal.transformation,
         kernel=proposal.kernel,
         line=proposal.line,
         description=proposal.description,
         parameters=dict(proposal.parameters),
-        diff=one.diff,
-        predicted_gain=None if one.prediction is None else one.prediction.kernel,
-        verdict=one.verdict.document() if isinstance(one, Judged) else None,
+        diff=candidate.diff,
+        predicted_gain=None if candidate.prediction is None else candidate.prediction.kernel,
+        verdict=candidate.verdict.document() if isinstance(candidate, Judged) else None,
     )

@@ -33,8 +33,8 @@ def journals_in(folder: Path) -> list[Path]:
 def new_run(folder: Path) -> Path:
     """Create the next run's directory. Raises OutputError."""
     while True:
-        taken = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
-        run = folder / f"run-{max(taken, default=0) + 1:04}"
+        numbers = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
+        run = folder / f"run-{max(numbers, default=0) + 1:04}"
         try:
             run.mkdir(parents=True)
             return run
@@ -46,7 +46,7 @@ def new_run(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def held(run: Path) -> Iterator[None]:
+def lock_run(run: Path) -> Iterator[None]:
     """Lock the run against other processes; the lock is released when the process ends, if not before. Raises OutputError."""
     descriptor = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -85,7 +85,7 @@ def sweep_after_kills(folder: Path) -> list[Path]:
     for run in runs_in(folder):
         journal = Entries(run)
         backups = journal.of(BackupLine)
-        if not backups or journal.last(EndLine) is not None or _is_held(run):
+        if not backups or journal.last(EndLine) is not None or _is_locked(run):
             continue
         restored += restore(journal)
         for source in (Path(backup.source) for backup in backups):
@@ -94,10 +94,10 @@ def sweep_after_kills(folder: Path) -> list[Path]:
     return restored
 
 
-def _is_held(run: Path) -> bool:
+def _is_locked(run: Path) -> bool:
     """Whether a process is working on the run."""
     try:
-        with held(run):
+        with lock_run(run):
             return False
     except OutputError:
         return True
@@ -119,10 +119,10 @@ def expect_place_for_results(source: Path) -> None:
 
 def history(folder: Path) -> HistoryDocument:
     """One entry per run: when it began, which source it was for, and how it ended."""
-    return HistoryDocument([_entry(run) for run in runs_in(folder)])
+    return HistoryDocument([_earlier_run(run) for run in runs_in(folder)])
 
 
-def _entry(run: Path) -> EarlierRun:
+def _earlier_run(run: Path) -> EarlierRun:
     journal = Entries(run)
     begin, end = journal.last(BeginLine), journal.last(EndLine)
     return EarlierRun(

@@ -17,7 +17,7 @@ from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
 from rocm_perf_lab.text import words
 
 FILE = "report.html"
-_HERE = "rocm_perf_lab.optimize"
+_PACKAGE = "rocm_perf_lab.optimize"
 _MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
 _KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
 _MOST_LISTED = 20  # how many items of each list in the evidence are shown
@@ -38,22 +38,23 @@ def page(
         "modelled": _MODELLED if document.timing == "modelled" else None,
         "gain": _gain(document),
         "dry_run": document.dry_run,
-        "answer": [list(one) for one in (*_head(document), *more)],
+        "answer": [list(pair) for pair in (*_head(document), *more)],
         "chain": list(_chain(document)),
         "proposals": _proposals(document),
         "answers": list(answers),
-        "left": [f"{one.kernel}: {one.reason}" for one in document.left_alone],
-        "passed_over": [f"{one.description} in {one.kernel}: {one.reason}" for one in document.passed_over],
-        "refusals": [f"line {one.line}, {one.transformation}: {one.reason}" for one in document.refusals],
+        "left": [f"{skipped.kernel}: {skipped.reason}" for skipped in document.left_alone],
+        "passed_over": [f"{proposal.description} in {proposal.kernel}: {proposal.reason}" for proposal in document.passed_over],
+        "refusals": [f"line {refusal.line}, {refusal.transformation}: {refusal.reason}" for refusal in document.refusals],
         "undecided": [
-            f"{one.description} in {one.kernel}: {1 - one.kernel_time_ratio:.1%} saved by the model; {one.reason}"
-            for one in document.undecided
+            f"{candidate.description} in {candidate.kernel}: "
+            f"{1 - candidate.kernel_time_ratio:.1%} saved by the model; {candidate.reason}"
+            for candidate in document.undecided
         ],
         "notes": document.notes,
         "made": f"Made by rocm-perf-lab {__version__}.",
     }
     data = texts(data)
-    return assemble(data["title"], file_text("page.html", _HERE), data, [file_text("page.js", _HERE)], with_d3=False)
+    return assemble(data["title"], file_text("page.html", _PACKAGE), data, [file_text("page.js", _PACKAGE)], with_d3=False)
 
 
 def write_page(folder: Path, text: str) -> Path:
@@ -80,8 +81,8 @@ def _gain(document: OptimizeDocument) -> str:
 
 def _head(document: OptimizeDocument) -> Iterator[tuple[str, str]]:
     yield "Source", f"{Path(document.source).name} (found by {document.source_found_by})"
-    judged = [one.verdict for one in document.proposals if one.verdict is not None]
-    accepted = sum(one.accepted for one in judged)
+    judged = [proposal.verdict for proposal in document.proposals if proposal.verdict is not None]
+    accepted = sum(verdict.accepted for verdict in judged)
     yield "Ended", document.stop
     yield "Judged", f"{len(judged)} proposals: {accepted} accepted by the gate, {len(judged) - accepted} rejected"
     if document.written:
@@ -94,81 +95,81 @@ def _chain(document: OptimizeDocument) -> Iterator[dict[str, Any]]:
     """The baseline and each accepted change, each with its share of the baseline's time."""
     base = document.baseline_ms
     yield {"what": "baseline", "time": words.milliseconds(base), "share": 1.0 if base else None, "ratio": "", "counters": []}
-    for one in document.iterations:
+    for iteration in document.iterations:
         yield {
-            "what": f"{one.number}. {one.description} in {words.short_name(one.kernel)}",
-            "time": words.milliseconds(one.runtime_ms),
-            "share": one.runtime_ms / base if base else None,
-            "ratio": f"{one.kernel_time_ratio - 1:+.1%}",
-            "why": one.why,
+            "what": f"{iteration.number}. {iteration.description} in {words.short_name(iteration.kernel)}",
+            "time": words.milliseconds(iteration.runtime_ms),
+            "share": iteration.runtime_ms / base if base else None,
+            "ratio": f"{iteration.kernel_time_ratio - 1:+.1%}",
+            "why": iteration.why,
             "counters": [
                 [each.counter, f"{each.before:,.0f}", f"{each.after:,.0f}",
                  "new" if each.change is None else f"{each.change:+.1%}", each.meaning]
-                for each in one.counters
+                for each in iteration.counters
             ],
         }  # fmt: skip
 
 
 def _proposals(document: OptimizeDocument) -> list[dict[str, Any]]:
-    kept = _kept(document.iterations, document.proposals)
-    return [_proposal(one, number in kept) for number, one in enumerate(document.proposals)]
+    kept = _kept_indices(document.iterations, document.proposals)
+    return [_proposal(proposal, number in kept) for number, proposal in enumerate(document.proposals)]
 
 
-def _kept(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
+def _kept_indices(iterations: Sequence[IterationSection], proposals: Sequence[ProposalSection]) -> set[int]:
     """Indices of the proposals that became accepted changes: for each change, the first accepted proposal with the same
     description that belongs to no earlier change.
     """
-    found: set[int] = set()
+    kept: set[int] = set()
     for change in iterations:
         candidates = (
             number
-            for number, one in enumerate(proposals)
-            if number not in found
-            and one.description == change.description
-            and one.verdict is not None
-            and one.verdict.accepted
+            for number, proposal in enumerate(proposals)
+            if number not in kept
+            and proposal.description == change.description
+            and proposal.verdict is not None
+            and proposal.verdict.accepted
         )
         if (number := next(candidates, None)) is not None:
-            found.add(number)
-    return found
+            kept.add(number)
+    return kept
 
 
-def _proposal(one: ProposalSection, is_kept: bool) -> dict[str, Any]:
-    verdict = one.verdict
+def _proposal(proposal: ProposalSection, is_kept: bool) -> dict[str, Any]:
+    verdict = proposal.verdict
     return {
-        "transformation": one.transformation,
-        "kernel": one.kernel,
-        "line": one.line,
-        "description": one.description,
-        "diff": one.diff,
-        "outcome": _outcome(one, is_kept),
+        "transformation": proposal.transformation,
+        "kernel": proposal.kernel,
+        "line": proposal.line,
+        "description": proposal.description,
+        "diff": proposal.diff,
+        "outcome": _outcome(proposal, is_kept),
         "why": (verdict.undecided or "") if verdict is not None else "",
         "steps": [] if verdict is None else [_step(step) for step in verdict.steps],
     }
 
 
-def _outcome(one: ProposalSection, is_kept: bool) -> str:
-    if one.verdict is None:
+def _outcome(proposal: ProposalSection, is_kept: bool) -> str:
+    if proposal.verdict is None:
         return _NOT_JUDGED
-    if not one.verdict.accepted:
+    if not proposal.verdict.accepted:
         return _REJECTED
     if is_kept:
         return _KEPT
-    return _ACCEPTED if one.verdict.undecided is None else _UNDECIDED
+    return _ACCEPTED if proposal.verdict.undecided is None else _UNDECIDED
 
 
-def _step(one: StepSection) -> list[Any]:
-    return [one.step, one.outcome, one.reason, list(_figures(one.evidence.model_dump(mode="json")))]
+def _step(step: StepSection) -> list[Any]:
+    return [step.step, step.outcome, step.reason, list(_evidence_lines(step.evidence.model_dump(mode="json")))]
 
 
-def _figures(evidence: dict[str, Any], before: str = "") -> Iterator[str]:
+def _evidence_lines(evidence: dict[str, Any], before: str = "") -> Iterator[str]:
     """The evidence as lines: an arrow joins the baseline's value and the candidate's, and commas join other lists."""
     for name, value in evidence.items():
         label = f"{before}{name.replace('_', ' ')}"
         if isinstance(value, dict):
-            yield from _figures(value, f"{label}, ")
+            yield from _evidence_lines(value, f"{label}, ")
         elif isinstance(value, list):
-            if any(isinstance(one, dict | list) for one in value):
+            if any(isinstance(item, dict | list) for item in value):
                 yield f"{label}: {len(value)}"
             elif value:
                 joint = " → " if len(value) == 2 and not isinstance(value[0], str) else ", "

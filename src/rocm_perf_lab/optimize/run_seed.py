@@ -20,6 +20,6 @@ def with_seed(backend_options: BackendOptions, journal: Journal) -> BackendOptio
     if begun is None:
         return replace(backend_options, seed=seeds.fresh() if backend_options.seed is None else backend_options.seed)
     if backend_options.seed not in (None, begun.seed):
-        what = f"the run in {journal.path.parent} began with --seed {begun.seed}"
-        raise UsageError(what, "omit --seed, or start again without --resume")
+        message = f"the run in {journal.path.parent} began with --seed {begun.seed}"
+        raise UsageError(message, "omit --seed, or start again without --resume")
     return replace(backend_options, seed=begun.seed)

@@ -98,7 +98,7 @@ class RunState:
         self._check_parameters(summary.timing, summary.timing_parameters)
         if not outcome.device:
             outcome.timing, outcome.timing_parameters = summary.timing, summary.timing_parameters
-            outcome.device, outcome.baseline_ms, outcome.left = summary.device, summary.runtime_ms, list(summary.left)
+            outcome.device, outcome.baseline_ms, outcome.skipped = summary.device, summary.runtime_ms, list(summary.skipped)
         self._journal.append(
             ProfileLine(
                 source=digest(source.state),
@@ -106,7 +106,7 @@ class RunState:
                 timing=summary.timing,
                 timing_parameters=summary.timing_parameters,
                 kernels=[ProfiledKernel(kernel=target.demangled, why=target.reason) for target in summary.targets],
-                left_alone=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in summary.left],
+                left_alone=[SkippedKernel(kernel=skipped.kernel, reason=skipped.reason) for skipped in summary.skipped],
             )
         )
         return summary
@@ -124,11 +124,11 @@ class RunState:
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start again without --resume")
 
     def candidate(self, source: Source, proposal: Proposal, prediction: Prediction | None = None) -> Candidate:
-        changed = source.edited(proposal.edits, proposal.elsewhere)
+        changed = source.edited(proposal.edits, proposal.other_edits)
         diff = program_diff(source.path, source.state, changed.state)
         return Candidate(proposal, digest(changed.state), diff, changed.state, prediction=prediction)
 
-    def judged(
+    def judge(
         self,
         source: Source,
         target: Target,
@@ -139,60 +139,64 @@ class RunState:
         """The proposal with its verdict from the journal, or from the gate if the journal has none. gate: opens the gate when
         it is needed.
         """
-        one = self.candidate(source, proposal, prediction)
+        candidate = self.candidate(source, proposal, prediction)
         description, kernel = proposal.description, target.demangled
-        self._journal.append(ProposalLine(candidate=one.digest, description=description, kernel=kernel, diff=one.diff))
-        key = (digest(source.state), one.digest)
+        self._journal.append(
+            ProposalLine(candidate=candidate.digest, description=description, kernel=kernel, diff=candidate.diff)
+        )
+        key = (digest(source.state), candidate.digest)
         if key not in self._known:
-            self._known[key] = gate().judge(one.text, proposal.promises)
+            self._known[key] = gate().judge(candidate.text, proposal.promises)
             self._journal.append(VerdictLine(baseline=key[0], candidate=key[1], verdict=self._known[key].document()))
         verdict = self._known[key]
-        text = one.text if verdict.adopted is None else verdict.adopted
-        found = Judged(proposal, one.digest, one.diff, text, verdict, prediction=prediction)
+        text = candidate.text if verdict.adopted is None else verdict.adopted
+        judged = Judged(proposal, candidate.digest, candidate.diff, text, verdict, prediction=prediction)
         ratio, runtimes = verdict.ratio, verdict.runtime_ms
         saved = None if ratio is None else 1 - ratio
         program = None if runtimes is None or not runtimes[0] else 1 - runtimes[1] / runtimes[0]
-        self._journal.append(_outcome(target, found, saved, program, accepted=verdict.accepted))
-        return found
+        self._journal.append(_outcome_line(target, judged, saved, program, accepted=verdict.accepted))
+        return judged
 
-    def pass_over(self, target: Target, one: Candidate, reason: str, measured: float | None) -> None:
+    def pass_over(self, target: Target, candidate: Candidate, reason: str, measured: float | None) -> None:
         """Record a proposal that is not judged. measured: the share of the kernel's time that it saved, if measured."""
-        told = PassedOver(target.demangled, one.proposal.description, reason)
-        if told not in self.outcome.passed_over:
-            self.outcome.passed_over.append(told)
-        self._journal.append(PassedOverLine(kernel=told.kernel, description=told.description, reason=reason))
-        self._journal.append(_outcome(target, one, measured, None, accepted=False))
+        passed_over = PassedOver(target.demangled, candidate.proposal.description, reason)
+        if passed_over not in self.outcome.passed_over:
+            self.outcome.passed_over.append(passed_over)
+        self._journal.append(PassedOverLine(kernel=passed_over.kernel, description=passed_over.description, reason=reason))
+        self._journal.append(_outcome_line(target, candidate, measured, None, accepted=False))
 
     def first_ratio(self, source: Source, proposal: Proposal, gate: Gate) -> float | None:
         """See Gate.first_ratio(). If the journal has a verdict on the proposal, the ratio comes from that verdict."""
-        one = self.candidate(source, proposal)
-        known = self._known.get((digest(source.state), one.digest))
-        return gate.first_ratio(one.text, proposal.promises) if known is None else known.first_ratio
+        candidate = self.candidate(source, proposal)
+        known = self._known.get((digest(source.state), candidate.digest))
+        return gate.first_ratio(candidate.text, proposal.promises) if known is None else known.first_ratio
 
-    def may_keep(self, one: Judged) -> bool:
+    def may_keep(self, candidate: Judged) -> bool:
         """Whether the gate accepts the candidate and the user has not declined it. Unless modelled gains suffice, a candidate
         on which only a GPU can decide does not count.
         """
-        decided = self._accept_modelled or one.undecided is None
-        return one.accepted and decided and self._answers.get(one.digest, True)
+        decided = self._accept_modelled or candidate.undecided is None
+        return candidate.accepted and decided and self._answers.get(candidate.digest, True)
 
     def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
         """The fastest candidate that the gate accepts and the user keeps. Unless modelled gains suffice, faster candidates on
         which only a GPU can decide are saved as files instead.
         """
-        for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
-            if not self._accept_modelled and one.undecided is not None:
-                self._keep_undecided(target, one, one.undecided)
+        for candidate in sorted(
+            (candidate for candidate in judged if candidate.accepted), key=lambda candidate: candidate.ratio
+        ):
+            if not self._accept_modelled and candidate.undecided is not None:
+                self._keep_undecided(target, candidate, candidate.undecided)
                 continue
-            if one.digest not in self._answers:
-                self._answers[one.digest] = self._approve(one)
-                self._journal.append(AnswerLine(candidate=one.digest, kept=self._answers[one.digest]))
-            if self._answers[one.digest]:
-                return one
+            if candidate.digest not in self._answers:
+                self._answers[candidate.digest] = self._approve(candidate)
+                self._journal.append(AnswerLine(candidate=candidate.digest, kept=self._answers[candidate.digest]))
+            if self._answers[candidate.digest]:
+                return candidate
         return None
 
     def _keep_undecided(self, target: Target, judged: Judged, reason: str) -> None:
-        if any(one.judged.digest == judged.digest for one in self.outcome.undecided):
+        if any(undecided.judged.digest == judged.digest for undecided in self.outcome.undecided):
             return
         stem = f"undecided-{judged.digest[:12]}"
         file = self._directory / f"{stem}{self._file.path.suffix}"
@@ -205,8 +209,8 @@ class RunState:
 
     def accept(self, number: int, target: Target, judged: Judged, source: Source) -> None:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
-        kept = self._directory / f"accepted-{number}{source.path.suffix}"
-        write_whole(kept, source.text)
+        copy = self._directory / f"accepted-{number}{source.path.suffix}"
+        write_whole(copy, source.text)
         for file, text in source.other_files.items():
             write_whole(self._directory / f"accepted-{number}-{file.name}", text)
             self._file_of(file).save()
@@ -219,7 +223,7 @@ class RunState:
                 kernel=target.demangled,
                 description=judged.proposal.description,
                 candidate=judged.digest,
-                file=str(kept),
+                file=str(copy),
                 runtime_ms=after,
             )
         )
@@ -229,10 +233,10 @@ class RunState:
         self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, moved, tuple(unmoved)))
 
     def skip(self, target: Target, reason: str) -> None:
-        if any(one.kernel == target.demangled for one in self.outcome.iterations):
+        if any(iteration.kernel == target.demangled for iteration in self.outcome.iterations):
             return  # it gained from an earlier change, so a lack of further gains is not reported
         self._journal.append(SkippedLine(kernel=target.demangled, reason=reason))
-        self.outcome.left.append(SkippedTarget(target.demangled, reason))
+        self.outcome.skipped.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:
         """Write the result to its destination, with a patch. original, state: as in hip_source.source_texts."""
@@ -248,8 +252,8 @@ class RunState:
             put_together(changed, "accepted by the gate")
             written += texts
             return
-        result, place = results_of(path)
-        for to, content in ((result, own), (place, patch), *((results_of(file)[0], text) for file, text in also.items())):
+        result, patch_file = results_of(path)
+        for to, content in ((result, own), (patch_file, patch), *((results_of(file)[0], text) for file, text in also.items())):
             write_whole(to, content)
             written.append(to)
 
@@ -276,18 +280,22 @@ class RunState:
         return outcome
 
 
-def _outcome(target: Target, one: Candidate, kernel: float | None, program: float | None, *, accepted: bool) -> OutcomeLine:
+def _outcome_line(
+    target: Target, candidate: Candidate, kernel: float | None, program: float | None, *, accepted: bool
+) -> OutcomeLine:
     """kernel, program: the fractions of the kernel's and of the program's time that were saved."""
-    found = one.prediction
+    prediction = candidate.prediction
     return OutcomeLine(
-        candidate=one.digest,
+        candidate=candidate.digest,
         kernel=target.demangled,
-        description=one.proposal.description,
-        transformation=one.proposal.transformation,
-        causes=list(found.causes) if found is not None else [],
-        at_most_kernel=found.kernel if found is not None else None,
-        predicted_kernel=found.estimate if found is not None else None,
-        predicted_program=found.program * found.lines if found is not None and found.program is not None else None,
+        description=candidate.proposal.description,
+        transformation=candidate.proposal.transformation,
+        causes=list(prediction.causes) if prediction is not None else [],
+        at_most_kernel=prediction.kernel if prediction is not None else None,
+        predicted_kernel=prediction.estimate if prediction is not None else None,
+        predicted_program=prediction.program * prediction.lines
+        if prediction is not None and prediction.program is not None
+        else None,
         measured_kernel=kernel,
         measured_program=program,
         accepted=accepted,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
-from rocm_perf_lab.optimize.not_judged import grouped
+from rocm_perf_lab.optimize.passed_over_reasons import group_by_reason
 from rocm_perf_lab.optimize.prediction import RankedProposal
 from rocm_perf_lab.optimize.rejections import KernelRejections
 from rocm_perf_lab.optimize.result import Candidate, Judged
@@ -42,8 +42,8 @@ class Search:
     """The search over the proposals for one kernel.
 
     judged: verdicts so far. passed_over: candidates that were not judged. obstacle: what prevents the gate from judging; "" if
-    nothing does. known: number of proposals that earlier runs rejected. timed: number of candidates that were timed but not
-    judged.
+    nothing does. rejected_before: number of proposals that earlier runs rejected. timed_only: number of candidates that were
+    timed but not judged.
     """
 
     def __init__(
@@ -63,14 +63,16 @@ class Search:
         self._waiting: list[tuple[float, RankedProposal]] = []
         self.judged: list[Judged] = []
         self.passed_over: list[Candidate] = []
-        self._left: list[tuple[str, str]] = []
+        self._not_judged: list[tuple[str, str]] = []
         self.obstacle = ""
-        self.known = 0
-        self.timed = 0
+        self.rejected_before = 0
+        self.timed_only = 0
 
     def best(self, proposals: Sequence[RankedProposal]) -> Judged | None:
         """The fastest proposal that the gate accepts and the user keeps."""
-        self._waiting = self._timed([one for one in proposals if not (self._hopeless(one) or self._known(one))])
+        self._waiting = self._sorted_by_bound(
+            [ranked for ranked in proposals if not (self._is_hopeless(ranked) or self._was_rejected_before(ranked))]
+        )
         best = None
         while best is None and not self.obstacle:
             self._judge_until_decided()
@@ -78,26 +80,26 @@ class Search:
             if not self._waiting or self._budget.used or self._is_too_slow(self._waiting[0][0]):
                 break
         self._pass_over()
-        for why, what in grouped(self._left):
-            self._note(f"  not judged ({why}): {what}")
+        for why, descriptions in group_by_reason(self._not_judged):
+            self._note(f"  not judged ({why}): {descriptions}")
         return best
 
-    def _hopeless(self, ranked: RankedProposal) -> bool:
-        found = ranked.prediction
-        if found is None or found.kernel >= self._least:
+    def _is_hopeless(self, ranked: RankedProposal) -> bool:
+        prediction = ranked.prediction
+        if prediction is None or prediction.kernel >= self._least:
             return False
-        self._leave(ranked, f"{found.in_words}, less than {self._least:.1%}", None)
+        self._record_not_judged(ranked, f"{prediction.in_words}, less than {self._least:.1%}", None)
         return True
 
-    def _known(self, ranked: RankedProposal) -> bool:
-        found = self._rejections.of(ranked.proposal)
-        if found is None:
+    def _was_rejected_before(self, ranked: RankedProposal) -> bool:
+        rejection = self._rejections.of(ranked.proposal)
+        if rejection is None:
             return False
-        self.known += 1
-        self._leave(ranked, f"{found.in_words}; --judge-again judges it again", None)
+        self.rejected_before += 1
+        self._record_not_judged(ranked, f"{rejection.in_words}; --judge-again judges it again", None)
         return True
 
-    def _timed(self, proposals: Sequence[RankedProposal]) -> list[tuple[float, RankedProposal]]:
+    def _sorted_by_bound(self, proposals: Sequence[RankedProposal]) -> list[tuple[float, RankedProposal]]:
         """The proposals and their bounds, most promising first."""
         bounds = []
         for bound in mapped(self._workers, self._bound, proposals):
@@ -114,7 +116,7 @@ class Search:
         try:
             ratio = self._run.first_ratio(self._source, ranked.proposal, self._gate)
         except CANNOT_JUDGE as error:
-            return f"it cannot be judged: {error.what}"
+            return f"it cannot be judged: {error.problem}"
         return _UNKNOWN if ratio is None else ratio
 
     def _judge_until_decided(self) -> None:
@@ -124,47 +126,49 @@ class Search:
         journal, so that the result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
-            taken = [ranked for _, ranked in self._waiting[: self._workers]]
-            for one in mapped(self._workers, self._verdict_on, taken):
-                if isinstance(one, str):
-                    self.obstacle = one
+            batch = [ranked for _, ranked in self._waiting[: self._workers]]
+            for judged in mapped(self._workers, self._verdict_on, batch):
+                if isinstance(judged, str):
+                    self.obstacle = judged
                     return
                 if self._is_beaten(self._waiting[0][0]):
                     break
                 self._waiting.pop(0)
-                self.judged.append(one)
-                if one.verdict.rejection is not None and self._rejections.of(one.proposal) is None:
-                    self._rejections.keep(one.proposal, one.verdict.rejection)
-                self._note(f"  {one.proposal.description}: {one.in_words}")
+                self.judged.append(judged)
+                if judged.verdict.rejection is not None and self._rejections.of(judged.proposal) is None:
+                    self._rejections.keep(judged.proposal, judged.verdict.rejection)
+                self._note(f"  {judged.proposal.description}: {judged.in_words}")
 
     def _is_beaten(self, bound: float) -> bool:
         """Whether a candidate with this bound cannot be the fastest or cannot be accepted."""
-        return self._is_too_slow(bound) or any(bound >= one.ratio for one in self.judged if self._run.may_keep(one))
+        return self._is_too_slow(bound) or any(
+            bound >= candidate.ratio for candidate in self.judged if self._run.may_keep(candidate)
+        )
 
     def _is_too_slow(self, bound: float) -> bool:
         return not math.isinf(bound) and 1 - bound < self._least
 
     def _verdict_on(self, ranked: RankedProposal) -> Judged | str:
         try:
-            return self._run.judged(self._source, self._target, ranked.proposal, lambda: self._gate, ranked.prediction)
+            return self._run.judge(self._source, self._target, ranked.proposal, lambda: self._gate, ranked.prediction)
         except CANNOT_JUDGE as error:
-            return f"it cannot be judged: {error.what}"
+            return f"it cannot be judged: {error.problem}"
 
     def _pass_over(self) -> None:
         for ratio, ranked in self._waiting:
             if self._budget.used and not self._is_beaten(ratio):
-                self._leave(ranked, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
+                self._record_not_judged(ranked, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
-            self.timed += 1
+            self.timed_only += 1
             why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
-            self._leave(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
+            self._record_not_judged(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
-    def _leave(self, ranked: RankedProposal, why: str, measured: float | None) -> None:
+    def _record_not_judged(self, ranked: RankedProposal, why: str, measured: float | None) -> None:
         """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured
         inputs; None if not measured.
         """
         candidate = self._run.candidate(self._source, ranked.proposal, ranked.prediction)
         self.passed_over.append(candidate)
         self._run.pass_over(self._target, candidate, why, measured)
-        self._left.append((ranked.proposal.description, why))
+        self._not_judged.append((ranked.proposal.description, why))

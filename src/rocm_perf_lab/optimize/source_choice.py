@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.targets import no_kernel_fits
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 """choose(program, its arguments, the sources) returns one of the sources, or None if nothing distinguishes them."""
@@ -32,31 +32,35 @@ def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
         if not program.is_file():
             return None
         note(f"{len(sources)} sources of {program} have kernels: running it once, to see which kernel takes the time")
-        return _dominant(_profiled(program, arguments, options, note), options.pattern, sources, note)
+        return _source_of_dominant_kernel(_profile_program(program, arguments, options, note), options.pattern, sources, note)
 
     return choose
 
 
-def by_reports(reports: Callable[[], Reports], pattern: str | None, note: Callable[[str], None]) -> Choose:
+def by_reports(reports: Callable[[], CoreDocuments], pattern: str | None, note: Callable[[str], None]) -> Choose:
     """Like by_time(), but uses an earlier profile of the program. Raises the same UsageError, and whatever reports() raises."""
-    return lambda _program, _arguments, sources: _dominant(reports(), pattern, sources, note)
+    return lambda _program, _arguments, sources: _source_of_dominant_kernel(reports(), pattern, sources, note)
 
 
-def _dominant(reports: Reports, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]) -> Path | None:
+def _source_of_dominant_kernel(
+    reports: CoreDocuments, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]
+) -> Path | None:
     """Raises UsageError if the pattern matches none of the program's kernels."""
-    kernels = dict(_by_share(reports))
-    symbols = {one.kernel: one.symbol for one in reports.analysis.kernels}
+    kernels = dict(_kernels_by_share(reports))
+    symbols = {analysis.kernel: analysis.symbol for analysis in reports.analysis.kernels}
     wanted = [kernel for kernel in kernels if fits(pattern, kernel, symbols[kernel])]
     if pattern is not None and not wanted:
         raise no_kernel_fits(pattern, list(kernels))
     for kernel in wanted:
-        if len(found := [path for path in sources if _defines(path, kernel)]) == 1:
-            note(f"{found[0]} has {kernel}, {kernels[kernel]:.0%} of the critical path; --source chooses another one")
-            return found[0]
+        if len(matches := [path for path in sources if _defines(path, kernel)]) == 1:
+            note(f"{matches[0]} has {kernel}, {kernels[kernel]:.0%} of the critical path; --source chooses another one")
+            return matches[0]
     return None
 
 
-def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]) -> Reports:
+def _profile_program(
+    program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]
+) -> CoreDocuments:
     from rocm_perf_lab.profiling.request import ProfileRequest
     from rocm_perf_lab.profiling.session import profile
 
@@ -73,12 +77,12 @@ def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, 
         return profile(request, subprocess.DEVNULL, note)[0]
 
 
-def _by_share(reports: Reports) -> Iterator[tuple[str, float]]:
+def _kernels_by_share(reports: CoreDocuments) -> Iterator[tuple[str, float]]:
     """The program's own kernels with their shares of the critical path, largest first."""
-    own = {one.kernel for one in reports.analysis.kernels}
-    for one in sorted(reports.dag.symbols, key=lambda one: -(one.fraction or 0)):
-        if one.kind != RUNTIME and one.fraction is not None and one.kernel in own:
-            yield one.kernel, one.fraction
+    own = {analysis.kernel for analysis in reports.analysis.kernels}
+    for symbol in sorted(reports.dag.symbols, key=lambda symbol: -(symbol.fraction or 0)):
+        if symbol.kind != RUNTIME and symbol.fraction is not None and symbol.kernel in own:
+            yield symbol.kernel, symbol.fraction
 
 
 def _defines(source: Path, kernel: str) -> bool:

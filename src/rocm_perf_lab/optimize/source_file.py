@@ -37,7 +37,7 @@ class SourceFile:
 
     def save(self) -> bytes:
         """Save the original contents, once per run, and return them. Raises OutputError, SourceError."""
-        text = self._content()
+        text = self._read_content()
         if not any(line.source == str(self.path) for line in self._journal.of(BackupLine)):
             write_whole(self.backup, text)
             self._journal.append(BackupLine(source=str(self.path), digest=digest(text)))
@@ -48,29 +48,29 @@ class SourceFile:
         this is not the last of them. Raises OutputError, or SourceError if somebody else changed the file in the meantime.
         """
         self._expect_known()
-        told = PutLine(digest=digest(text), why=why, source=str(self.path), before=None if before is None else str(before))
-        self._journal.append(told)
+        line = PutLine(digest=digest(text), why=why, source=str(self.path), before=None if before is None else str(before))
+        self._journal.append(line)
         write_whole(self.path, text)
 
-    def keep(self) -> Path:
+    def copy_to_run_folder(self) -> Path:
         """Copy the present contents to the run directory, and return the copy's path. Raises OutputError, SourceError."""
         self._expect_known()
-        kept = self.backup.with_name(f"before-{self.backup.name}")
-        write_whole(kept, self._content())
-        return kept
+        copy = self.backup.with_name(f"before-{self.backup.name}")
+        write_whole(copy, self._read_content())
+        return copy
 
     def _expect_known(self) -> None:
         """Check that the contents are the original ones or were written by this run."""
         known = {line.digest for line in self._journal.of(BackupLine)} | {line.digest for line in self._journal.of(PutLine)}
-        if digest(self._content()) not in known:
-            raise self._foreign()
+        if digest(self._read_content()) not in known:
+            raise self._changed_meanwhile_error()
 
-    def _foreign(self) -> SourceError:
+    def _changed_meanwhile_error(self) -> SourceError:
         return SourceError(
             f"{self.path} was changed by another program during the run", f"the original is {self.backup}; start a new run"
         )
 
-    def _content(self) -> bytes:
+    def _read_content(self) -> bytes:
         try:
             return content_of(self.path)
         except OSError as error:
@@ -83,7 +83,7 @@ def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
 
     Raises whatever SourceFile.put() raises.
     """
-    copies = {file: file.keep() for file in texts} if len(texts) > 1 else {}
+    copies = {file: file.copy_to_run_folder() for file in texts} if len(texts) > 1 else {}
     done: list[SourceFile] = []
     try:
         for number, (file, text) in enumerate(texts.items(), 1):

@@ -37,12 +37,12 @@ def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
     the result. Return None if no option takes a size.
     """
     sizes = dict(_sizes(help_text))
-    for place, word in enumerate(arguments):
+    for position, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name in sizes and equals and value.isdigit():
-            return (*arguments[:place], f"{name}={2 * int(value)}", *arguments[place + 1 :])
-        if word in sizes and place + 1 < len(arguments) and arguments[place + 1].isdigit():
-            return (*arguments[: place + 1], str(2 * int(arguments[place + 1])), *arguments[place + 2 :])
+            return (*arguments[:position], f"{name}={2 * int(value)}", *arguments[position + 1 :])
+        if word in sizes and position + 1 < len(arguments) and arguments[position + 1].isdigit():
+            return (*arguments[: position + 1], str(2 * int(arguments[position + 1])), *arguments[position + 2 :])
     if not sizes:
         return None
     name, (default, joined) = next(iter(sizes.items()))

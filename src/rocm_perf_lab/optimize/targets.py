@@ -15,7 +15,7 @@ from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.optimize.prediction import Stack
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import KernelAnalysis
 
 
@@ -48,10 +48,10 @@ class Target:
         if self.share is None:
             return "its share of the critical path is not known"
         headroom = "unknown" if self.headroom is None else f"{self.headroom:.0%}"
-        return f"{self.share:.0%} of the critical path, headroom {headroom} (the program could gain {self._gain})"
+        return f"{self.share:.0%} of the critical path, headroom {headroom} (the program could gain {self._gain_in_words})"
 
     @property
-    def _gain(self) -> str:
+    def _gain_in_words(self) -> str:
         return "an unknown part" if self.priority is None else f"{self.priority:.0%} at most"
 
 
@@ -64,32 +64,32 @@ class SkippedTarget:
 
 
 def targets_of(
-    documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
+    documents: CoreDocuments, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[SkippedTarget]]:
     """The kernels to try, largest potential gain first, and the kernels to skip. pattern: selects names; None for all.
 
     Raises UsageError if the pattern matches no kernel of the program.
     """
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind == RUNTIME}
-    kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
+    kernels = [analysis for analysis in documents.analysis.kernels if analysis.kernel not in runtime]
     share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
     targets: list[Target] = []
-    left: list[SkippedTarget] = []
+    skipped: list[SkippedTarget] = []
     for analysis in kernels:
         if not fits(pattern, analysis.kernel, analysis.symbol):
             continue
         target = _target(analysis, source, share)
         if target is None:
-            left.append(SkippedTarget(analysis.kernel, _not_here(analysis.kernel, source)))
-        elif pattern is None and (most := _most(target)) is not None and most < min_improvement:
+            skipped.append(SkippedTarget(analysis.kernel, _why_not_in_source(analysis.kernel, source)))
+        elif pattern is None and (most := _largest_gain(target)) is not None and most < min_improvement:
             reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
-            left.append(SkippedTarget(analysis.kernel, reason))
+            skipped.append(SkippedTarget(analysis.kernel, reason))
         else:
-            made = source.kernel(target.kernel).template is not None
-            targets.append(replace(target, siblings=_siblings(target, kernels) if made else ()))
-    if pattern is not None and not targets and not left:
-        raise no_kernel_fits(pattern, [one.kernel for one in kernels])
-    return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), left
+            is_instantiation = source.kernel(target.kernel).template is not None
+            targets.append(replace(target, siblings=_siblings(target, kernels) if is_instantiation else ()))
+    if pattern is not None and not targets and not skipped:
+        raise no_kernel_fits(pattern, [analysis.kernel for analysis in kernels])
+    return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), skipped
 
 
 def no_kernel_fits(pattern: str, kernels: Sequence[str]) -> UsageError:
@@ -99,7 +99,7 @@ def no_kernel_fits(pattern: str, kernels: Sequence[str]) -> UsageError:
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:
     """The target for a kernel; None if the source does not contain it."""
-    kernel = _kernel(analysis.kernel, source)
+    kernel = _find_kernel(analysis.kernel, source)
     if kernel is None:
         return None
     overloaded = [other.name for other in source.kernels].count(kernel.name) > 1
@@ -117,24 +117,24 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
     )
 
 
-def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
+def _find_kernel(demangled: str, source: HipSource) -> SourceKernel | None:
     """The source kernel for this name from the trace, matched by signature or, for an instantiation, by the template's name."""
-    whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
+    exact_match = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)
-    if whole is not None:
-        return whole
+    if exact_match is not None:
+        return exact_match
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
     return templates[0] if len(templates) == 1 else None  # with several templates, it is unknown which one it comes from
 
 
-def _not_here(demangled: str, source: HipSource) -> str:
+def _why_not_in_source(demangled: str, source: HipSource) -> str:
     """Why the kernel does not count as one of the source's kernels and, if another file contains it, where it is."""
     name = qualified_name(demangled)
     if any(qualified_name(kernel.name) == name for kernel in source.kernels):
         return f"it is one of several templates with its name in {source.path.name}"
-    files = dict.fromkeys(file for unit in (source, *source.others) for file in files_with_kernels(unit.device, name))
-    places = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
-    how = f"; it is in {places}: name that file with --source" if places else ""
+    files = dict.fromkeys(file for unit in (source, *source.other_units) for file in files_with_kernels(unit.device, name))
+    other_files = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
+    how = f"; it is in {other_files}: name that file with --source" if other_files else ""
     return f"it is not defined in {source.path.name}{how}"
 
 
@@ -148,7 +148,7 @@ def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target
     )
 
 
-def _most(target: Target) -> float | None:
+def _largest_gain(target: Target) -> float | None:
     return target.share if target.priority is None else target.priority
 
 
@@ -157,8 +157,8 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():
-        for place in line.source.split(" -> "):  # inlined code also counts towards each place from which it was called
-            name, _, number = place.rpartition(":")
+        for location in line.source.split(" -> "):  # inlined code also counts towards each place from which it was called
+            name, _, number = location.rpartition(":")
             if number.isdigit() and name.rsplit("/", 1)[-1] == file:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
     return lines
@@ -166,15 +166,15 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
 
 def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
     """The time stack, with the lines of the file called `file`; None without experiments."""
-    found = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
-    if found is None or not found.without_ns:
+    time_stack = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
+    if time_stack is None or not time_stack.without_ns:
         return None
     lines: dict[int, dict[str, int]] = {}
-    for line in found.lines:
+    for line in time_stack.lines:
         name, _, number = line.source.rpartition(":")
         if number.isdigit() and name.rsplit("/", 1)[-1] == file:
             lines[int(number)] = dict(line.by_cause_ns)
-    return Stack(found.duration_ns, tuple(found.causes), tuple(found.without_ns), lines, found.alone_ns)
+    return Stack(time_stack.duration_ns, tuple(time_stack.causes), tuple(time_stack.without_ns), lines, time_stack.alone_ns)
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:

@@ -14,18 +14,18 @@ from rocm_perf_lab.optimize.build_commands import OutputCommand
 
 _SECONDS = 300
 _PASSES = ("--offload-host-only", "--offload-device-only")
-_OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
+_SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/opt", "/lib")))
 
 
 def files_of(command: OutputCommand) -> frozenset[Path]:
     """The real paths of the command's source and of all files that it includes, except system files. Raises SourceError."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for only in _PASSES if command.is_hip else ("",):
-        found |= {(command.folder / name).resolve() for name in _named(command, only)}
-    return frozenset(path for path in found if not any(path.is_relative_to(folder) for folder in _OF_THE_SYSTEM))
+        files |= {(command.folder / name).resolve() for name in _list_prerequisites(command, only)}
+    return frozenset(path for path in files if not any(path.is_relative_to(folder) for folder in _SYSTEM_FOLDERS))
 
 
-def _named(command: OutputCommand, only: str) -> Sequence[str]:
+def _list_prerequisites(command: OutputCommand, only: str) -> Sequence[str]:
     argv = [*_without_output(command.argv), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
     try:
         done = subprocess.run(argv, cwd=command.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
@@ -33,25 +33,25 @@ def _named(command: OutputCommand, only: str) -> Sequence[str]:
         raise SourceError(f"{command.argv[0]} does not run: {error}", "name the compiler with --build") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").splitlines()
-        said = next((line for line in lines if "error:" in line), (lines or ["no reason given"])[-1])
-        raise SourceError(f"{command.sources[0]} does not compile: {said}", "correct what the compiler names")
-    return _prerequisites(done.stdout.decode(errors="replace"))
+        complaint = next((line for line in lines if "error:" in line), (lines or ["no reason given"])[-1])
+        raise SourceError(f"{command.sources[0]} does not compile: {complaint}", "correct what the compiler names")
+    return _parse_prerequisites(done.stdout.decode(errors="replace"))
 
 
 def _without_output(argv: Sequence[str]) -> list[str]:
-    kept, rest = [], iter(argv)
-    for word in rest:
+    words, remaining = [], iter(argv)
+    for word in remaining:
         if word == "-o":
-            next(rest, None)
+            next(remaining, None)
         elif word != "-c" and not word.endswith((".o", ".a", ".so")):
-            kept.append(word)
-    return kept
+            words.append(word)
+    return words
 
 
-def _prerequisites(rules: str) -> list[str]:
+def _parse_prerequisites(rules: str) -> list[str]:
     """The names after the colons in make's rules; spaces in names are escaped with a backslash."""
-    found: list[str] = []
+    prerequisites: list[str] = []
     for rule in rules.replace("\\\n", " ").splitlines():
         _, _, names = rule.partition(": ")
-        found += [re.sub(r"\\(.)", r"\1", name).replace("$$", "$") for name in re.findall(r"(?:\\.|[^\s\\])+", names)]
-    return found
+        prerequisites += [re.sub(r"\\(.)", r"\1", name).replace("$$", "$") for name in re.findall(r"(?:\\.|[^\s\\])+", names)]
+    return prerequisites

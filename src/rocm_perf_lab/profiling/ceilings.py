@@ -51,15 +51,15 @@ def measure_ceilings(
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         device = devices.select(choice, scratch)
-        names = _chosen(_benchmarks_of(device.target), only)
+        names = _chosen_benchmarks(_benchmarks_of(device.target), only)
         note(f"device: {device.description}")
         count = repeats or (5 if device.is_hardware else 1)
         timing, effort = ("measured", "full") if device.is_hardware else ("modelled", "brief")
-        outcomes = list(_measured(device, scratch, count, names, effort, note, timeout))
+        outcomes = list(_measure(device, scratch, count, names, effort, note, timeout))
     return Measurement(device.target, device.description, timing, effort, count, outcomes)
 
 
-def _measured(
+def _measure(
     device: Device,
     scratch: Path,
     repeats: int,
@@ -76,7 +76,7 @@ def _measured(
         try:
             yield CeilingOutcome(_key(name), _rate(tracer, program, (name, str(repeats), effort), scratch), None)
         except RocmPerfError as error:
-            yield CeilingOutcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
+            yield CeilingOutcome(_key(name), None, _reason(scratch / f"{name}.log") or error.problem)
 
 
 def _benchmarks_of(target: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _benchmarks_of(target: str) -> tuple[str, ...]:
     return BENCHMARKS[target]
 
 
-def _chosen(every: tuple[str, ...], only: Sequence[str]) -> tuple[str, ...]:
+def _chosen_benchmarks(every: tuple[str, ...], only: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in only if name not in every]
     if unknown:
         raise UsageError(f"--only {unknown[0]}: this device has no such benchmark", f"use one of {', '.join(every)}")
@@ -106,20 +106,22 @@ def _compiled(target: str, scratch: Path) -> Path:
         f16, f8, i8 = _DEPTHS.get(target, (8, 16, 16))
         depths = [f"-DCEILING_F16_DEPTH={f16}", f"-DCEILING_F8_DEPTH={f8}", f"-DCEILING_I8_DEPTH={i8}"]
         flags = ["-O3", "-std=c++20", f"--offload-arch={target}", *depths]
-        made = subprocess.run([compiler, *flags, "-o", program, source], capture_output=True, text=True)
-    if made.returncode:
-        raise UnavailableError(f"hipcc cannot compile the microbenchmarks: {made.stderr.strip()}", "check it with --version")
+        completed = subprocess.run([compiler, *flags, "-o", program, source], capture_output=True, text=True)
+    if completed.returncode:
+        raise UnavailableError(
+            f"hipcc cannot compile the microbenchmarks: {completed.stderr.strip()}", "check it with --version"
+        )
     return program
 
 
 def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scratch: Path) -> Ceiling:
     """The benchmark's rate in units of work per nanosecond, that is, in GB/s or GFLOP/s."""
     name, repeats = arguments[0], int(arguments[1])
-    database, said = scratch / f"{name}.db", scratch / f"{name}.txt"
+    database, work_file = scratch / f"{name}.db", scratch / f"{name}.txt"
     command = Command((str(program), *arguments), program, f"ceilings {name}")
-    with said.open("wb") as output, (scratch / f"{name}.log").open("wb") as errors:
+    with work_file.open("wb") as output, (scratch / f"{name}.log").open("wb") as errors:
         tracer.trace(command, dict(os.environ), database, output, errors)
-    short_work, long_work = map(float, said.read_text().split())
+    short_work, long_work = map(float, work_file.read_text().split())
     durations = _durations(database)
     if len(durations) != 2 * (repeats + 1):
         raise RocmPerfError(f"{name}: the trace has {len(durations)} of {2 * (repeats + 1)} launches")

@@ -10,7 +10,7 @@ from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.exporters.parquet_file import why_absent
 from rocm_perf_lab.report.json_writer import write_json
 from rocm_perf_lab.report.schema import SummaryDocument
@@ -26,7 +26,7 @@ Note = Callable[[str], None]
 class ExistingAnalysis:
     """reports: one per rank. summary: None for a single rank."""
 
-    reports: list[Reports]
+    reports: list[CoreDocuments]
     summary: SummaryDocument | None
 
 
@@ -37,41 +37,51 @@ def analyse_existing(
 
     note: called with one line about each step and each assumption. Raises a RocmPerfError.
     """
-    found, notes = ranks([origin for path in paths for origin in origins(path)])
+    all_ranks, notes = ranks([origin for path in paths for origin in origins(path)])
     for text in notes:
         note(text)
-    if request.thread_trace is not None and len(found) > 1:
-        raise UsageError(f"--thread-trace is for one process, but these are {len(found)} ranks", "analyse that rank alone")
+    if request.thread_trace is not None and len(all_ranks) > 1:
+        raise UsageError(f"--thread-trace is for one process, but these are {len(all_ranks)} ranks", "analyse that rank alone")
     if len(paths) > 1:
-        for text in _what_is_what(found):
+        for text in _describe_ranks(all_ranks):
             note(text)
-    with run_directory.growing(destination) as directory:
-        folders = [""] if len(found) == 1 else [_name(rank, place).replace(" ", "_") for place, rank in enumerate(found)]
-        results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
-        together = _with_content(found, folders, results, notes, note)
+    with run_directory.new_run_directory(destination) as directory:
+        folders = (
+            [""] if len(all_ranks) == 1 else [_name(rank, index).replace(" ", "_") for index, rank in enumerate(all_ranks)]
+        )
+        results = analyse_ranks(all_ranks, folders, request, directory, scheduler, _progress(len(all_ranks), note))
+        together = _with_content(all_ranks, folders, results, notes, note)
         _check_patterns(request, together)
         if request.thread_trace is not None:
             for reason in _not_traced(together[0].reports):
                 note(f"{request.thread_trace}: {reason}")
-        if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
+        if (
+            len(
+                {
+                    (rank_reports.reports.profile.timing, rank_reports.reports.profile.timing_parameters)
+                    for rank_reports in together
+                }
+            )
+            > 1
+        ):
             notes.append(
                 "some ranks' times are measured and others modelled, or their timing parameters differ: do not compare them"
             )
             note(notes[-1])
         unwritten = {folder for folder, result in zip(folders, results, strict=True) if not result.has_table}
-        for one in together:
-            if one.folder in unwritten:
-                write_json(directory / one.folder, one.reports.by_name())
+        for rank_reports in together:
+            if rank_reports.folder in unwritten:
+                write_json(directory / rank_reports.folder, rank_reports.reports.by_name())
         if lacking := sum(not result.has_table and result.empty is None for result in results):
             notes.append(f"{lacking} ranks have no dispatches.parquet: their workers cannot reach {destination}")
             note(notes[-1])
         if (no_table := why_absent()) is not None:
             note(no_table)
-        overview = summary(together, notes) if len(found) > 1 else None
+        overview = summary(together, notes) if len(all_ranks) > 1 else None
         if overview is not None:
             write_json(directory, {"summary": overview})
         (directory / run_directory.TRACE_FOLDER).rmdir()
-    return ExistingAnalysis([one.reports for one in together], overview)
+    return ExistingAnalysis([rank_reports.reports for rank_reports in together], overview)
 
 
 def _progress(total: int, note: Note) -> Callable[[int], None]:
@@ -79,24 +89,24 @@ def _progress(total: int, note: Note) -> Callable[[int], None]:
 
 
 def _with_content(
-    found: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
+    all_ranks: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
 ) -> list[RankReports]:
     """The ranks that have content in the requested part. If there are none, the first rank's error is raised."""
-    kept: list[RankReports] = []
+    with_content: list[RankReports] = []
     empty: EmptyPartError | None = None
-    for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
+    for index, (rank, folder, result) in enumerate(zip(all_ranks, folders, results, strict=True)):
         if result.empty is not None:
-            notes.append(f"{_name(rank, place)} is omitted: {result.empty.what}")
+            notes.append(f"{_name(rank, index)} is omitted: {result.empty.problem}")
             note(notes[-1])
             empty = empty or result.empty
         elif result.reports is not None:
-            kept.append(RankReports(rank, folder, result.reports))
-    if empty is not None and not kept:
+            with_content.append(RankReports(rank, folder, result.reports))
+    if empty is not None and not with_content:
         raise empty
-    return kept
+    return with_content
 
 
-def _not_traced(reports: Reports) -> list[str]:
+def _not_traced(reports: CoreDocuments) -> list[str]:
     """Notes on the traces that yield nothing; if no kernel in the report has a thread trace, the reason why none has."""
     kernels = reports.analysis.kernels
     if any(kernel.thread_trace for kernel in kernels):
@@ -106,23 +116,28 @@ def _not_traced(reports: Reports) -> list[str]:
 
 def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -> None:
     """Check that each pattern of --what-if matches a kernel of at least one rank. Raises UsageError."""
-    scenarios = [one for of in together for one in of.reports.dag.what_if]
+    scenarios = [scenario for rank_reports in together for scenario in rank_reports.reports.dag.what_if]
     for pattern in (speedup.pattern for speedup in request.speedups):
-        asked = [one for one in scenarios if one.pattern == pattern]
-        if asked and not any(one.kernels for one in asked):
-            names = [one.kernel for of in together for one in of.reports.dag.symbols if one.kind.endswith("kernel")]
-            some = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
-            raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {some}")
+        asked = [scenario for scenario in scenarios if scenario.pattern == pattern]
+        if asked and not any(scenario.kernels for scenario in asked):
+            names = [
+                symbol.kernel
+                for rank_reports in together
+                for symbol in rank_reports.reports.dag.symbols
+                if symbol.kind.endswith("kernel")
+            ]
+            examples = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
+            raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {examples}")
 
 
-def _name(rank: Rank, place: int) -> str:
-    return f"rank {rank.number if rank.number is not None else place}"
+def _name(rank: Rank, index: int) -> str:
+    return f"rank {rank.number if rank.number is not None else index}"
 
 
-def _what_is_what(found: Sequence[Rank]) -> list[str]:
+def _describe_ranks(all_ranks: Sequence[Rank]) -> list[str]:
     lines = []
-    for place, rank in enumerate(found):
+    for index, rank in enumerate(all_ranks):
         further = [f"{origin.path.name} (repeat)" for origin in rank.repeats]
         further += [f"{origin.path.name} (counters)" for origin in rank.counters]
-        lines.append(f"{_name(rank, place)}: {', '.join([rank.base.path.name, *further])}")
+        lines.append(f"{_name(rank, index)}: {', '.join([rank.base.path.name, *further])}")
     return lines

@@ -14,7 +14,7 @@ def only_rank(paths: Sequence[Path]) -> Rank:
     """The one process whose runs these databases record. Raises UsageError if there are several processes, and TraceError if a
     database cannot be read.
     """
-    found, _ = ranks([origin for path in paths for origin in origins(path)])
-    if len(found) > 1:
-        raise UsageError(f"{paths[0].parent} has {len(found)} ranks", "take one rank at a time: name its database")
-    return found[0]
+    all_ranks, _ = ranks([origin for path in paths for origin in origins(path)])
+    if len(all_ranks) > 1:
+        raise UsageError(f"{paths[0].parent} has {len(all_ranks)} ranks", "take one rank at a time: name its database")
+    return all_ranks[0]

@@ -18,7 +18,7 @@ from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.profiling.pipeline import analyse
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError, TracePart
 from rocm_perf_lab.run_directory import TRACE_FOLDER
@@ -50,7 +50,7 @@ class RankResult:
     table of dispatches.
     """
 
-    reports: Reports | None
+    reports: CoreDocuments | None
     has_table: bool = False
     empty: EmptyPartError | None = None
 
@@ -76,7 +76,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         export_all(documents, directory / folder)
-    return RankResult(Reports(documents.profile, documents.roofline, documents.dag, documents.analysis), sees)
+    return RankResult(CoreDocuments(documents.profile, documents.roofline, documents.dag, documents.analysis), sees)
 
 
 def analyse_ranks(

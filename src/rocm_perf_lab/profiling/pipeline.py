@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
 from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
-from rocm_perf_lab.analysis.device import GpuFigures, devices_of
+from rocm_perf_lab.analysis.device import GpuSpecs, devices_of
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel_findings import kernel_findings
@@ -32,7 +32,7 @@ from rocm_perf_lab.report.passes_section import ProfilePasses
 from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.trace import Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart
+from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, TracePart
 
 
 def analyse(
@@ -45,7 +45,7 @@ def analyse(
     clock_mhz: float | None = None,
     memory_bandwidth_gbps: float | None = None,
     ceilings: Path | None = None,
-    part: TracePart = WHOLE,
+    part: TracePart = WHOLE_TRACE,
     kernel: str | None = None,
     speedups: Sequence[Speedup] = (),
     passes: ProfilePasses = ProfilePasses(),
@@ -76,10 +76,10 @@ def analyse(
         _check_one_clock(trace, other)
     symbols, selection, path = run.symbols, run.selection, run.path
     scenarios, shift = what_if(run.dag, path, speedups, _mangled(trace)) if path else ([], None)
-    on_path = {found.name: found for found in path.symbols} if path else {}
+    on_path = {symbol.name: symbol for symbol in path.symbols} if path else {}
     devices = devices_of(trace, clock_mhz, memory_bandwidth_gbps)
     device = devices[int(trace.dispatches.agent_id[selection.row])]
-    measured = ceilings_for(ceilings, [one.target for one in devices.values()], trace.timing) if ceilings else None
+    measured = ceilings_for(ceilings, [figures.target for figures in devices.values()], trace.timing) if ceilings else None
     traced = traced_kernels(thread_trace, device.family) if thread_trace else TracedKernels(reason=no_thread_trace)
     code = CodeObjects(trace, thread_trace)
     sums = _sums(trace, counter_traces, traced, code)
@@ -91,7 +91,7 @@ def analyse(
             sums[symbol.kernel.symbol],
             on_path.get(symbol.name),
             measured,
-            traced.found.get(symbol.kernel.symbol),
+            traced.by_symbol.get(symbol.kernel.symbol),
             code.metadata(symbol.kernel),
         )
         for symbol in symbols
@@ -114,8 +114,8 @@ def analyse(
         total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
         code=[
-            annotated_code(one.symbol.kernel, traced.found.get(one.symbol.kernel.symbol), code, MOST_INSTRUCTIONS)
-            for one in kernels
+            annotated_code(reported.symbol.kernel, traced.by_symbol.get(reported.symbol.kernel.symbol), code, MOST_INSTRUCTIONS)
+            for reported in kernels
         ],
         triton=described_kernels(trace.path),
     )
@@ -124,8 +124,8 @@ def analyse(
 
 def _stacks(symbols: Sequence[Symbol], traced: TracedKernels) -> dict[str, TimeStack]:
     """Kernel name -> time stack, for kernels with experiments."""
-    found = {symbol.name: traced.found.get(symbol.kernel.symbol) for symbol in symbols}
-    return {name: one.stack for name, one in found.items() if one is not None and one.stack is not None}
+    by_name = {symbol.name: traced.by_symbol.get(symbol.kernel.symbol) for symbol in symbols}
+    return {name: findings.stack for name, findings in by_name.items() if findings is not None and findings.stack is not None}
 
 
 def _sums(trace: Trace, counter_traces: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
@@ -133,7 +133,7 @@ def _sums(trace: Trace, counter_traces: Sequence[Trace], traced: TracedKernels, 
     sums = counters_by_symbol(trace, counter_traces)
     for symbol in symbols_of(trace):
         name = symbol.kernel.symbol
-        sums[name] = packed_counted_twice(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
+        sums[name] = packed_counted_twice(sums[name], packing_of(symbol, sums[name], traced.by_symbol.get(name), code))
     return sums
 
 
@@ -162,6 +162,6 @@ def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
     return stability([runtime_ms(run) for run in runs])
 
 
-def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, GpuFigures]) -> GpuFigures:
+def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, GpuSpecs]) -> GpuSpecs:
     """The device of the symbol's longest dispatch."""
     return devices[int(trace.dispatches.agent_id[symbol.longest])]

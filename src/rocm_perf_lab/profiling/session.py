@@ -43,17 +43,17 @@ class Traces:
 
     @property
     def counters(self) -> list[Path]:
-        return [found.output for found in self.passes if found.kind == COUNTERS and found.output is not None]
+        return [pass_.output for pass_ in self.passes if pass_.kind == COUNTERS and pass_.output is not None]
 
     @property
     def thread_trace(self) -> Path | None:
-        return next((found.output for found in self.passes if found.kind == THREAD_TRACE), None)
+        return next((pass_.output for pass_ in self.passes if pass_.kind == THREAD_TRACE), None)
 
     def no_thread_trace(self, wanted: bool) -> str:
         """Why there is no thread trace."""
         if not wanted:
             return "switched off by --no-deep-analysis"
-        return next((found.reason for found in self.passes if found.kind == THREAD_TRACE and found.reason), "none was made")
+        return next((pass_.reason for pass_ in self.passes if pass_.kind == THREAD_TRACE and pass_.reason), "none was made")
 
 
 def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
@@ -83,7 +83,10 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
         note(f"device: {device.description}; collector: {collector.name}")
         if request.destination is None and (earlier := run_name.replaced(destination, command)):
             note(f"{destination} contains a run of `{earlier}`, which this run will replace; -o DIR keeps both")
-        with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
+        with (
+            device_code.checking_device_code(command, os.environ, device, note),
+            run_directory.new_run_directory(destination) as directory,
+        ):
             folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
             base, traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
@@ -115,7 +118,7 @@ def _collect(
 ) -> tuple[BaseRun, Traces]:
     from rocm_perf_lab.analysis.base_run import read_base_run
 
-    environment = os.environ | triton.described_in(folder)
+    environment = os.environ | triton.description_variables(folder)
     databases = [folder / "base_results.db"]
     databases += [folder / f"repeat_{number}_results.db" for number in range(1, runs)]
     seconds = []
@@ -124,15 +127,16 @@ def _collect(
         began = time.monotonic()
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
         seconds.append(time.monotonic() - began)
-    others = len(list(folder.glob("base_results_*.db")))  # the tracer adds the process id to all names but the first
-    if others:
-        note(f"{others} other processes of the program used the GPU; only the first is analysed")
+    other_processes = len(list(folder.glob("base_results_*.db")))  # the tracer adds the process id to all names but the first
+    if other_processes:
+        others = "another process" if other_processes == 1 else f"{other_processes} other processes"
+        note(f"{others} of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
     base = read_base_run(databases[0], request.kernel)
-    passes = collector.restricted_to(_kernels(base)).counters(command, environment, folder, limit)
+    passes = collector.restricted_to(_kernels(base)).collect_counters(command, environment, folder, limit)
     if request.deep_analysis and (target := _thread_trace_target(base, request)):
         note(f"thread trace: dispatch {target.iteration} of {target.name}")
-        passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
+        passes.append(collector.record_thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
     return base, Traces(databases[1:], passes)
 
 
@@ -148,17 +152,17 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
     """Which dispatch to trace. None if the base run has no kernel: the analysis will report that."""
     from rocm_perf_lab.analysis.thread_trace_target import also_on_path, focus
 
-    found = focus(base, request.focus_critical)
-    if found is None:
+    chosen = focus(base, request.focus_critical)
+    if chosen is None:
         return None
-    kernel = found.symbol.kernel
-    agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[found.symbol.rows[0]]))
+    kernel = chosen.symbol.kernel
+    agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[chosen.symbol.rows[0]]))
     # gfx9 and the software device take a mask of four SIMDs; later families take the number of a single SIMD.
     takes_mask = agent is None or agent.target.startswith("gfx9") or base.trace.timing == "modelled"
     default = _ALL_SIMDS if takes_mask else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select
-    also = {one.symbol.kernel.symbol: one.iteration for one in also_on_path(base, found.symbol)}
-    return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds, also)
+    also = {other.symbol.kernel.symbol: other.iteration for other in also_on_path(base, chosen.symbol)}
+    return ThreadTraceTarget(kernel.symbol, kernel.name, chosen.iteration, request.att_target_cu, simds, also)
 
 
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:

@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from rocm_perf_lab.prompt.context import Context, build_context
 from rocm_perf_lab.prompt.rules import AnswerRules
-from rocm_perf_lab.prompt.tried import TriedChange, tried_in
+from rocm_perf_lab.prompt.tried_changes import TriedChange, tried_in
 
 __all__ = ["AnswerRules", "Context", "TriedChange", "build_context", "tried_in"]

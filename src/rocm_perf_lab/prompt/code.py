@@ -35,47 +35,47 @@ class Excerpt:
 class SourceExcerpts:
     """The excerpts of the source that a prompt can show.
 
-    kernel: the kernel's definition. used: the declarations that it uses, merged by location. elsewhere: names declared outside
-    the folder.
+    kernel: the kernel's definition. dependencies: the declarations that it uses, merged by location. external_names: names
+    declared outside the folder.
     """
 
     kernel: Excerpt
-    used: tuple[Excerpt, ...]
-    whole: Excerpt
-    elsewhere: tuple[str, ...]
+    dependencies: tuple[Excerpt, ...]
+    whole_file: Excerpt
+    external_names: tuple[str, ...]
 
     def shown(self, full_source: bool) -> tuple[Excerpt, ...]:
         """The kernel and what it uses, or the whole file and what the kernel uses from other files."""
         if not full_source:
-            return (self.kernel, *self.used)
-        return (self.whole, *(excerpt for excerpt in self.used if excerpt.file != self.whole.file))
+            return (self.kernel, *self.dependencies)
+        return (self.whole_file, *(excerpt for excerpt in self.dependencies if excerpt.file != self.whole_file.file))
 
     @property
     def lines(self) -> dict[str, str]:
         """'file:line' -> the line's text, for the kernel and what it uses."""
         return {
             f"{excerpt.file}:{number}": line.strip()
-            for excerpt in (self.kernel, *self.used)
+            for excerpt in (self.kernel, *self.dependencies)
             for number, line in enumerate(excerpt.text.split("\n"), excerpt.first_line)
         }
 
 
-def code_of(source: HipSource, kernel: SourceKernel, places: PathScrubber) -> SourceExcerpts:
+def code_of(source: HipSource, kernel: SourceKernel, scrubber: PathScrubber) -> SourceExcerpts:
     unit = source.device
     own, *used = pieces_of(unit, kernel)
     inside: dict[Path, list[DeclarationText]] = {}
     elsewhere = []
     for piece in used:
-        if places.relative(piece.file) is None:
+        if scrubber.relative(piece.file) is None:
             elsewhere.append(piece.name)
         else:
             inside.setdefault(piece.file, []).append(piece)
     excerpts = [
-        _excerpt(places.relative(file), unit.content(file), start, end, "used")
+        _excerpt(scrubber.relative(file), unit.content(file), start, end, "used")
         for file, pieces in sorted(inside.items())
         for start, end in _merged(pieces, own if own.file == file else None)
     ]
-    name = places.relative(source.path) or source.path.name
+    name = scrubber.relative(source.path) or source.path.name
     return SourceExcerpts(
         _excerpt(name, source.text, own.start, own.end, "kernel"),
         tuple(excerpts),

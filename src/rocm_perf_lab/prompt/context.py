@@ -11,13 +11,13 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.prompt.code import SourceExcerpts, code_of
-from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms, launch_terms
+from rocm_perf_lab.prompt.launch_terms import FIXED_LAUNCH, LaunchTerms, launch_terms
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.rules import AnswerRules
-from rocm_perf_lab.prompt.tried import TriedChange
+from rocm_perf_lab.prompt.tried_changes import TriedChange
 from rocm_perf_lab.prompt.triton.function import TritonFunction
 from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ class Context:
 
     target: Target
     kernel: SourceKernel | TritonFunction
-    reports: Reports
+    reports: CoreDocuments
     analysis: KernelAnalysis
     roof: RooflineSection | None
     code: SourceExcerpts
     tried: tuple[TriedChange, ...]
     rules: AnswerRules | TritonAnswerRules
-    launch: LaunchTerms = FIXED
+    launch: LaunchTerms = FIXED_LAUNCH
 
     @property
     def language(self) -> str:
@@ -67,7 +67,11 @@ class Context:
 
 
 def build_context(
-    reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
+    reports: CoreDocuments,
+    source: HipSource,
+    target: Target,
+    tried: Sequence[TriedChange] = (),
+    rules: AnswerRules = AnswerRules(),
 ) -> Context:
     """The context for `target`, a kernel that `source` contains and whose times are in the reports.
 
@@ -80,31 +84,31 @@ def build_context(
 
 
 def cleaned_context(
-    reports: Reports, target: Target, kernel: SourceKernel | TritonFunction, code: SourceExcerpts, root: Path,
-    rules: AnswerRules | TritonAnswerRules, tried: Sequence[TriedChange] = (), launch: LaunchTerms = FIXED,
+    reports: CoreDocuments, target: Target, kernel: SourceKernel | TritonFunction, code: SourceExcerpts, root: Path,
+    rules: AnswerRules | TritonAnswerRules, tried: Sequence[TriedChange] = (), launch: LaunchTerms = FIXED_LAUNCH,
 ) -> Context:  # fmt: skip
     """The context without this machine's paths. root: the source's folder. Raises TraceError if the reports lack the kernel."""
-    places = PathScrubber(root)
-    analysis = next((one for one in reports.analysis.kernels if one.kernel == target.demangled), None)
+    scrubber = PathScrubber(root)
+    analysis = next((analysis for analysis in reports.analysis.kernels if analysis.kernel == target.demangled), None)
     if analysis is None:
         raise TraceError(f"the profile has no kernel {target.demangled}", "profile the program again")
-    roof = next((one for one in reports.roofline.kernels if one.kernel == target.demangled), None)
+    roof = next((roof for roof in reports.roofline.kernels if roof.kernel == target.demangled), None)
     return Context(
         target,
         kernel,
-        Reports(**{name: _cleaned(document, places) for name, document in reports.by_name().items()}),
-        _cleaned(analysis, places),
-        None if roof is None else _cleaned(roof, places),
+        CoreDocuments(**{name: _clean_section(document, scrubber) for name, document in reports.by_name().items()}),
+        _clean_section(analysis, scrubber),
+        None if roof is None else _clean_section(roof, scrubber),
         code,
         tuple(
-            replace(one, description=places.clean(one.description), reason=places.clean(one.reason))
-            for one in tried
-            if one.kernel == target.demangled
+            replace(change, description=scrubber.clean(change.description), reason=scrubber.clean(change.reason))
+            for change in tried
+            if change.kernel == target.demangled
         ),
         rules,
         launch,
     )
 
 
-def _cleaned(section: Any, places: PathScrubber) -> Any:
-    return type(section).model_validate(places.cleaned(section.model_dump(mode="json")))
+def _clean_section(section: Any, scrubber: PathScrubber) -> Any:
+    return type(section).model_validate(scrubber.clean_json(section.model_dump(mode="json")))

@@ -20,9 +20,9 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target, targets_of
 from rocm_perf_lab.prompt.context import Context, build_context
 from rocm_perf_lab.prompt.rules import AnswerRules
-from rocm_perf_lab.prompt.tried import tried_in
+from rocm_perf_lab.prompt.tried_changes import tried_in
 from rocm_perf_lab.report.dag import DOMINATES
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import reports_in
 
 
@@ -54,19 +54,19 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     build_target = find_build_target(request.command, request.source, request.build, choose)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
-        source, reports = _profiled(request, build_target, Path(scratch), note)
-    targets = in_turn(reports, source, request.backend_options.pattern)
+        source, reports = _source_and_reports(request, build_target, Path(scratch), note)
+    targets = ranked_targets(reports, source, request.backend_options.pattern)
     note(f"kernel {targets[0].demangled}: {targets[0].reason}")
-    if others := [target.kernel for target in targets[1:]]:
-        note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
+    if other_kernels := [target.kernel for target in targets[1:]]:
+        note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(other_kernels))}")
     runs = request.runs or Path(build_target.name + run_folder.SUFFIX)
     tried = tried_in(runs, targets[0].demangled, digest(source.state))
     return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.backend_options))
 
 
-def _profiled(
+def _source_and_reports(
     request: PromptRequest, build_target: BuildTarget, scratch: Path, note: Callable[[str], None]
-) -> tuple[HipSource, Reports]:
+) -> tuple[HipSource, CoreDocuments]:
     if request.profile is None:
         backend = HipBackend(build_target, scratch, request.backend_options, lambda _event, **_fields: None, note)
         source = backend.read(build_target.source.read_bytes())
@@ -77,14 +77,17 @@ def _profiled(
     return build_target.read(), reports
 
 
-def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
+def ranked_targets(reports: CoreDocuments, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
     """The kernels to work on, in order: first the one that dominates the critical path, if any, then the rest by their
     potential gain for the program. Raises UsageError if the pattern matches no kernel, and SourceError if the source contains
     none.
     """
-    targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
+    targets, skipped_targets = targets_of(reports, source, pattern, min_improvement=0.0)
     if not targets:
-        reasons = "; ".join(f"{one.kernel}: {one.reason}" for one in left) or "the program has no kernel of its own"
+        reasons = (
+            "; ".join(f"{skipped.kernel}: {skipped.reason}" for skipped in skipped_targets)
+            or "the program has no kernel of its own"
+        )
         raise SourceError(f"{source.path} has none of the program's kernels ({reasons})", "name their source with --source")
     if (reports.dag.fraction or 0.0) >= DOMINATES:
         targets.sort(key=lambda target: target.demangled != reports.dag.dominant_symbol)

@@ -43,7 +43,7 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
     if compact and trace.hot_lines:
         return lines
     lines += ["", "Instructions (share of the waves' cycles, executions):", ""]
-    lines.append(fenced("\n".join(_instruction(one) for one in trace.hot_instructions[:most])))
+    lines.append(fenced("\n".join(_instruction(instruction) for instruction in trace.hot_instructions[:most])))
     if trace.wait_chains:
         lines += ["", "Waits (cycles that waves stalled there, then the accesses that ended the waits):", ""]
         lines.append(fenced("\n".join(line for chain in trace.wait_chains[:most] for line in _chain(chain))))
@@ -67,8 +67,9 @@ def _lines(context: Context, trace: ThreadTraceSection, most: int) -> list[str]:
     ]
 
 
-def _instruction(one: TracedInstruction) -> str:
-    return f"{words.percent(one.share):>7}  {one.hits:>8,} x  {one.isa}  {one.source or ''}".rstrip()
+def _instruction(instruction: TracedInstruction) -> str:
+    share, source = words.percent(instruction.share), instruction.source or ""
+    return f"{share:>7}  {instruction.hits:>8,} x  {instruction.isa}  {source}".rstrip()
 
 
 def _chain(chain: WaitChainSection) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def why_this_kernel(context: Context) -> list[str]:
     dag, analysis, target = context.reports.dag, context.analysis, context.target
     lines = ["## Why this kernel", ""]
-    symbol = next((one for one in dag.symbols if one.kernel == target.demangled), None)
+    symbol = next((symbol for symbol in dag.symbols if symbol.kernel == target.demangled), None)
     if symbol is None or symbol.fraction is None:
         reason = dag.reasons.get("fraction") or (symbol.reasons.get("fraction", "") if symbol else "it is not on the path")
         lines.append(f"- Its share of the critical path is not known: {reason}.")
@@ -39,10 +39,10 @@ def why_this_kernel(context: Context) -> list[str]:
         lines.append(f"- No kernel dominates. Next in line: {', '.join(map(span, dag.next_in_line))}.")
     lines += [f"- {note}." for note in dag.notes]
     if target.siblings:
-        names = ", ".join(span(one.demangled) for one in target.siblings)
+        names = ", ".join(span(sibling.demangled) for sibling in target.siblings)
         own = span(target.demangled)
         lines.append(f"- All figures are for {own}. The template is also launched as {names}: a change must be right for all.")
-    lines += [f"- {one}" for one in (*_spread(analysis.durations), *_runs(context))]
+    lines += [f"- {line}" for line in (*_spread(analysis.durations), *_runs(context))]
     return lines
 
 

@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches
 
-_KEPT = "So does the launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change"
+_LAUNCH_STAYS = "So does the launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change"
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class LaunchTerms:
     changeable: bool
 
 
-FIXED = LaunchTerms(f"{_KEPT}.", False)
+FIXED_LAUNCH = LaunchTerms(f"{_LAUNCH_STAYS}.", False)
 
 
 def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
     try:
         sites = program_launches(source, kernel)
     except (NotUnderstood, SourceError) as error:
-        return LaunchTerms(f"{_KEPT} ({error if isinstance(error, NotUnderstood) else error.what}).", False)
+        return LaunchTerms(f"{_LAUNCH_STAYS} ({error if isinstance(error, NotUnderstood) else error.problem}).", False)
     if len({site.shape for site in sites}) > 1:
-        return LaunchTerms(f"{_KEPT} (its launches have different shapes).", False)
-    names = sorted(set.intersection(*(_usable(site, kernel) for site in sites)))
+        return LaunchTerms(f"{_LAUNCH_STAYS} (its launches have different shapes).", False)
+    names = sorted(set.intersection(*(_usable_parameters(site, kernel) for site in sites)))
     return LaunchTerms(
         f"The launch is `<<<{configuration(sites[0].shape)}>>>` now. The grid, the workgroup and the dynamic LDS may change: "
         "write the new launch in a second fenced block, with the language `launch`, as "
@@ -44,7 +44,7 @@ def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
     )
 
 
-def _usable(site: ShapedLaunch, kernel: SourceKernel) -> set[str]:
+def _usable_parameters(site: ShapedLaunch, kernel: SourceKernel) -> set[str]:
     """Those parameters of the kernel for which the launch passes a plain integer variable that never changes."""
-    passed = {one.position for one in site.arguments.values() if one.name not in site.changing}
-    return {one.name for position, one in enumerate(kernel.parameters) if position in passed and one.name}
+    passed = {argument.position for argument in site.arguments.values() if argument.name not in site.changing}
+    return {parameter.name for position, parameter in enumerate(kernel.parameters) if position in passed and parameter.name}

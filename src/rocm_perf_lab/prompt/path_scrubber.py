@@ -34,15 +34,15 @@ class PathScrubber:
         """
         return _ABSOLUTE.sub(r"\1", text.replace(f"{self._root}/", ""))
 
-    def cleaned(self, value: Any) -> Any:
+    def clean_json(self, value: Any) -> Any:
         """Applies clean() to every string in a JSON value."""
-        return of_strings(value, self.clean)
+        return map_strings(value, self.clean)
 
 
-def of_strings(value: Any, change: Callable[[str], str]) -> Any:
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
     """The JSON value, with `change` applied to every string in it except the keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: of_strings(item, change) for key, item in value.items()}
-    return [of_strings(item, change) for item in value] if isinstance(value, list | tuple) else value
+        return {key: map_strings(item, change) for key, item in value.items()}
+    return [map_strings(item, change) for item in value] if isinstance(value, list | tuple) else value

@@ -18,42 +18,46 @@ if TYPE_CHECKING:
 
 
 def bottleneck(context: Context, compact: bool) -> list[str]:
-    found = context.analysis.bottleneck
-    lines = ["## What holds it back", "", f"**{found.name}**: {found.why}.", ""]
-    lines.append(_certainty(found))
-    for signal in found.evidence:
+    section = context.analysis.bottleneck
+    lines = ["## What holds it back", "", f"**{section.name}**: {section.why}.", ""]
+    lines.append(_certainty(section))
+    for signal in section.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"
         lines.append(
             f"- {words.evidence(signal.name, signal.value, signal.unit)}; supports this when {sign} "
             f"{words.percent(signal.threshold) if signal.unit == 'fraction' else words.amount(signal.threshold, '')}."
         )
-    for factor in found.factors:
-        numbers = ", ".join(words.evidence(one.name, one.value, one.unit) for one in factor.evidence)
+    for factor in section.factors:
+        numbers = ", ".join(words.evidence(figure.name, figure.value, figure.unit) for figure in factor.evidence)
         lines.append(f"- {factor.name}: {factor.why}{f' ({numbers})' if numbers else ''}.")
     if not compact:
-        others = [f"{one.name} {one.score:.2f}" for one in found.classes if one.score is not None and one.name != found.name]
-        others = others if found.by == "counters" else []
-        lines += [f"- Scores of the other classes: {', '.join(others)}."] if others else []
-        lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in found.undecided.items()]
-    advised = possible(found, context.launch.changeable)
+        other_scores = [
+            f"{class_.name} {class_.score:.2f}"
+            for class_ in section.classes
+            if class_.score is not None and class_.name != section.name
+        ]
+        other_scores = other_scores if section.by == "counters" else []
+        lines += [f"- Scores of the other classes: {', '.join(other_scores)}."] if other_scores else []
+        lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in section.undecided.items()]
+    advised = possible_advice(section, context.launch.changeable)
     lines += [f"- Worth trying: {advice}." for advice in advised[: 2 if compact else None]]
     return lines
 
 
-def _certainty(found: BottleneckSection) -> str:
-    if found.by == "experiments":
-        beyond = f"; on a grid that fills the device, {found.on_full_device} would" if found.on_full_device else ""
+def _certainty(section: BottleneckSection) -> str:
+    if section.by == "experiments":
+        beyond = f"; on a grid that fills the device, {section.on_full_device} would" if section.on_full_device else ""
         return f"- By experiments on the software device, no other part of its time costs as much{beyond}."
-    score = "no score" if found.score is None else f"score {found.score:.2f} (applies from 0.5)"
-    return f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}."
+    score = "no score" if section.score is None else f"score {section.score:.2f} (applies from 0.5)"
+    return f"- Certainty {section.certainty}, confidence {section.confidence:.2f}, {score}."
 
 
-def possible(found: BottleneckSection, with_launch: bool) -> list[str]:
+def possible_advice(section: BottleneckSection, with_launch: bool) -> list[str]:
     """The advice that a proposer can follow. with_launch: whether the launch may change."""
     known = meanings()
-    remedies = {in_words(one): known[one.cause].changes_launch for one in found.remedies if one.cause in known}
+    remedies = {in_words(remedy): known[remedy.cause].changes_launch for remedy in section.remedies if remedy.cause in known}
     launch = launch_advice() | {text for text, changes_launch in remedies.items() if changes_launch}
-    return [one for one in found.advice if (with_launch or one not in launch) and not one.startswith(LARGER)]
+    return [advice for advice in section.advice if (with_launch or advice not in launch) and not advice.startswith(LARGER)]
 
 
 def roofline(context: Context) -> list[str]:
@@ -74,11 +78,11 @@ def roofline(context: Context) -> list[str]:
         )
     if any(level.bytes is not None for level in roof.levels):
         lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|", *map(_row, roof.levels)]
-    lines += ["", *(f"- Not known for {names}: {words.shorten(reason)}." for reason, names in _unknown(roof).items())]
-    for one in roof.arithmetic:
-        if one.flop:
-            rate = words.amount(one.gflops, "G operations/s")
-            lines.append(f"- {one.precision} ({one.pipe}): {rate}, {words.percent(one.fraction)} of peak.")
+    lines += ["", *(f"- Not known for {names}: {words.shorten(reason)}." for reason, names in _unknown_figures(roof).items())]
+    for arithmetic in roof.arithmetic:
+        if arithmetic.flop:
+            rate = words.amount(arithmetic.gflops, "G operations/s")
+            lines.append(f"- {arithmetic.precision} ({arithmetic.pipe}): {rate}, {words.percent(arithmetic.fraction)} of peak.")
     lines += [f"- Bias: {note}." for note in roof.notes]
     return lines
 
@@ -94,30 +98,32 @@ def _row(level: LevelSection) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _unknown(roof: RooflineSection) -> dict[str, str]:
+def _unknown_figures(roof: RooflineSection) -> dict[str, str]:
     """Reason -> the names of the figures that are unknown for that reason."""
     shown = ("bytes", "gbps", "fraction", "operational_intensity")
-    found = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
-    found += [(level.level, level.reasons[name]) for level in roof.levels for name in shown if name in level.reasons]
-    reasons = dict.fromkeys(reason for _, reason in found)
-    return {reason: ", ".join(dict.fromkeys(name for name, why in found if why == reason)) for reason in reasons}
+    unknown = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
+    unknown += [(level.level, level.reasons[name]) for level in roof.levels for name in shown if name in level.reasons]
+    reasons = dict.fromkeys(reason for _, reason in unknown)
+    return {reason: ", ".join(dict.fromkeys(name for name, why in unknown if why == reason)) for reason in reasons}
 
 
 def headroom(context: Context) -> list[str]:
-    found, lines = context.analysis.headroom, ["## How much can be gained", ""]
-    if found.kernel_speedup is None or found.ceiling_ms is None:
-        return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
-    span = words.times(found.program_speedup) if found.program_speedup else f"not known ({found.reasons['program_speedup']})"
-    least = words.duration(found.ceiling_ms * 1e6)
+    section, lines = context.analysis.headroom, ["## How much can be gained", ""]
+    if section.kernel_speedup is None or section.ceiling_ms is None:
+        return [*lines, f"Not known: {words.shorten(section.reasons['kernel_speedup'])}."]
+    span = (
+        words.times(section.program_speedup) if section.program_speedup else f"not known ({section.reasons['program_speedup']})"
+    )
+    least = words.duration(section.ceiling_ms * 1e6)
     return [
         *lines,
-        f"{words.times(found.kernel_speedup)} at most for the kernel, {span} for the GPU's span: the kernel's ceiling for the "
-        f"present work is {least} ({found.binding}). Assumed: {found.assumption}.",
+        f"{words.times(section.kernel_speedup)} at most for the kernel, {span} for the GPU's span: the kernel's ceiling for "
+        f"the present work is {least} ({section.binding}). Assumed: {section.assumption}.",
     ]
 
 
 def resources(context: Context) -> list[str]:
-    uses, found = context.analysis.resources, context.analysis.occupancy
+    uses, occupancy = context.analysis.resources, context.analysis.occupancy
     lines = [
         "## Resources and occupancy",
         "",
@@ -125,18 +131,18 @@ def resources(context: Context) -> list[str]:
         f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread.",
     ]
     lines += [f"- {line}" for specialisation in sentences(context.analysis) for line in specialisation]
-    if found.theoretical is None:
-        return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
+    if occupancy.theoretical is None:
+        return [*lines, f"- Occupancy is not known: {occupancy.reasons['theoretical']}."]
     lines.append(
-        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}, limited by "
-        f"{' and '.join(found.limited_by)}."
+        f"- {occupancy.resident_waves_per_cu} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)}, "
+        f"limited by {' and '.join(occupancy.limited_by)}."
     )
-    if found.device_waves and found.waves_in_grid is not None:
-        ratio = words.percent(found.waves_in_grid / found.device_waves)
-        lines.append(f"- The grid has {found.waves_in_grid:,} waves, {ratio} of what the device can hold at once.")
-    if found.resident_waves_per_cu is not None and found.simds_per_cu is not None:
-        for lift in found.lifts:
+    if occupancy.device_waves and occupancy.waves_in_grid is not None:
+        ratio = words.percent(occupancy.waves_in_grid / occupancy.device_waves)
+        lines.append(f"- The grid has {occupancy.waves_in_grid:,} waves, {ratio} of what the device can hold at once.")
+    if occupancy.resident_waves_per_cu is not None and occupancy.simds_per_cu is not None:
+        for lift in occupancy.lifts:
             changes = [(change.resource, change.now, change.then) for change in lift.changes]
-            then = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
+            then = words.lift(changes, occupancy.resident_waves_per_cu, lift.resident_waves_per_cu, occupancy.simds_per_cu)
             lines.append(f"- More would fit with {then}.")
     return lines

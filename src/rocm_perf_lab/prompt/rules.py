@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.gate.regression_limits import DEFAULTS, RegressionLimits
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.prompt.launch_terms import FIXED, LaunchTerms
+from rocm_perf_lab.prompt.launch_terms import FIXED_LAUNCH, LaunchTerms
 
 _RESULTS = {
     "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
@@ -31,7 +31,7 @@ class AnswerRules:
     def asked_for(cls, options: BackendOptions) -> AnswerRules:
         return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
-    def lines(self, kernel: SourceKernel, launch: LaunchTerms = FIXED) -> list[str]:
+    def lines(self, kernel: SourceKernel, launch: LaunchTerms = FIXED_LAUNCH) -> list[str]:
         """The rules, one per entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [

@@ -9,7 +9,7 @@ from rocm_perf_lab.prompt.hot_spots import hot_spots
 from rocm_perf_lab.prompt.importance import why_this_kernel
 from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.prompt_limits import bottleneck, headroom, resources, roofline
-from rocm_perf_lab.prompt.tried import ACCEPTED, TriedChange
+from rocm_perf_lab.prompt.tried_changes import ACCEPTED, TriedChange
 from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.text import words
 
@@ -24,7 +24,12 @@ def text(context: Context, full_source: bool, compact: bool) -> str:
     sections = [_task(context), why_this_kernel(context), bottleneck(context, compact)]
     if not compact:
         sections += [roofline(context), headroom(context), resources(context)]
-    sections += [hot_spots(context, compact), _tried(context, compact), _code(context, full_source), _rules(context)]
+    sections += [
+        hot_spots(context, compact),
+        _earlier_proposals(context, compact),
+        _code(context, full_source),
+        _rules(context),
+    ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -47,42 +52,42 @@ def _task(context: Context) -> list[str]:
     return lines
 
 
-def _tried(context: Context, compact: bool) -> list[str]:
+def _earlier_proposals(context: Context, compact: bool) -> list[str]:
     if not context.tried:
         return ["## Tried before", "", "Nothing yet."]
     lines, shown = ["## Tried before", ""], context.tried[-_MOST_TRIED:]
     if (left := len(context.tried) - len(shown)) > 0:
         lines.append(f"- {left} older proposals are left out.")
-    for one in shown:
-        when = "" if one.same_source or one.outcome == ACCEPTED else " (for an earlier state of the source)"
-        reason = words.shorten(one.reason, _LONGEST_REASON)
-        lines.append(f"- {span(words.shorten(one.description))}: {one.outcome}{when}: {span(reason)}")
-    for one in () if compact else [one for one in shown if one.diff][-_MOST_DIFFS:]:
-        lines += ["", f"The change {span(words.shorten(one.description))}:", "", fenced(_cut(one), "diff")]
+    for change in shown:
+        when = "" if change.same_source or change.outcome == ACCEPTED else " (for an earlier state of the source)"
+        reason = words.shorten(change.reason, _LONGEST_REASON)
+        lines.append(f"- {span(words.shorten(change.description))}: {change.outcome}{when}: {span(reason)}")
+    for change in () if compact else [change for change in shown if change.diff][-_MOST_DIFFS:]:
+        lines += ["", f"The change {span(words.shorten(change.description))}:", "", fenced(_shortened_diff(change), "diff")]
     return lines
 
 
-def _cut(one: TriedChange) -> str:
-    lines = one.diff.rstrip("\n").split("\n")
+def _shortened_diff(change: TriedChange) -> str:
+    lines = change.diff.rstrip("\n").split("\n")
     more = len(lines) - _LONGEST_DIFF
     return "\n".join(lines[:_LONGEST_DIFF]) + (f"\n... {more} more lines" if more > 0 else "")
 
 
 def _code(context: Context, full_source: bool) -> list[str]:
-    what = {"file": "the whole file", "kernel": f"the kernel {span(context.kernel.name)}", "used": "used by it"}
+    descriptions = {"file": "the whole file", "kernel": f"the kernel {span(context.kernel.name)}", "used": "used by it"}
     lines = ["## Source"]
     for excerpt in context.code.shown(full_source):
-        lines += ["", *_excerpt(excerpt, what[excerpt.role], context.language)]
-    if context.code.elsewhere:
-        names = ", ".join(map(span, context.code.elsewhere))
+        lines += ["", *_excerpt(excerpt, descriptions[excerpt.role], context.language)]
+    if context.code.external_names:
+        names = ", ".join(map(span, context.code.external_names))
         lines += ["", f"Declared outside the source's folder and not shown: {names}."]
     return lines
 
 
-def _excerpt(excerpt: Excerpt, what: str, language: str) -> list[str]:
+def _excerpt(excerpt: Excerpt, description: str, language: str) -> list[str]:
     cut = f" (the last {excerpt.left_out} lines are left out)" if excerpt.left_out else ""
-    place = f"{span(excerpt.file)}, lines {excerpt.first_line} to {excerpt.last_line}: {what}{cut}"
-    return [place, "", fenced(excerpt.text, language)]
+    caption = f"{span(excerpt.file)}, lines {excerpt.first_line} to {excerpt.last_line}: {description}{cut}"
+    return [caption, "", fenced(excerpt.text, language)]
 
 
 def _rules(context: Context) -> list[str]:

@@ -102,7 +102,7 @@ def replay_cases(
         error = error_of(completed)
         if not isinstance(error, ReplayFailedError) or len(outcomes) == len(cases):
             raise error
-        outcomes.append(CaseOutcome(folder / str(len(outcomes)), None, error.what))
+        outcomes.append(CaseOutcome(folder / str(len(outcomes)), None, error.problem))
         if caged and time.monotonic() - began > allowed:
             late = f"{len(outcomes)} of {len(cases)} cases took longer than {allowed:.0f} s"
             left = range(len(outcomes), len(cases))
@@ -112,8 +112,8 @@ def replay_cases(
 
 def _outcome(dump: Path, line: dict[str, Any]) -> CaseOutcome:
     counted = None if line["counted"] is None else CountedSection.model_validate(line["counted"])
-    found = races_and_written(*_findings(dump))
-    return CaseOutcome(dump, line["gpu_ms"], None, counted, line["equal"], *found)
+    findings = races_and_written(*_findings(dump))
+    return CaseOutcome(dump, line["gpu_ms"], None, counted, line["equal"], *findings)
 
 
 def _findings(dump: Path) -> tuple[Path, Path]:

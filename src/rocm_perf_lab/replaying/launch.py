@@ -54,14 +54,14 @@ def captured_launch(capture: Capture) -> LaunchConfiguration | None:
     """The shape of a captured dispatch; None if its last workgroup is smaller than the others."""
     packet, declared = capture.dispatch["packet"], capture.dispatch["kernel"]["group_segment_size"]
     grid, size = packet["grid"], packet["workgroup"]
-    if any(total % one for total, one in zip(grid, size, strict=True)):
+    if any(total % extent for total, extent in zip(grid, size, strict=True)):
         return None
-    x, y, z = (total // one for total, one in zip(grid, size, strict=True))
+    x, y, z = (total // extent for total, extent in zip(grid, size, strict=True))
     return LaunchConfiguration((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - declared))
 
 
 def _size(extent: Extent) -> str:
-    sizes = [str(one) for one in extent]
+    sizes = [str(length) for length in extent]
     while len(sizes) > 1 and sizes[-1] == "1":
         sizes.pop()
     return " x ".join(sizes)

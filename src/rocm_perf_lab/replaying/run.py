@@ -131,7 +131,7 @@ def replay(
             options += ["--overlay", str(overlay)]
         variables = {devices.RACES_VARIABLE: str(races), devices.WRITTEN_VARIABLE: str(written)}
         seconds = SETTING_UP_SECONDS + timeout * (iterations + warmup)
-        caged = None if view is None else Caged(view, (races.parent, *_made(dump)), seconds)
+        caged = None if view is None else Caged(view, (races.parent, *_created(dump)), seconds)
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
@@ -161,7 +161,7 @@ def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
     return tuple(merged)
 
 
-def _made(folder: Path | None) -> tuple[Path, ...]:
+def _created(folder: Path | None) -> tuple[Path, ...]:
     """A tuple of the folder, if one is given. The folder is created because a cage can show only existing folders."""
     if folder is None:
         return ()
@@ -263,5 +263,5 @@ def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
         status = completed.returncode
         end = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return ReplayFailedError(f"the replay {end}: {last}", "see docs/REPLAY.md")
-    what, _, hint = line.removeprefix(_PREFIX).rpartition("; ")
-    return error(what, hint)
+    message, _, hint = line.removeprefix(_PREFIX).rpartition("; ")
+    return error(message, hint)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.extras import missing
+from rocm_perf_lab.extras import missing_extra
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable, Piece
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def arrow_table(table: DispatchTable) -> pa.Table:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise missing("an Arrow table needs the Python package pyarrow", "parquet") from error
+        raise missing_extra("an Arrow table needs the Python package pyarrow", "parquet") from error
     return pa.Table.from_batches(_batches(table), _schema())
 
 
@@ -88,12 +88,12 @@ def _array(column: Column | None, kind: pa.DataType, rows: int) -> pa.Array:
     if column is None:
         return pa.nulls(rows, kind)
     if column.texts is not None:
-        numbers = _plain(column, kind.index_type, rows)
+        numbers = _array_of_memory(column, kind.index_type, rows)
         return pa.DictionaryArray.from_arrays(numbers, pa.array(column.texts, pa.string()))
-    return _plain(column, kind, rows)
+    return _array_of_memory(column, kind, rows)
 
 
-def _plain(column: Column, kind: pa.DataType, rows: int) -> pa.Array:
+def _array_of_memory(column: Column, kind: pa.DataType, rows: int) -> pa.Array:
     """An array made from the column's memory, without pyarrow's conversions: loading their code takes longer than writing a
     small table.
     """

@@ -66,9 +66,9 @@ def _roofline(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -
     )
 
 
-def _ceilings(found: Ceilings) -> schema.MeasuredCeilings:
-    reasons = {} if found.timing else {"timing": "the file does not say"}
-    return schema.MeasuredCeilings(source=Path(found.source).name, timing=found.timing, reasons=reasons)
+def _ceilings(ceilings: Ceilings) -> schema.MeasuredCeilings:
+    reasons = {} if ceilings.timing else {"timing": "the file does not say"}
+    return schema.MeasuredCeilings(source=Path(ceilings.source).name, timing=ceilings.timing, reasons=reasons)
 
 
 def _head(findings: Findings) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _profile(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) ->
         occupancy=shared_sections.occupancy(chosen.occupancy, findings.device.cu.reason),
         roofline=shared_sections.roofline(chosen.symbol.name, roof) if roof else None,
         passes=passes.sections(),
-        run=_run(findings.trace),
+        run=_run_section(findings.trace),
         **head,
         **fields,
     )
@@ -128,22 +128,22 @@ def _identity(findings: Findings) -> schema.KernelIdentity:
     )
 
 
-def _stability(found: Stability | None) -> schema.StabilitySection:
-    if found is None:
+def _stability(stability: Stability | None) -> schema.StabilitySection:
+    if stability is None:
         names = ("mean_ms", "stddev_ms", "cv", "classification")
         return schema.StabilitySection(runs=0, **dict.fromkeys(names), reasons=dict.fromkeys(names, NO_TIME))
-    alone = ("stddev_ms", "cv", "classification") if found.cv is None else ()
+    alone = ("stddev_ms", "cv", "classification") if stability.cv is None else ()
     return schema.StabilitySection(
-        runs=len(found.runs_ms),
-        mean_ms=found.mean_ms,
-        stddev_ms=found.stddev_ms,
-        cv=found.cv,
-        classification=found.classification,
+        runs=len(stability.runs_ms),
+        mean_ms=stability.mean_ms,
+        stddev_ms=stability.stddev_ms,
+        cv=stability.cv,
+        classification=stability.classification,
         reasons=dict.fromkeys(alone, ONE_RUN),
     )
 
 
-def _run(trace: Trace) -> schema.Run:
+def _run_section(trace: Trace) -> schema.Run:
     written = datetime.fromtimestamp(int(trace.path.stat().st_mtime), timezone.utc)
     process = trace.process
     return schema.Run(
@@ -157,17 +157,17 @@ def _model_error(kernel: KernelFindings, findings: Findings) -> TimingDeviation 
     if findings.path is None:
         return NO_TIME
     mean_ns, parameters = durations(findings.trace.dispatches, kernel.symbol).mean, findings.trace.timing_parameters
-    traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
+    traced = findings.traced.by_symbol.get(kernel.symbol.kernel.symbol)
     if traced is not None and traced.stack is not None:
         return model_error_by_limit(limit_of_stack(traced.stack), parameters)
     return model_error(mean_ns, kernel.bottleneck.name, parameters)
 
 
-def _sampling(found: Sampling | None) -> schema.SamplingSection | None:
-    if found is None:
+def _sampling(sampling: Sampling | None) -> schema.SamplingSection | None:
+    if sampling is None:
         return None
-    errors = dict(sorted(found.counters.items()))
-    return schema.SamplingSection(dispatches=found.dispatches, time_error=found.time, counter_errors=errors)
+    errors = dict(sorted(sampling.counters.items()))
+    return schema.SamplingSection(dispatches=sampling.dispatches, time_error=sampling.time, counter_errors=errors)
 
 
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:
@@ -187,7 +187,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         fields["reasons"]["model_error"] = error
     if kernel.sampling is None:
         fields["reasons"]["sampling"] = "all of its dispatches were observed completely"
-    traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
+    traced = findings.traced.by_symbol.get(kernel.symbol.kernel.symbol)
     if traced is None:
         fields["reasons"]["thread_trace"] = findings.traced.reason
     return schema.KernelAnalysis(
@@ -207,7 +207,10 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         counters={name: kernel.counters[name] for name in sorted(kernel.counters)},
         sampling=_sampling(kernel.sampling),
         thread_trace=thread_trace_section(traced) if traced else None,
-        triton=[triton_section(one, kernel.occupancy) for one in findings.triton.of(kernel.symbol.kernel.symbol)],
+        triton=[
+            triton_section(specialisation, kernel.occupancy)
+            for specialisation in findings.triton.of(kernel.symbol.kernel.symbol)
+        ],
         notes=[*kernel.notes, *findings.traced.notes],
         **fields,
     )

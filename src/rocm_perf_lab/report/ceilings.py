@@ -11,23 +11,23 @@ from rocm_perf_lab.report.ceilings_document import CeilingsDocument, LevelCeilin
 from rocm_perf_lab.report.schema import Tool
 
 
-def document(found: Measurement) -> CeilingsDocument:
+def document(measurement: Measurement) -> CeilingsDocument:
     """An entry for each benchmark: its value, low and high, or nulls and the reason for them."""
     return CeilingsDocument(
         tool=Tool(version=__version__),
-        target=found.target,
-        device=found.device,
-        timing=found.timing,
-        effort=found.effort,
-        repeats=found.repeats,
-        ceilings=[_entry(outcome) for outcome in found.outcomes],
+        target=measurement.target,
+        device=measurement.device,
+        timing=measurement.timing,
+        effort=measurement.effort,
+        repeats=measurement.repeats,
+        ceilings=[_entry(outcome) for outcome in measurement.outcomes],
     )
 
 
 def _entry(outcome: CeilingOutcome) -> LevelCeiling | PipeCeiling:
-    found, key, reason = outcome.ceiling, outcome.key, outcome.reason or ""
-    value, low, high = (found.value, found.low, found.high) if found else (None, None, None)
-    reasons = {} if found else dict.fromkeys(("value", "low", "high"), reason)
+    ceiling, key, reason = outcome.ceiling, outcome.key, outcome.reason or ""
+    value, low, high = (ceiling.value, ceiling.low, ceiling.high) if ceiling else (None, None, None)
+    reasons = {} if ceiling else dict.fromkeys(("value", "low", "high"), reason)
     if isinstance(key, str):
         return LevelCeiling(level=key, value=value, low=low, high=high, reasons=reasons)
     unit: Literal["GFLOP/s", "GOP/s"] = "GFLOP/s" if key[0] != "i8" else "GOP/s"
@@ -37,13 +37,13 @@ def _entry(outcome: CeilingOutcome) -> LevelCeiling | PipeCeiling:
 
 def files(document: CeilingsDocument, measurement: Measurement) -> dict[str, str]:
     """File name -> text. roofline.csv is in rocprof-compute's format; ceilings that were not measured have no column."""
-    found = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
+    measured = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
     ceilings = Ceilings(
         "",
         document.target,
         document.timing,
-        {key: ceiling for key, ceiling in found.items() if isinstance(key, str)},
-        {key: ceiling for key, ceiling in found.items() if not isinstance(key, str)},
+        {key: ceiling for key, ceiling in measured.items() if isinstance(key, str)},
+        {key: ceiling for key, ceiling in measured.items() if not isinstance(key, str)},
     )
     return {"ceilings.json": json_text(document) + "\n", "roofline.csv": to_csv(ceilings)}
 

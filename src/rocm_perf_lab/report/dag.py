@@ -58,10 +58,10 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         fraction=dominant.fraction if dominant else None,
         speedup_ceiling=dominant.speedup_ceiling if dominant else None,
         next_in_line=_next_in_line(path, dominant) if path and dominant else [],
-        symbols=[_symbol_on_path(found) for found in path.symbols] if path else _symbols_without_times(findings),
-        idle=[_idle(found) for found in findings.idle],
-        what_if=[_scenario(found) for found in findings.what_if],
-        program_gains=[_program_gain(found) for found in findings.program_gains],
+        symbols=[_symbol_on_path(symbol) for symbol in path.symbols] if path else _symbols_without_times(findings),
+        idle=[_idle(gpu) for gpu in findings.idle],
+        what_if=[_scenario(scenario) for scenario in findings.what_if],
+        program_gains=[_program_gain(gain) for gain in findings.program_gains],
         program_stack=program_stack_section(findings.program_stack) if findings.program_stack else None,
         dominance_shift=_shift(findings.shift) if findings.shift else None,
         notes=_dag_notes(path, dominant, exact, not no_calls),
@@ -81,11 +81,11 @@ def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
     """The program's kernels with the most time on the path after `dominant`; [] if its share reaches DOMINATES."""
     if dominant.fraction >= DOMINATES:
         return []
-    own = [found for found in path.symbols if found.kind == KERNEL]
-    return [found.name for found in own if found is not dominant and found.critical_path_ns][:_IN_LINE]
+    own = [symbol for symbol in path.symbols if symbol.kind == KERNEL]
+    return [symbol.name for symbol in own if symbol is not dominant and symbol.critical_path_ns][:_IN_LINE]
 
 
-def _idle(found: Idle) -> dag_schema.IdleSection:
+def _idle(idle: Idle) -> dag_schema.IdleSection:
     gaps = [
         dag_schema.GapSection(
             start_ns=gap.start_ns,
@@ -95,54 +95,59 @@ def _idle(found: Idle) -> dag_schema.IdleSection:
             waited_for=gap.waited_for,
             reasons={} if gap.waited_for is not None else {"waited_for": "the trace shows nothing on which it depended"},
         )
-        for gap in found.longest
+        for gap in idle.longest
     ]
     return dag_schema.IdleSection(
-        agent=found.agent_id,
-        span_ns=found.span_ns,
-        idle_ns=found.idle_ns,
-        fraction=found.idle_ns / found.span_ns if found.span_ns else 0.0,
-        gaps=found.gaps,
-        by_cause_ns=found.by_cause_ns,
+        agent=idle.agent_id,
+        span_ns=idle.span_ns,
+        idle_ns=idle.idle_ns,
+        fraction=idle.idle_ns / idle.span_ns if idle.span_ns else 0.0,
+        gaps=idle.gaps,
+        by_cause_ns=idle.by_cause_ns,
         longest=gaps,
     )
 
 
-def _scenario(found: Scenario) -> dag_schema.WhatIfSection:
+def _scenario(scenario: Scenario) -> dag_schema.WhatIfSection:
     reasons = {
         "pattern": "tried by default",
         "factor": "the kernels take no time",
         "speedup": "nothing is left of the span",
         "dominant_symbol": NO_OWN_KERNEL,
     }
-    values = {"pattern": found.pattern, "factor": found.factor, "speedup": found.speedup, "dominant_symbol": found.dominant}
+    values = {
+        "pattern": scenario.pattern,
+        "factor": scenario.factor,
+        "speedup": scenario.speedup,
+        "dominant_symbol": scenario.dominant,
+    }
     return dag_schema.WhatIfSection(
-        kernels=list(found.kernels),
-        span_ns=found.span_ns,
-        fraction=found.fraction,
+        kernels=list(scenario.kernels),
+        span_ns=scenario.span_ns,
+        fraction=scenario.fraction,
         reasons={name: why for name, why in reasons.items() if values[name] is None},
         **values,
     )
 
 
-def _program_gain(found: ProgramGain) -> dag_schema.ProgramGainSection:
+def _program_gain(gain: ProgramGain) -> dag_schema.ProgramGainSection:
     return dag_schema.ProgramGainSection(
-        cause=found.cause,
-        kernels=list(found.kernels),
-        span_ns=found.span_ns,
-        gain=found.gain,
-        dominant_symbol=found.dominant,
-        fraction=found.fraction,
-        reasons={} if found.dominant is not None else {"dominant_symbol": NO_OWN_KERNEL},
+        cause=gain.cause,
+        kernels=list(gain.kernels),
+        span_ns=gain.span_ns,
+        gain=gain.gain,
+        dominant_symbol=gain.dominant,
+        fraction=gain.fraction,
+        reasons={} if gain.dominant is not None else {"dominant_symbol": NO_OWN_KERNEL},
     )
 
 
-def _shift(found: DominanceShift) -> dag_schema.DominanceShiftSection:
+def _shift(shift: DominanceShift) -> dag_schema.DominanceShiftSection:
     stays = "it stays dominant up to 100 times faster"
-    reasons = {"factor": stays, "then": stays} if found.factor is None else {}
-    if found.factor is not None and found.then is None:
+    reasons = {"factor": stays, "then": stays} if shift.factor is None else {}
+    if shift.factor is not None and shift.then is None:
         reasons = {"then": NO_OWN_KERNEL}
-    return dag_schema.DominanceShiftSection(kernel=found.kernel, factor=found.factor, then=found.then, reasons=reasons)
+    return dag_schema.DominanceShiftSection(kernel=shift.kernel, factor=shift.factor, then=shift.then, reasons=reasons)
 
 
 def _edges(dag: Dag, no_calls: str) -> dag_schema.EdgeCounts:
@@ -155,13 +160,15 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     notes = [] if exact else [INFERRED_WITH_CALLS_NOTE if has_calls else INFERRED_NOTE]
     if path is None or dominant is None:
         return notes
-    of_runtime = max((found for found in path.symbols if found.kind == RUNTIME), key=lambda found: found.fraction, default=None)
+    of_runtime = max(
+        (symbol for symbol in path.symbols if symbol.kind == RUNTIME), key=lambda symbol: symbol.fraction, default=None
+    )
     if of_runtime is not None and dominant.kind == KERNEL and of_runtime.fraction > dominant.fraction:
         notes.append(
             f"{of_runtime.name} accounts for {100 * of_runtime.fraction:.1f} % of the path; it is skipped, as the HIP "
             "runtime's own (fills, copies): the program can only change which of them it requests"
         )
-    copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
+    copies = sum(symbol.fraction for symbol in path.symbols if symbol.kind == COPY)
     if copies > dominant.fraction:
         notes.append(
             f"copies are {100 * copies:.1f} % of the path, more than any kernel of the program: move less, keep data on the "
@@ -172,27 +179,27 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     return notes
 
 
-def _symbol_on_path(found: SymbolOnPath) -> dag_schema.SymbolPathSection:
+def _symbol_on_path(symbol: SymbolOnPath) -> dag_schema.SymbolPathSection:
     return dag_schema.SymbolPathSection(
-        kernel=found.name,
-        kind="host call" if found.kind == CALL else found.kind,
-        dispatches=found.times,
-        dispatches_on_path=found.times_on_path,
-        total_ms=found.total_ns / 1e6,
-        share=found.share,
-        critical_path_ns=found.critical_path_ns,
-        fraction=found.fraction,
-        speedup_ceiling=found.speedup_ceiling,
-        min_slack_ns=found.min_slack_ns,
-        mean_slack_ns=found.mean_slack_ns,
-        overlap_potential_ns=found.overlap_potential_ns,
-        reasons=_path_reasons(found),
+        kernel=symbol.name,
+        kind="host call" if symbol.kind == CALL else symbol.kind,
+        dispatches=symbol.times,
+        dispatches_on_path=symbol.times_on_path,
+        total_ms=symbol.total_ns / 1e6,
+        share=symbol.share,
+        critical_path_ns=symbol.critical_path_ns,
+        fraction=symbol.fraction,
+        speedup_ceiling=symbol.speedup_ceiling,
+        min_slack_ns=symbol.min_slack_ns,
+        mean_slack_ns=symbol.mean_slack_ns,
+        overlap_potential_ns=symbol.overlap_potential_ns,
+        reasons=_path_reasons(symbol),
     )
 
 
-def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
-    reasons = {} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
-    return reasons | ({"share": "a host call takes no GPU time"} if found.share is None else {})
+def _path_reasons(symbol: SymbolOnPath) -> dict[str, str]:
+    reasons = {} if symbol.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
+    return reasons | ({"share": "a host call takes no GPU time"} if symbol.share is None else {})
 
 
 def _symbols_without_times(findings: Findings) -> list[dag_schema.SymbolPathSection]:

@@ -129,4 +129,4 @@ def _ids(values: Integers) -> Column:
 
 
 def _ranges(begin: int, end: int) -> list[tuple[int, int]]:
-    return [(at, min(at + _ROWS_AT_ONCE, end)) for at in range(begin, end, _ROWS_AT_ONCE)]
+    return [(first_row, min(first_row + _ROWS_AT_ONCE, end)) for first_row in range(begin, end, _ROWS_AT_ONCE)]

@@ -14,7 +14,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineDocument
 
 
 @dataclass(frozen=True)
-class Reports:
+class CoreDocuments:
     """The documents that stay small, however long the trace is."""
 
     profile: ProfileDocument
@@ -28,7 +28,7 @@ class Reports:
 
 
 @dataclass(frozen=True)
-class Documents(Reports):
+class Documents(CoreDocuments):
     """source: the kernels' code. dispatches: one row per dispatch or copy."""
 
     source: SourceDocument

@@ -14,16 +14,16 @@ from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, Signa
 from rocm_perf_lab.report.terminal_time_stack import render_stack
 from rocm_perf_lab.text import words
 
-_SURE = {"high": "certain", "medium": "likely", "low": "uncertain"}
+_CERTAINTY_WORDS = {"high": "certain", "medium": "likely", "low": "uncertain"}
 
 
 def term_section(term: Term) -> TermSection:
     judged_by = [
         JudgedBy(
-            name=one.name, direction=one.direction, threshold=one.threshold, full=one.full, why=one.why, source=one.source,
-            rationale=one.rationale,
+            name=signal.name, direction=signal.direction, threshold=signal.threshold, full=signal.full, why=signal.why,
+            source=signal.source, rationale=signal.rationale,
         )
-        for one in term.signals
+        for signal in term.signals
     ]  # fmt: skip
     return TermSection(
         name=term.name, kind=term.kind, meaning=term.meaning, applies=term.applies, judged_by=judged_by,
@@ -32,33 +32,35 @@ def term_section(term: Term) -> TermSection:
 
 
 def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
-    found = kernel.bottleneck
-    others = [
-        OtherCause(name=one.name, score=one.score, missing=found.undecided.get(one.name), evidence=list(one.signals))
-        for one in found.classes
-        if one.name != found.name and found.by == "counters"
+    bottleneck = kernel.bottleneck
+    other_causes = [
+        OtherCause(
+            name=scored.name, score=scored.score, missing=bottleneck.undecided.get(scored.name), evidence=list(scored.signals)
+        )
+        for scored in bottleneck.classes
+        if scored.name != bottleneck.name and bottleneck.by == "counters"
     ]
     traced = kernel.thread_trace.waited_for if kernel.thread_trace is not None else None
     return KernelExplanation(
         kernel=kernel.kernel,
-        cause=found.name,
-        by=found.by,
-        certainty=found.certainty,
-        why=found.why,
-        meaning=_meaning(found),
-        evidence=list(found.evidence),
-        factors=list(found.factors),
-        others=others,
-        advice=list(found.advice),
+        cause=bottleneck.name,
+        by=bottleneck.by,
+        certainty=bottleneck.certainty,
+        why=bottleneck.why,
+        meaning=_meaning(bottleneck),
+        evidence=list(bottleneck.evidence),
+        factors=list(bottleneck.factors),
+        others=other_causes,
+        advice=list(bottleneck.advice),
         time_stack=kernel.thread_trace.time_stack if kernel.thread_trace is not None else None,
         waits_for_line=traced.source if traced is not None else None,
     )
 
 
-def _meaning(found: BottleneckSection) -> str | None:
-    if found.by == "experiments" and found.name in costs():
-        return f"time that is spent on {costs()[found.name].costs}"
-    return terms()[found.name].meaning if found.name in terms() else None
+def _meaning(bottleneck: BottleneckSection) -> str | None:
+    if bottleneck.by == "experiments" and bottleneck.name in costs():
+        return f"time that is spent on {costs()[bottleneck.name].costs}"
+    return terms()[bottleneck.name].meaning if bottleneck.name in terms() else None
 
 
 # ---- as text ----
@@ -88,27 +90,31 @@ def render_term(term: TermSection, console: Console) -> None:
     _advice(term.advice, console)
 
 
-def render_kernel(one: KernelExplanation, name: str, console: Console) -> None:
-    say(console, f"{name}: {one.cause} ({_how(one)})", "bold", indent=0)
-    if one.meaning:
-        labelled(console, "Meaning", one.meaning)
-    labelled(console, "Because", one.why)
-    for signal in one.evidence:
+def render_kernel(explanation: KernelExplanation, name: str, console: Console) -> None:
+    say(console, f"{name}: {explanation.cause} ({_certainty_text(explanation)})", "bold", indent=0)
+    if explanation.meaning:
+        labelled(console, "Meaning", explanation.meaning)
+    labelled(console, "Because", explanation.why)
+    for signal in explanation.evidence:
         labelled(console, "", _compared(signal))
-    if one.waits_for_line and not one.time_stack:
-        labelled(console, "Line", f"{one.waits_for_line}: waves wait longest for its accesses")
-    if one.time_stack:
-        render_stack(one.time_stack, console, with_changes=one.by != "experiments")
-    for factor in one.factors:
+    if explanation.waits_for_line and not explanation.time_stack:
+        labelled(console, "Line", f"{explanation.waits_for_line}: waves wait longest for its accesses")
+    if explanation.time_stack:
+        render_stack(explanation.time_stack, console, with_changes=explanation.by != "experiments")
+    for factor in explanation.factors:
         numbers = ", ".join(words.evidence(item.name, item.value, item.unit) for item in factor.evidence)
         labelled(console, "Factor", f"{factor.name}: {factor.why} ({numbers})")
-    for other in one.others:
-        labelled(console, "Not", _other(other))
-    _advice(one.advice, console)
+    for other in explanation.others:
+        labelled(console, "Not", _other_cause_text(other))
+    _advice(explanation.advice, console)
 
 
-def _how(one: KernelExplanation) -> str:
-    return f"{_SURE[one.certainty]}, by experiment" if one.by == "experiments" else _SURE[one.certainty]
+def _certainty_text(explanation: KernelExplanation) -> str:
+    return (
+        f"{_CERTAINTY_WORDS[explanation.certainty]}, by experiment"
+        if explanation.by == "experiments"
+        else _CERTAINTY_WORDS[explanation.certainty]
+    )
 
 
 def _compared(signal: SignalSection) -> str:
@@ -116,7 +122,7 @@ def _compared(signal: SignalSection) -> str:
     return f"{words.evidence(signal.name, signal.value, signal.unit)} {sign} {signal.threshold:g} ({signal.rationale})"
 
 
-def _other(other: OtherCause) -> str:
+def _other_cause_text(other: OtherCause) -> str:
     if other.missing:
         return f"{other.name}: could not be ruled out, {other.missing}"
     strongest = [item for item in other.evidence if item.value is not None]
@@ -126,5 +132,5 @@ def _other(other: OtherCause) -> str:
 
 
 def _advice(advice: Sequence[str], console: Console) -> None:
-    for one in advice:
-        labelled(console, "Try", one)
+    for suggestion in advice:
+        labelled(console, "Try", suggestion)

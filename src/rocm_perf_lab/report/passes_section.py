@@ -24,26 +24,26 @@ class ProfilePasses:
     roofline: bool = True
 
     def sections(self) -> list[PassSection]:
-        return [_section(found, self.directory) for found in self.passes]
+        return [_section(pass_, self.directory) for pass_ in self.passes]
 
     def no_roofline(self, reason: str) -> str:
         """Why there is no roofline. reason: the reason found in the traces."""
         if not self.roofline:
             return _SWITCHED_OFF
-        why = dict.fromkeys(found.reason for found in self.passes if found.kind == COUNTERS and found.reason)
+        why = dict.fromkeys(pass_.reason for pass_ in self.passes if pass_.kind == COUNTERS and pass_.reason)
         return ": ".join([reason, *why])
 
 
-def _section(found: Pass, directory: Path) -> PassSection:
-    reasons = {"kernel": _ALL_KERNELS} if found.kernel is None else {}
-    if found.output is None:
-        reasons["output"] = found.reason or "it produced nothing"
+def _section(pass_: Pass, directory: Path) -> PassSection:
+    reasons = {"kernel": _ALL_KERNELS} if pass_.kernel is None else {}
+    if pass_.output is None:
+        reasons["output"] = pass_.reason or "it produced nothing"
     return PassSection(
-        kind=found.kind,
-        output=str(found.output.relative_to(directory)) if found.output else None,
-        kernel=found.kernel,
-        counters=list(found.counters),
-        missing=dict(found.missing),
-        notes=[found.doubt] if found.doubt else [],
+        kind=pass_.kind,
+        output=str(pass_.output.relative_to(directory)) if pass_.output else None,
+        kernel=pass_.kernel,
+        counters=list(pass_.counters),
+        missing=dict(pass_.missing),
+        notes=[pass_.doubt] if pass_.doubt else [],
         reasons=reasons,
     )

@@ -20,7 +20,7 @@ from rocm_perf_lab.report.schema import (
 )
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 
 class RankDocuments(JsonModel):
@@ -56,13 +56,13 @@ class AnalyzeOutput(RootModel[ProfileOutput | RanksOutput | ThreadTraceOutput]):
     """Results for one rank, for several, or for thread traces without a database."""
 
 
-def profile_output(reports: Reports, directory: Path) -> ProfileOutput:
+def profile_output(reports: CoreDocuments, directory: Path) -> ProfileOutput:
     return ProfileOutput(**dict(_documents(reports)), run_directory=str(directory))
 
 
-def ranks_output(summary: SummaryDocument, reports: list[Reports], directory: Path) -> RanksOutput:
+def ranks_output(summary: SummaryDocument, reports: list[CoreDocuments], directory: Path) -> RanksOutput:
     return RanksOutput(summary=summary, ranks=list(map(_documents, reports)), run_directory=str(directory))
 
 
-def _documents(of: Reports) -> RankDocuments:
+def _documents(of: CoreDocuments) -> RankDocuments:
     return RankDocuments(profile=of.profile, roofline=of.roofline, dag=of.dag, analysis=of.analysis)

@@ -16,34 +16,34 @@ from rocm_perf_lab.text.names import Name, Names
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEAST = 0.01  # smaller shares of the span are not shown
+_LEAST_SHOWN = 0.01  # smaller shares of the span are not shown
 
 
-def program_stack_section(found: ProgramStack) -> dag_schema.ProgramStackSection:
+def program_stack_section(stack: ProgramStack) -> dag_schema.ProgramStackSection:
     reasons = {"orders": "the parts are exact", "dominant_symbol": "no kernel of the program is on that path"}
-    values = {"orders": found.orders, "dominant_symbol": found.dominant}
+    values = {"orders": stack.orders, "dominant_symbol": stack.dominant}
     parts = [
         dag_schema.ProgramPartSection(
-            name=one.cause,
-            spent_on=meanings()[one.cause].costs if one.cause in meanings() else one.cause,
-            ns=float(one.ns),
-            share=float(one.ns) / found.span_ns,
-            within_ns=one.within_ns,
-            first_ns=one.first_ns,
-            last_ns=one.last_ns,
-            kernels=list(one.kernels),
+            name=part.cause,
+            spent_on=meanings()[part.cause].costs if part.cause in meanings() else part.cause,
+            ns=float(part.ns),
+            share=float(part.ns) / stack.span_ns,
+            within_ns=part.within_ns,
+            first_ns=part.first_ns,
+            last_ns=part.last_ns,
+            kernels=list(part.kernels),
         )
-        for one in found.parts
+        for part in stack.parts
     ]
     return dag_schema.ProgramStackSection(
-        span_ns=found.span_ns,
+        span_ns=stack.span_ns,
         parts=parts,
-        rest_ns=found.rest_ns,
-        kernels_ns=found.kernels_ns,
-        copies_ns=found.copies_ns,
-        kernels=list(found.kernels),
-        causes=list(found.causes),
-        without_ns=list(found.without_ns),
+        rest_ns=stack.rest_ns,
+        kernels_ns=stack.kernels_ns,
+        copies_ns=stack.copies_ns,
+        kernels=list(stack.kernels),
+        causes=list(stack.causes),
+        without_ns=list(stack.without_ns),
         reasons={name: why for name, why in reasons.items() if values[name] is None},
         **values,
     )
@@ -56,7 +56,7 @@ def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Na
     of = ", ".join(names.cell(name) for name in stack.kernels)
     say(console, f"The {words.duration(stack.span_ns)} of the program, by experiments with {of} along the critical path:")
     table = Table("on", "of the program's time", "alone saves", "after all others")
-    shown = [part for part in stack.parts if part.share >= _LEAST]
+    shown = [part for part in stack.parts if part.share >= _LEAST_SHOWN]
     for part in shown:
         alone, last = (words.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))
         table.add_row(Name(part.name), _share(part, stack), alone, last)
@@ -73,13 +73,13 @@ def rest_in_words(
     """The components of the rest, including the parts that are not shown, and the time of each in ns."""
     small = sum(part.ns for part in stack.parts) - sum(part.ns for part in shown)
     between = stack.rest_ns - stack.kernels_ns - stack.copies_ns
-    found = [
+    components = [
         ("smaller causes", small),
         ("kernels without these causes", float(stack.kernels_ns)),
         ("copies", float(stack.copies_ns)),
         ("the host, launches and gaps", float(between)),
     ]
-    return [(name, ns) for name, ns in found if round(ns)]
+    return [(name, ns) for name, ns in components if round(ns)]
 
 
 def _share(part: dag_schema.ProgramPartSection, stack: dag_schema.ProgramStackSection) -> str:

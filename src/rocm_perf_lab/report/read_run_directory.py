@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rocm_perf_lab.errors import MissingInputError, TraceError
 from rocm_perf_lab.report.dag_schema import DagDocument
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument, SummaryDocument
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ def is_run_directory(folder: Path) -> bool:
     return (folder / _FILE).is_file()
 
 
-def reports_in(folder: Path) -> Reports:
+def reports_in(folder: Path) -> CoreDocuments:
     """Raises MissingInputError if the folder is not a run directory, and TraceError for documents that are damaged or of a
     different version.
     """
-    return Reports(
+    return CoreDocuments(
         document_in(folder / "profile.json", ProfileDocument),
         document_in(folder / "roofline.json", RooflineDocument),
         document_in(folder / "dag.json", DagDocument),
@@ -36,7 +36,7 @@ def reports_in(folder: Path) -> Reports:
     )
 
 
-def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[Reports]]:
+def read_run_directory(folder: Path) -> tuple[SummaryDocument | None, list[CoreDocuments]]:
     """The documents of each rank, and the summary if there are several. Raises as reports_in() does."""
     if folder.exists() and not folder.is_dir():
         raise MissingInputError(f"{folder} is a file, not a run directory", "`rocm-perf analyze` reports on a database")

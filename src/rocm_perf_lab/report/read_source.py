@@ -34,8 +34,8 @@ def read_source(run: Path, kernel: str | None) -> SourceDocument:
     if not (run / FILE).is_file():
         raise MissingInputError(f"{run} has no {FILE}", "name a run directory of `rocm-perf profile`, made by this version")
     document = document_in(run / FILE, SourceDocument)
-    kept = [one for one in document.kernels if fits(kernel, one.kernel, one.symbol)]
-    if not kept:
-        some = ", ".join(short_name(one.kernel) for one in document.kernels[:3])
-        raise UsageError(f"no kernel matches {kernel}", f"there are {some}")
-    return document.model_copy(update={"kernels": kept})
+    matches = [source_kernel for source_kernel in document.kernels if fits(kernel, source_kernel.kernel, source_kernel.symbol)]
+    if not matches:
+        examples = ", ".join(short_name(source_kernel.kernel) for source_kernel in document.kernels[:3])
+        raise UsageError(f"no kernel matches {kernel}", f"there are {examples}")
+    return document.model_copy(update={"kernels": matches})

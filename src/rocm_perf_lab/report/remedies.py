@@ -13,38 +13,40 @@ NO_PATH = "the critical path is not known"
 NO_ERROR = "it was modelled with timing parameters other than those whose error is known"
 
 
-def remedy_section(one: Remedy) -> RemedySection:
+def remedy_section(remedy: Remedy) -> RemedySection:
     reasons = {}
-    if one.line is None:
+    if remedy.line is None:
         reasons["line"] = NO_LINE
-    if one.program is None:
+    if remedy.program_gain is None:
         reasons["program_gain"] = NO_PATH
-    if one.then is None:
-        reasons["then_dominant"] = NO_PATH if one.program is None else "no kernel of the program is on the path then"
-    if one.low is None:
+    if remedy.then_dominant is None:
+        reasons["then_dominant"] = NO_PATH if remedy.program_gain is None else "no kernel of the program is on the path then"
+    if remedy.gain_at_least is None:
         reasons |= {"gain_at_least": NO_ERROR, "gain_at_most": NO_ERROR}
     return RemedySection(
-        cause=one.cause,
-        change=one.change,
-        line=one.line,
-        gain=one.gain,
-        gain_at_least=one.low,
-        gain_at_most=one.high,
-        program_gain=one.program,
-        then_dominant=one.then,
+        cause=remedy.cause,
+        change=remedy.change,
+        line=remedy.line,
+        gain=remedy.gain,
+        gain_at_least=remedy.gain_at_least,
+        gain_at_most=remedy.gain_at_most,
+        program_gain=remedy.program_gain,
+        then_dominant=remedy.then_dominant,
         reasons=reasons,
     )
 
 
-def in_words(one: RemedySection) -> str:
+def in_words(remedy: RemedySection) -> str:
     """The advice in one sentence, without a full stop."""
-    place = f", mostly at {one.line}" if one.line else ""
+    where = f", mostly at {remedy.line}" if remedy.line else ""
     error = ""
-    if one.gain_at_least is not None and one.gain_at_most is not None:
-        error = f" (in 4 of 5 cases {words.percent(one.gain_at_least)} to {words.percent(one.gain_at_most)})"
-    program = f", {words.percent(one.program_gain)} less for the program" if one.program_gain is not None else ""
-    return f"{one.change}: without {one.cause}{place}, {words.percent(one.gain)} less time by the model{error}{program}"
+    if remedy.gain_at_least is not None and remedy.gain_at_most is not None:
+        error = f" (in 4 of 5 cases {words.percent(remedy.gain_at_least)} to {words.percent(remedy.gain_at_most)})"
+    program = f", {words.percent(remedy.program_gain)} less for the program" if remedy.program_gain is not None else ""
+    return (
+        f"{remedy.change}: without {remedy.cause}{where}, {words.percent(remedy.gain)} less time by the model{error}{program}"
+    )
 
 
-def in_words_all(found: Iterable[RemedySection]) -> list[str]:
-    return [in_words(one) for one in found]
+def in_words_all(remedies: Iterable[RemedySection]) -> list[str]:
+    return [in_words(remedy) for remedy in remedies]

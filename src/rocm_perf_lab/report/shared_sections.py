@@ -6,7 +6,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import EXPERIMENTS, Bottleneck, ClassScore
 from rocm_perf_lab.analysis.bottleneck_thresholds import LARGER, Signal
-from rocm_perf_lab.analysis.device import GpuFigures
+from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, BY_EXPERIMENTS, Headroom
@@ -31,19 +31,19 @@ def milliseconds(ns: int | float) -> Value:
     return Value(ns / 1e6, "ms") if ns else Value.missing("ms", NO_TIME)
 
 
-def durations(found: Durations) -> schema.DurationsSection:
+def durations(statistics: Durations) -> schema.DurationsSection:
     return schema.DurationsSection(
-        mean_ns=found.mean,
-        stddev_ns=found.stddev,
-        min_ns=found.min,
-        median_ns=found.median,
-        p95_ns=found.p95,
-        max_ns=found.max,
-        reasons={} if found.stddev is not None else {"stddev_ns": "one dispatch"},
+        mean_ns=statistics.mean,
+        stddev_ns=statistics.stddev,
+        min_ns=statistics.min,
+        median_ns=statistics.median,
+        p95_ns=statistics.p95,
+        max_ns=statistics.max,
+        reasons={} if statistics.stddev is not None else {"stddev_ns": "one dispatch"},
     )
 
 
-def gpu(device: GpuFigures, trace: Trace) -> schema.Gpu:
+def gpu(device: GpuSpecs, trace: Trace) -> schema.Gpu:
     numbers = nullable(clock_mhz=device.clock, memory_bandwidth_gbps=device.memory_bandwidth, compute_units=device.cu)
     if numbers["compute_units"] is not None:
         numbers["compute_units"] = int(numbers["compute_units"])
@@ -81,21 +81,21 @@ _OCCUPANCY_FIELDS = (
 
 def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.OccupancySection:
     """device_reason: why the number of compute units is unknown, if it is."""
-    found = dispatch.occupancy
-    if found is None:
+    theoretical = dispatch.occupancy
+    if theoretical is None:
         nulls: dict[str, Any] = dict.fromkeys(_OCCUPANCY_FIELDS)
         reasons = dict.fromkeys(_OCCUPANCY_FIELDS, dispatch.reason or "not known")
         return schema.OccupancySection(limited_by=[], limits={}, lifts=[], notes=[], reasons=reasons, **nulls)
     return schema.OccupancySection(
-        theoretical=found.fraction,
-        compiler_waves_per_simd=found.compiler_waves_per_simd,
-        resident_waves_per_cu=found.resident_waves_per_cu,
-        resident_workgroups_per_cu=found.resident_workgroups_per_cu,
-        max_waves_per_cu=found.max_waves_per_cu,
-        simds_per_cu=found.simds_per_cu,
-        unit=found.unit,
-        limited_by=list(found.limited_by),
-        limits=found.limits,
+        theoretical=theoretical.fraction,
+        compiler_waves_per_simd=theoretical.compiler_waves_per_simd,
+        resident_waves_per_cu=theoretical.resident_waves_per_cu,
+        resident_workgroups_per_cu=theoretical.resident_workgroups_per_cu,
+        max_waves_per_cu=theoretical.max_waves_per_cu,
+        simds_per_cu=theoretical.simds_per_cu,
+        unit=theoretical.unit,
+        limited_by=list(theoretical.limited_by),
+        limits=theoretical.limits,
         waves_in_grid=dispatch.waves,
         device_waves=dispatch.device_waves,
         lifts=[_lift(lift) for lift in dispatch.lifts],
@@ -164,39 +164,39 @@ def _level(level: Level) -> schema.LevelSection:
     return schema.LevelSection(level=level.name, **fields)
 
 
-def evidence(found: Evidence, names: tuple[str, ...] | None = None) -> list[schema.EvidenceItem]:
+def evidence(numbers: Evidence, names: tuple[str, ...] | None = None) -> list[schema.EvidenceItem]:
     """All evidence, or only the named items."""
     return [
         schema.EvidenceItem(name=name, unit=value.unit, **nullable(value=value))
-        for name, value in found.values.items()
+        for name, value in numbers.values.items()
         if names is None or name in names
     ]
 
 
-def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection:
-    remedies = [remedy_section(one) for one in found.remedies]
-    reasons = {} if found.score is not None else {"score": found.why}
-    if found.on_full_device is None:
+def bottleneck(verdict: Bottleneck, numbers: Evidence) -> schema.BottleneckSection:
+    remedies = [remedy_section(remedy) for remedy in verdict.remedies]
+    reasons = {} if verdict.score is not None else {"score": verdict.why}
+    if verdict.on_full_device is None:
         reasons["on_full_device"] = "there is no verdict by experiments that the grid is small"
     return schema.BottleneckSection(
-        name=found.name,
-        by=found.by,
-        on_full_device=found.on_full_device,
+        name=verdict.name,
+        by=verdict.by,
+        on_full_device=verdict.on_full_device,
         remedies=remedies,
-        why=found.why,
-        score=found.score,
-        confidence=round(found.confidence, 6),
-        certainty=found.certainty,
-        evidence=[_signal(signal, numbers) for signal in found.shown_by],
-        classes=[_class(scored, numbers) for scored in found.classes],
+        why=verdict.why,
+        score=verdict.score,
+        confidence=round(verdict.confidence, 6),
+        certainty=verdict.certainty,
+        evidence=[_signal(signal, numbers) for signal in verdict.shown_by],
+        classes=[_class(scored, numbers) for scored in verdict.classes],
         factors=[
             schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, (factor.evidence,)))
-            for factor in found.factors
+            for factor in verdict.factors
         ],
-        undecided=found.undecided,
-        advice=sorted([*in_words_all(remedies), *found.advice], key=lambda line: not line.startswith(LARGER))
+        undecided=verdict.undecided,
+        advice=sorted([*in_words_all(remedies), *verdict.advice], key=lambda line: not line.startswith(LARGER))
         if remedies
-        else list(found.advice),
+        else list(verdict.advice),
         reasons=reasons,
     )
 
@@ -231,17 +231,17 @@ def _signal(signal: Signal, numbers: Evidence) -> schema.SignalSection:
     )
 
 
-def headroom(found: Headroom) -> schema.HeadroomSection:
-    ceiling = found.least_ns
+def headroom(estimate: Headroom) -> schema.HeadroomSection:
+    ceiling = estimate.least_ns
     in_ms = Value(ceiling.value / 1e6, "ms") if ceiling.value is not None else ceiling
     fields = nullable(
         ceiling_ms=in_ms,
-        fraction=found.fraction,
-        kernel_speedup=found.kernel_speedup,
-        program_speedup=found.program_speedup,
-        priority=found.priority,
+        fraction=estimate.fraction,
+        kernel_speedup=estimate.kernel_speedup,
+        program_speedup=estimate.program_speedup,
+        priority=estimate.priority,
     )
-    if found.binding is None:
-        fields["reasons"]["binding"] = found.fraction.reason or "not known"
-    assumption = BY_EXPERIMENTS if found.by == EXPERIMENTS else ASSUMPTION
-    return schema.HeadroomSection(binding=found.binding, by=found.by, assumption=assumption, **fields)
+    if estimate.binding is None:
+        fields["reasons"]["binding"] = estimate.fraction.reason or "not known"
+    assumption = BY_EXPERIMENTS if estimate.by == EXPERIMENTS else ASSUMPTION
+    return schema.HeadroomSection(binding=estimate.binding, by=estimate.by, assumption=assumption, **fields)

@@ -15,8 +15,8 @@ from rocm_perf_lab.report.source_lines import source_files
 
 MOST_INSTRUCTIONS = 2000
 """The maximum number of instructions shown for one kernel."""
-_MOST_IN_ALL = 10_000
-_TOO_MANY = f"the kernels with more time already have {_MOST_IN_ALL:,} instructions"
+_MOST_INSTRUCTIONS = 10_000
+_TOO_MANY = f"the kernels with more time already have {_MOST_INSTRUCTIONS:,} instructions"
 _NEED_A_TRACE = ("costs", "lines", "waits")
 
 
@@ -27,7 +27,7 @@ class _Files:
     lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def place(self, text: str) -> schema.SourceLocation | None:
+    def location(self, text: str) -> schema.SourceLocation | None:
         """text: "file:line"."""
         path, _, line = text.strip().rpartition(":")
         if not path or not line.isdecimal():
@@ -35,8 +35,8 @@ class _Files:
         self.lines[path].add(int(line))
         return schema.SourceLocation(file=self.numbers.setdefault(path, len(self.numbers)), line=int(line))
 
-    def places(self, source: str) -> list[schema.SourceLocation]:
-        return [place for part in source.split(" -> ") if (place := self.place(part)) is not None]
+    def locations(self, source: str) -> list[schema.SourceLocation]:
+        return [location for part in source.split(" -> ") if (location := self.location(part)) is not None]
 
 
 def source_document(
@@ -45,14 +45,14 @@ def source_document(
     """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
     reasons: the fields at the start of every document, and why some of them are null.
     """
-    files, left, kernels = _Files(), _MOST_IN_ALL, []
-    for kernel, found in zip(findings.kernels, code, strict=True):
-        if isinstance(found, AnnotatedCode) and len(found.instructions) > left:
-            found = _TOO_MANY
-        left -= len(found.instructions) if isinstance(found, AnnotatedCode) else 0
+    files, left, kernels = _Files(), _MOST_INSTRUCTIONS, []
+    for kernel, kernel_code in zip(findings.kernels, code, strict=True):
+        if isinstance(kernel_code, AnnotatedCode) and len(kernel_code.instructions) > left:
+            kernel_code = _TOO_MANY
+        left -= len(kernel_code.instructions) if isinstance(kernel_code, AnnotatedCode) else 0
         symbol = kernel.symbol.kernel.symbol
-        traced = findings.traced.found.get(symbol)
-        kernels.append(_kernel(kernel.symbol.name, symbol, found, traced, findings.traced.reason, files))
+        traced = findings.traced.by_symbol.get(symbol)
+        kernels.append(_kernel(kernel.symbol.name, symbol, kernel_code, traced, findings.traced.reason, files))
     lines = {path: files.lines[path] for path in files.numbers}
     return schema.SourceDocument(
         files=source_files(lines, findings.trace.path.stat().st_mtime), kernels=kernels, reasons=reasons, **head
@@ -60,34 +60,34 @@ def source_document(
 
 
 def _kernel(
-    name: str, symbol: str, found: AnnotatedCode | str, traced: ThreadTraceFindings | None, untraced: str, files: _Files
+    name: str, symbol: str, code: AnnotatedCode | str, traced: ThreadTraceFindings | None, untraced: str, files: _Files
 ) -> schema.SourceKernel:
     reasons = {}
     waves = int(traced.waves.value) if traced is not None and traced.waves.value is not None else None
     if waves is None:
         reasons["waves"] = untraced if traced is None else traced.waves.reason or untraced
-    if isinstance(found, str):
-        reasons |= dict.fromkeys(("instructions", *_NEED_A_TRACE), found)
+    if isinstance(code, str):
+        reasons |= dict.fromkeys(("instructions", *_NEED_A_TRACE), code)
         nothing = dict.fromkeys(("instructions", *_NEED_A_TRACE))
         return schema.SourceKernel(kernel=name, symbol=symbol, waves=waves, left_out=0, reasons=reasons, **nothing)
-    costs = [_cost(one.cost) for one in found.instructions if one.cost is not None]
-    if found.lines is None:
+    costs = [_cost(instruction.cost) for instruction in code.instructions if instruction.cost is not None]
+    if code.lines is None:
         reasons |= dict.fromkeys(_NEED_A_TRACE, untraced)
     return schema.SourceKernel(
         kernel=name,
         symbol=symbol,
         waves=waves,
-        instructions=[_instruction(one, files) for one in found.instructions],
-        left_out=found.left_out,
-        costs=None if found.lines is None else costs,
-        lines=None if found.lines is None else [line for one in found.lines if (line := _line(one, files))],
-        waits=None if found.chains is None else [_wait(one) for one in found.chains],
+        instructions=[_instruction(instruction, files) for instruction in code.instructions],
+        left_out=code.left_out,
+        costs=None if code.lines is None else costs,
+        lines=None if code.lines is None else [line for source_line in code.lines if (line := _line(source_line, files))],
+        waits=None if code.chains is None else [_wait(chain) for chain in code.chains],
         reasons=reasons,
     )
 
 
-def _instruction(one: CodeLine, files: _Files) -> schema.CodeInstruction:
-    return schema.CodeInstruction(address=one.address, isa=one.text, places=files.places(one.source))
+def _instruction(instruction: CodeLine, files: _Files) -> schema.CodeInstruction:
+    return schema.CodeInstruction(address=instruction.address, isa=instruction.text, places=files.locations(instruction.source))
 
 
 def _figures(cost: Cost) -> dict[str, Any]:
@@ -104,17 +104,19 @@ def _cost(cost: Cost) -> schema.InstructionCost:
     return schema.InstructionCost(**_figures(cost))
 
 
-def _line(one: SourceLine, files: _Files) -> schema.LineCost | None:
-    place = files.place(one.source)
-    return None if place is None else schema.LineCost(place=place, waited_cycles=one.waited, **_figures(one.cost))
+def _line(line: SourceLine, files: _Files) -> schema.LineCost | None:
+    location = files.location(line.source)
+    return None if location is None else schema.LineCost(place=location, waited_cycles=line.waited, **_figures(line.cost))
 
 
 def _wait(chain: WaitChain) -> schema.CodeWait:
     return schema.CodeWait(
         address=chain.wait.vaddr,
         accesses=[
-            schema.AwaitedAccess(address=one.instruction.vaddr, times=one.times, ended=one.ended, waited_cycles=one.waited)
-            for one in chain.accesses
+            schema.AwaitedAccess(
+                address=access.instruction.vaddr, times=access.times, ended=access.ended, waited_cycles=access.waited
+            )
+            for access in chain.accesses
         ],
         unexplained_cycles=chain.unexplained,
     )

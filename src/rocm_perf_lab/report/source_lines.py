@@ -43,26 +43,26 @@ def _name(path: str, common: str) -> str:
 
 
 def _file(path: str, name: str, numbers: list[int], not_after: float) -> SourceFile:
-    text = _read(path, not_after)
+    text = _read_lines(path, not_after)
     if isinstance(text, str):
         return SourceFile(path=path, name=name, excerpts=None, reasons={"excerpts": text})
     return SourceFile(path=path, name=name, excerpts=list(_excerpts(text, numbers)))
 
 
-def _read(path: str, not_after: float) -> list[str] | str:
+def _read_lines(path: str, not_after: float) -> list[str] | str:
     """The lines of the file, or the reason for not showing them."""
-    place = Path(path)
-    if place.suffix not in _SUFFIXES:
+    file = Path(path)
+    if file.suffix not in _SUFFIXES:
         return "it does not have the suffix of a source file"
     try:
-        status = place.stat()
-        if not place.is_file():
+        status = file.stat()
+        if not file.is_file():
             return "it is not a file"
         if status.st_size > _MOST_BYTES:
             return f"it is larger than {_MOST_BYTES >> 20} MiB"
         if status.st_mtime > not_after:
             return "it was changed after the run"
-        return place.read_text("utf-8", "replace").split("\n")
+        return file.read_text("utf-8", "replace").split("\n")
     except OSError as error:
         return f"it cannot be read ({error.strerror or os.strerror(error.errno or 0)})"
     except ValueError:
@@ -73,7 +73,7 @@ def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
     """The lines that have code and a few around them; short gaps between excerpts are shown as well."""
     left = _MOST_LINES
     for first, last in _ranges(numbers, len(text)):
-        lines = [_shown(line) for line in text[first - 1 : min(last, first - 1 + left)]]
+        lines = [_printable(line) for line in text[first - 1 : min(last, first - 1 + left)]]
         left -= len(lines)
         if lines:
             yield Excerpt(first=first, text=lines)
@@ -92,6 +92,8 @@ def _ranges(numbers: list[int], length: int) -> list[list[int]]:
     return ranges
 
 
-def _shown(line: str) -> str:
-    line = "".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in line.removesuffix("\r")).expandtabs(4)
+def _printable(line: str) -> str:
+    line = "".join(
+        character if character.isprintable() or character == "\t" else "\ufffd" for character in line.removesuffix("\r")
+    ).expandtabs(4)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -10,7 +10,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.report import schema
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import AnalysisDocument
 
 NO_RANK = "the launcher's environment is not in the trace"
@@ -22,26 +22,26 @@ class RankReports:
 
     rank: Rank
     folder: str
-    reports: Reports
+    reports: CoreDocuments
 
 
-def summary(found: Sequence[RankReports], notes: Sequence[str]) -> schema.SummaryDocument:
+def summary(reports_of_ranks: Sequence[RankReports], notes: Sequence[str]) -> schema.SummaryDocument:
     """The summary: the ranks in the given order, and the kernels of all ranks together."""
-    ranks = [_rank(one) for one in found]
+    ranks = [_rank(rank_reports) for rank_reports in reports_of_ranks]
     spans = [rank.span_ms for rank in ranks]
     slowest = max(range(len(ranks)), key=lambda n: (spans[n] or 0.0, -n)) if any(spans) else None
     return schema.SummaryDocument(
         tool=schema.Tool(version=__version__),
         ranks=ranks,
         slowest_rank=slowest,
-        kernels=_kernels([one.reports.analysis for one in found]),
+        kernels=_kernels([rank_reports.reports.analysis for rank_reports in reports_of_ranks]),
         notes=list(notes),
         reasons={} if slowest is not None else {"slowest_rank": NO_TIME},
     )
 
 
-def _rank(one: RankReports) -> schema.RankSummary:
-    rank, profile, dag = one.rank, one.reports.profile, one.reports.dag
+def _rank(rank_reports: RankReports) -> schema.RankSummary:
+    rank, profile, dag = rank_reports.rank, rank_reports.reports.profile, rank_reports.reports.dag
     span = None if dag.critical_path_ns is None else dag.critical_path_ns / 1e6
     values = {
         "rank": rank.number, "kernel_time_ms": profile.runtime_ms, "span_ms": span,
@@ -49,14 +49,14 @@ def _rank(one: RankReports) -> schema.RankSummary:
     }  # fmt: skip
     nulls = [name for name, value in values.items() if value is None]
     return schema.RankSummary(
-        directory=one.folder,
+        directory=rank_reports.folder,
         database=Path(rank.base.path).name,
         command=profile.run.command,
         host=profile.run.host,
         pid=profile.run.pid,
         gpu=profile.gpu.product,
         timing=profile.timing,
-        dispatches=sum(kernel.dispatches for kernel in one.reports.analysis.kernels),
+        dispatches=sum(kernel.dispatches for kernel in rank_reports.reports.analysis.kernels),
         reasons={name: NO_RANK if name == "rank" else NO_TIME for name in nulls},
         **values,
     )
@@ -67,8 +67,8 @@ def _kernels(documents: Sequence[AnalysisDocument]) -> list[schema.KernelOverRan
     for document in documents:
         for kernel in document.kernels:
             by_name.setdefault(kernel.kernel, []).append(kernel)
-    found = [_over_ranks(name, kernels, len(documents)) for name, kernels in by_name.items()]
-    return sorted(found, key=lambda kernel: (-(kernel.total_ms or 0.0), kernel.kernel))
+    over_ranks = [_over_ranks(name, kernels, len(documents)) for name, kernels in by_name.items()]
+    return sorted(over_ranks, key=lambda kernel: (-(kernel.total_ms or 0.0), kernel.kernel))
 
 
 def _over_ranks(name: str, kernels: Sequence[schema.KernelAnalysis], ranks: int) -> schema.KernelOverRanks:

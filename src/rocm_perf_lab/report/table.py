@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = 2  # spaces before each column
-_EASY, _LEAST = 32, 16  # how short names may get before headings are folded, and before the table is split
+_COMFORTABLE_WIDTH, _LEAST_WIDTH = 32, 16  # how short names may get before headings are folded, and before the table is split
 _NARROWEST = 12
 
 
@@ -46,11 +46,11 @@ class Table:
     def _layout(self, room: int) -> tuple[list[list[int]], list[int], dict[str, str]]:
         """The columns of each block, the width of each column, and the written form of each name."""
         everything = [list(range(len(self._headings)))]
-        for folded, least in ((False, _EASY), (True, _LEAST)):
+        for folded, least in ((False, _COMFORTABLE_WIDTH), (True, _LEAST_WIDTH)):
             cap = self._cap(everything[0], room, folded)
             if cap >= min(least, self._longest()):
                 return everything, *self._widths(cap, folded)
-        least = max(_NARROWEST, min(_LEAST, room // 2 - 2 * _GAP))
+        least = max(_NARROWEST, min(_LEAST_WIDTH, room // 2 - 2 * _GAP))
         blocks = self._blocks(room, least)
         cap = max(_NARROWEST, min(self._cap(columns, room, True) for columns in blocks))
         return blocks, *self._widths(cap, True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS
 from rocm_perf_lab.report.dag_schema import DagDocument
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import heading as _heading
 from rocm_perf_lab.report.paragraphs import say as _say
 from rocm_perf_lab.report.program_time_stack import render_program_stack
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 8
 
-# How certain a verdict is: _SURE for verdicts based on all numbers, _NOT_SURE for verdicts with some numbers missing.
-_SURE = {
+# How certain a verdict is: _CERTAINTY_WORDS if it is based on all numbers, _NOT_SURE if some numbers are missing.
+_CERTAINTY_WORDS = {
     "high": "Certain: no missing number could change it",
     "medium": "Likely: another class comes close",
     "low": "Uncertain: another class comes very close",
@@ -50,7 +50,7 @@ _NOT_SURE = {
 }
 
 
-def render(documents: Reports, console: Console) -> None:
+def render(documents: CoreDocuments, console: Console) -> None:
     """Print the report on the kernel that dominates the critical path: first the answer, then its basis.
 
     If the console is not a terminal, the report is plain text.
@@ -78,9 +78,9 @@ def render(documents: Reports, console: Console) -> None:
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
 
-def _kernels(documents: Reports) -> list[str]:
+def _kernels(documents: CoreDocuments) -> list[str]:
     """All kernels that the report can name."""
-    in_what_if = [name for found in documents.dag.what_if for name in found.kernels]
+    in_what_if = [name for scenario in documents.dag.what_if for name in scenario.kernels]
     return [*(symbol.kernel for symbol in documents.dag.symbols), *(kernel.kernel for kernel in documents.analysis.kernels),
             *(roof.kernel for roof in documents.roofline.kernels), *in_what_if, documents.profile.kernel.name]  # fmt: skip
 
@@ -136,7 +136,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
         return
-    ceiling = f"at most {words.times(dag.speedup_ceiling)} sooner" if dag.speedup_ceiling else "at once: it is the whole path"
+    ceiling = f"at most {words.times(dag.speedup_ceiling)} faster" if dag.speedup_ceiling else "at once: it is the whole path"
     _say(
         console,
         f"{names.prose(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
@@ -173,15 +173,15 @@ def _host(dag: DagDocument) -> str:
 
 def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, names: Names, console: Console) -> None:
     _heading(console, f"What holds {names.prose(kernel.kernel)} back")
-    found = kernel.bottleneck
-    _say(console, f"{found.name}: {found.why}{_against_thresholds(found.evidence)}.", style="bold")
-    if found.by == "experiments":
-        _by_experiments(found, console)
+    bottleneck = kernel.bottleneck
+    _say(console, f"{bottleneck.name}: {bottleneck.why}{_against_thresholds(bottleneck.evidence)}.", style="bold")
+    if bottleneck.by == "experiments":
+        _by_experiments(bottleneck, console)
     else:
         _scores(kernel, console)
-    for factor in found.factors:
+    for factor in bottleneck.factors:
         _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
-    _undecided(found.undecided, console)
+    _undecided(bottleneck.undecided, console)
     if roof is not None:
         render_roof(roof, console)
     _occupancy(kernel, console)
@@ -193,22 +193,26 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
         describe(kernel.thread_trace, lambda text: _say(console, text))
 
 
-def _by_experiments(found: BottleneckSection, console: Console) -> None:
+def _by_experiments(bottleneck: BottleneckSection, console: Console) -> None:
     """Print how clear the verdict is."""
     clear = {
         "high": "The next part is much smaller",
         "medium": "The next part is not much smaller",
         "low": "The next part is as large",
     }
-    beyond = f" On a grid that fills the device, it would be {found.on_full_device}." if found.on_full_device else ""
-    _say(console, f"By experiments on the software device, not by its counters. {clear[found.certainty]}.{beyond}")
+    beyond = f" On a grid that fills the device, it would be {bottleneck.on_full_device}." if bottleneck.on_full_device else ""
+    _say(console, f"By experiments on the software device, not by its counters. {clear[bottleneck.certainty]}.{beyond}")
 
 
 def _scores(kernel: KernelAnalysis, console: Console) -> None:
     """Print how certain the verdict is, and how close the other classes come."""
-    found = kernel.bottleneck
-    sure = _SURE[found.certainty] if found.certainty == "high" or not found.undecided else _NOT_SURE[found.certainty]
-    scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in found.classes)
+    bottleneck = kernel.bottleneck
+    sure = (
+        _CERTAINTY_WORDS[bottleneck.certainty]
+        if bottleneck.certainty == "high" or not bottleneck.undecided
+        else _NOT_SURE[bottleneck.certainty]
+    )
+    scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in bottleneck.classes)
     _say(console, f"{sure}. Scores, of which 0.50 or more applies: {scores}.")
 
 
@@ -236,52 +240,57 @@ def _numbers(evidence: Iterable[EvidenceItem]) -> str:
 
 
 def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
-    resources, found = kernel.resources, kernel.occupancy
+    resources, occupancy = kernel.resources, kernel.occupancy
     uses = (
         f"{words.registers(resources.vgpr_per_thread, resources.accum_vgpr_per_thread, resources.sgpr_per_wave)}, "
         f"{words.size(resources.lds_bytes)} LDS per workgroup"
     )
     if resources.scratch_bytes:
         uses += f", {words.size(resources.scratch_bytes)} scratch per thread"
-    waves, simds = found.resident_waves_per_cu, found.simds_per_cu
-    if found.theoretical is None or waves is None or simds is None:
-        _say(console, f"Occupancy: not known ({found.reasons['theoretical']}); it uses {uses}.")
+    waves, simds = occupancy.resident_waves_per_cu, occupancy.simds_per_cu
+    if occupancy.theoretical is None or waves is None or simds is None:
+        _say(console, f"Occupancy: not known ({occupancy.reasons['theoretical']}); it uses {uses}.")
         return
     _say(
         console,
-        f"Occupancy: {waves} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)} "
-        f"({words.percent(found.theoretical)}), limited by {' and '.join(found.limited_by)}; it uses {uses}.{_fill(found)}",
+        f"Occupancy: {waves} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)} "
+        f"({words.percent(occupancy.theoretical)}), limited by {' and '.join(occupancy.limited_by)}; it uses {uses}."
+        f"{_fill(occupancy)}",
     )
-    for lift in found.lifts:
+    for lift in occupancy.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
         text = words.lift(changes, waves, lift.resident_waves_per_cu, simds)
         _say(console, f"- would raise it: {text}.")
 
 
-def _fill(found: OccupancySection) -> str:
-    if not found.device_waves or found.waves_in_grid is None:
+def _fill(occupancy: OccupancySection) -> str:
+    if not occupancy.device_waves or occupancy.waves_in_grid is None:
         return ""
-    ratio = found.waves_in_grid / found.device_waves
-    return f" Its grid has {found.waves_in_grid:,} waves, {words.percent(ratio)} of what the device can hold at once."
+    ratio = occupancy.waves_in_grid / occupancy.device_waves
+    return f" Its grid has {occupancy.waves_in_grid:,} waves, {words.percent(ratio)} of what the device can hold at once."
 
 
 def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _heading(console, "Headroom")
-    found = kernel.headroom
-    if found.kernel_speedup is None:
-        _say(console, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}.")
+    headroom = kernel.headroom
+    if headroom.kernel_speedup is None:
+        _say(console, f"Not known: {words.shorten(headroom.reasons['kernel_speedup'])}.")
         return
-    program = f", the GPU's span {words.times(found.program_speedup)}" if kernel.critical_path_score is not None else ""
-    at = f"without its losses ({found.binding} remains)" if found.by == "experiments" else f"at its ceiling ({found.binding})"
+    program = f", the GPU's span {words.times(headroom.program_speedup)}" if kernel.critical_path_score is not None else ""
+    condition = (
+        f"without its losses ({headroom.binding} remains)"
+        if headroom.by == "experiments"
+        else f"at its ceiling ({headroom.binding})"
+    )
     _say(
         console,
-        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: {at}, its dispatches "
-        f"would take {words.milliseconds(found.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
+        f"Up to {words.times(headroom.kernel_speedup)} for the kernel{program}: {condition}, its dispatches "
+        f"would take {words.milliseconds(headroom.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
     )
-    _say(console, f"Assumed: {found.assumption}.", style="dim")
+    _say(console, f"Assumed: {headroom.assumption}.", style="dim")
 
 
-def _priorities(documents: Reports, names: Names, console: Console) -> None:
+def _priorities(documents: CoreDocuments, names: Names, console: Console) -> None:
     """Print the program's own kernels, sorted by possible gain. If fewer than two gains are known, print nothing."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.bottleneck_thresholds import factors as all_factors
 from rocm_perf_lab.report.dag_schema import DagDocument
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import labelled
 from rocm_perf_lab.report.schema import BottleneckSection, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_ADVICE = 2
-_SURE = {"high": "certain", "medium": "likely", "low": "uncertain"}
+_CERTAINTY_WORDS = {"high": "certain", "medium": "likely", "low": "uncertain"}
 _MOSTLY = 0.5
 
 
-def kernel_of_interest(documents: Reports) -> KernelAnalysis:
+def kernel_of_interest(documents: CoreDocuments) -> KernelAnalysis:
     """Of the program's own kernels that the report covers, the kernel with the most time on the critical path; the profile's
     kernel if none of them is on the path, or the path is not known.
     """
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
-    on_path = [one.kernel for one in documents.dag.symbols if one.kind == "kernel" and one.critical_path_ns]
+    on_path = [symbol.kernel for symbol in documents.dag.symbols if symbol.kind == "kernel" and symbol.critical_path_ns]
     return next((by_name[name] for name in on_path if name in by_name), by_name[documents.profile.kernel.name])
 
 
@@ -41,7 +41,7 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
 
 def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[tuple[str, str]]:
     """The lines of the answer, as pairs of label and text."""
-    yield "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}"
+    yield "Kernel", f"{names.prose(kernel.kernel)}{_share_of_path(dag, kernel)}"
     yield "Cause", _cause(kernel)
     if line := _line(kernel):
         yield "Line", line
@@ -57,34 +57,34 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
         yield "Time", _model_error(kernel.model_error)
     if kernel.sampling is not None:
         yield "Sample", _sampling(kernel.sampling)
-    yield "Gain", _to_win(kernel.headroom, dag)
+    yield "Gain", _possible_gain(kernel.headroom, dag)
     for advice in first_advice(kernel, _MOST_ADVICE):
         yield "Try", advice
 
 
-def _place(dag: DagDocument, kernel: KernelAnalysis) -> str:
+def _share_of_path(dag: DagDocument, kernel: KernelAnalysis) -> str:
     if dag.critical_path_ns is None or kernel.critical_path_score is None:
         return ""
     return f", {words.percent(kernel.critical_path_score)} of the critical path of {words.duration(dag.critical_path_ns)}"
 
 
 def _cause(kernel: KernelAnalysis) -> str:
-    found = kernel.bottleneck
-    if found.by == "experiments":
-        return f"{found.name} ({_SURE[found.certainty]}, by experiment){_beyond(found)}"
-    factors = ", ".join(factor.name for factor in found.factors)
-    lacking = "; ".join(dict.fromkeys(found.undecided.values()))
-    why = f" ({words.shorten(lacking or found.why, 100)})" if found.score is None else ""
-    sure = f" ({_SURE[found.certainty]})" if found.score is not None else ""
-    return f"{found.name}{why or sure}{f'; {factors}' if factors else ''}"
+    bottleneck = kernel.bottleneck
+    if bottleneck.by == "experiments":
+        return f"{bottleneck.name} ({_CERTAINTY_WORDS[bottleneck.certainty]}, by experiment){_beyond(bottleneck)}"
+    factors = ", ".join(factor.name for factor in bottleneck.factors)
+    lacking = "; ".join(dict.fromkeys(bottleneck.undecided.values()))
+    why = f" ({words.shorten(lacking or bottleneck.why, 100)})" if bottleneck.score is None else ""
+    sure = f" ({_CERTAINTY_WORDS[bottleneck.certainty]})" if bottleneck.score is not None else ""
+    return f"{bottleneck.name}{why or sure}{f'; {factors}' if factors else ''}"
 
 
-def _beyond(found: BottleneckSection) -> str:
+def _beyond(bottleneck: BottleneckSection) -> str:
     """The cause that would remain if the grid filled the device, and the factors that the counters show."""
-    said = {found.name, found.on_full_device}
+    named = {bottleneck.name, bottleneck.on_full_device}
     costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
-    factors = ", ".join(factor.name for factor in found.factors if not costs.get(factor.name, set()) & said)
-    beyond = f"; {found.on_full_device} on a grid that fills the device" if found.on_full_device else ""
+    factors = ", ".join(factor.name for factor in bottleneck.factors if not costs.get(factor.name, set()) & named)
+    beyond = f"; {bottleneck.on_full_device} on a grid that fills the device" if bottleneck.on_full_device else ""
     return f"{beyond}{f'; {factors}' if factors else ''}"
 
 
@@ -103,40 +103,40 @@ def _mostly_idle(dag: DagDocument) -> str:
     """What the most idle GPU waited for; '' if every GPU ran kernels most of the time. A GPU that mostly waits is not held back
     by a kernel.
     """
-    idle = [found for found in dag.idle if found.fraction >= _MOSTLY]
+    idle = [gpu for gpu in dag.idle if gpu.fraction >= _MOSTLY]
     if not idle:
         return ""
-    idlest = max(idle, key=lambda found: found.fraction)
+    idlest = max(idle, key=lambda gpu: gpu.fraction)
     ns, cause = max((ns, cause) for cause, ns in idlest.by_cause_ns.items())
     where = f"GPU agent {idlest.agent}" if len(dag.idle) > 1 else "the GPU"
-    others = len(idle) - 1
-    also = f"; {others} other GPU{'s' if others > 1 else ''} mostly waited as well" if others else ""
+    other_gpus = len(idle) - 1
+    also = f"; {other_gpus} other GPU{'s' if other_gpus > 1 else ''} mostly waited as well" if other_gpus else ""
     return (
         f"{where} ran no kernel for {words.percent(idlest.fraction)} of its span: "
         f"{words.duration(ns)} of it waiting {IDLE_CAUSES[cause]}{also}"
     )
 
 
-def _model_error(found: ModelErrorSection) -> str:
-    return f"modelled; recorded times of such kernels were within ±{words.percent(found.within)} (4 of 5)"
+def _model_error(error: ModelErrorSection) -> str:
+    return f"modelled; recorded times of such kernels were within ±{words.percent(error.within)} (4 of 5)"
 
 
-def _sampling(found: SamplingSection) -> str:
+def _sampling(sampling: SamplingSection) -> str:
     return (
-        f"not observed in full: its time is within ±{words.percent(found.time_error)} of the time if it were; "
-        f"{len(found.counter_errors)} counters are estimates, with errors in analysis.json"
+        f"observed only in part: its time is within ±{words.percent(sampling.time_error)} of what full observation would give; "
+        f"{len(sampling.counter_errors)} counters are estimates, with errors in analysis.json"
     )
 
 
-def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
+def _possible_gain(headroom: HeadroomSection, dag: DagDocument) -> str:
     """The possible gain for the whole program, not only for the kernel."""
-    if found.program_speedup is not None:
+    if headroom.program_speedup is not None:
         ceiling = (
-            f"without this kernel's losses ({found.binding} remains)"
-            if found.by == "experiments"
-            else f"with this kernel at its ceiling ({found.binding})"
+            f"without this kernel's losses ({headroom.binding} remains)"
+            if headroom.by == "experiments"
+            else f"with this kernel at its ceiling ({headroom.binding})"
         )
-        return f"at most {words.times(found.program_speedup)} for the GPU's span, {ceiling}"
+        return f"at most {words.times(headroom.program_speedup)} for the GPU's span, {ceiling}"
     if dag.speedup_ceiling is not None:
         return f"at most {words.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"
-    return f"not known: {words.shorten(found.reasons.get('program_speedup', 'the path is not known'), 100)}"
+    return f"not known: {words.shorten(headroom.reasons.get('program_speedup', 'the path is not known'), 100)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.dag_schema import ProgramGainSection
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.report.table import Table
@@ -15,18 +15,20 @@ from rocm_perf_lab.text.names import Name, Names
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST = 6
+_MOST_SHOWN = 6
 
 
-def render_gains(documents: Reports, names: Names, console: Console) -> None:
+def render_gains(documents: CoreDocuments, names: Names, console: Console) -> None:
     """Print the table; without experiments, print nothing."""
     gains = documents.dag.program_gains
     if not gains:
         return
-    remedies = {(one.kernel, found.cause): found for one in documents.analysis.kernels for found in one.bottleneck.remedies}
+    remedies = {
+        (kernel.kernel, remedy.cause): remedy for kernel in documents.analysis.kernels for remedy in kernel.bottleneck.remedies
+    }
     say(console, "Without a cause of time, by experiments, with the critical path recomputed:")
     table = Table("without", "kernel", "of its time", "of the program's", "then dominates")
-    for gain in gains[:_MOST]:
+    for gain in gains[:_MOST_SHOWN]:
         _rows(gain, remedies, names, table)
     table.show(console)
 
@@ -34,9 +36,11 @@ def render_gains(documents: Reports, names: Names, console: Console) -> None:
 def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySection], names: Names, table: Table) -> None:
     """Add one row per kernel and, if there are several kernels, one for all of them together."""
     for kernel in gain.kernels:
-        found = remedies[kernel, gain.cause]
-        then = names.cell(found.then_dominant) if found.then_dominant else words.UNKNOWN
-        table.add_row(Name(gain.cause), names.cell(kernel), words.percent(found.gain), words.percent(found.program_gain), then)
+        remedy = remedies[kernel, gain.cause]
+        then = names.cell(remedy.then_dominant) if remedy.then_dominant else words.UNKNOWN
+        table.add_row(
+            Name(gain.cause), names.cell(kernel), words.percent(remedy.gain), words.percent(remedy.program_gain), then
+        )
     if len(gain.kernels) > 1:
         then = names.cell(gain.dominant_symbol) if gain.dominant_symbol else words.UNKNOWN
         table.add_row(Name(gain.cause), "all of these", "", words.percent(gain.gain), then)

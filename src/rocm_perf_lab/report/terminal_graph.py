@@ -34,11 +34,11 @@ def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
     if not dag.what_if:
         return
     table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")
-    for found in dag.what_if:
-        factor = "takes no time" if found.factor is None else words.times(found.factor)
-        then = names.cell(found.dominant_symbol) if found.dominant_symbol else Name("no kernel")
-        span, gain = words.duration(found.span_ns), words.times(found.speedup)
-        table.add_row(_kernels(found, names), factor, span, gain, then, words.percent(found.fraction))
+    for scenario in dag.what_if:
+        factor = "takes no time" if scenario.factor is None else words.times(scenario.factor)
+        then = names.cell(scenario.dominant_symbol) if scenario.dominant_symbol else Name("no kernel")
+        span, gain = words.duration(scenario.span_ns), words.times(scenario.speedup)
+        table.add_row(_kernels(scenario, names), factor, span, gain, then, words.percent(scenario.fraction))
     table.show(console)
     shift = dag.dominance_shift
     if shift is not None and shift.factor is not None:
@@ -49,26 +49,26 @@ def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
         )
 
 
-def _kernels(found: WhatIfSection, names: Names) -> Name:
-    if found.pattern is not None:
-        return Name(f"{found.pattern} ({len(found.kernels)} kernels)" if len(found.kernels) != 1 else found.pattern)
-    return names.cell(found.kernels[0])
+def _kernels(scenario: WhatIfSection, names: Names) -> Name:
+    if scenario.pattern is not None:
+        return Name(f"{scenario.pattern} ({len(scenario.kernels)} kernels)" if len(scenario.kernels) != 1 else scenario.pattern)
+    return names.cell(scenario.kernels[0])
 
 
 def render_idle(dag: DagDocument, console: Console) -> None:
     """Print one line per GPU, except for GPUs that always ran a kernel."""
-    idle = [found for found in dag.idle if found.idle_ns]
-    for found in idle[:_MOST_GPUS]:
-        where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "The GPU"
+    idle = [gpu for gpu in dag.idle if gpu.idle_ns]
+    for gpu in idle[:_MOST_GPUS]:
+        where = f"GPU agent {gpu.agent}" if len(dag.idle) > 1 else "The GPU"
         say(
             console,
-            f"{where} ran no kernel for {words.duration(found.idle_ns)} ({words.percent(found.fraction)}){_why(found)}.",
+            f"{where} ran no kernel for {words.duration(gpu.idle_ns)} ({words.percent(gpu.fraction)}){_waiting_text(gpu)}.",
         )
     if len(idle) > _MOST_GPUS:
         say(console, f"{len(idle) - _MOST_GPUS} more GPUs in dag.json.")
 
 
-def _why(found: IdleSection) -> str:
-    causes = sorted(((ns, cause) for cause, ns in found.by_cause_ns.items() if ns), reverse=True)
+def _waiting_text(gpu: IdleSection) -> str:
+    causes = sorted(((ns, cause) for cause, ns in gpu.by_cause_ns.items() if ns), reverse=True)
     parts = [f"{words.duration(ns)} {IDLE_CAUSES[cause]}" for ns, cause in causes]
     return f", waiting {', '.join(parts)}" if parts else ""

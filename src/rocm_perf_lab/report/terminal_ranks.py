@@ -10,7 +10,7 @@ from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Name, Names
 
-_MOST = 16
+_MOST_SHOWN = 16
 
 
 def render_ranks(summary: SummaryDocument, console: Console) -> None:
@@ -20,9 +20,9 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
         [kernel.kernel for kernel in summary.kernels] + [r.dominant_symbol for r in summary.ranks if r.dominant_symbol]
     )
     table = Table("rank", "host", "pid", "span", "in kernels", "dispatches", "dominant kernel", "of path")
-    for place, rank in _slowest_first(summary)[:_MOST]:
+    for index, rank in _slowest_first(summary)[:_MOST_SHOWN]:
         table.add_row(
-            str(rank.rank if rank.rank is not None else place),
+            str(rank.rank if rank.rank is not None else index),
             Name(rank.host),
             str(rank.pid),
             words.milliseconds(rank.span_ms),
@@ -32,15 +32,15 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
             words.percent(rank.fraction),
         )
     table.show(console)
-    _rest(len(summary.ranks), console)
+    _say_how_many_more(len(summary.ranks), console)
     heading(console, "Kernels over all ranks")
     table = Table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
-    for kernel in summary.kernels[:_MOST]:
+    for kernel in summary.kernels[:_MOST_SHOWN]:
         imbalance = words.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
         shown = [words.milliseconds(ms) for ms in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         table.add_row(names.cell(kernel.kernel), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
     table.show(console)
-    _rest(len(summary.kernels), console)
+    _say_how_many_more(len(summary.kernels), console)
     for text in summary.notes:
         say(console, f"- {text}.")
     heading(console, "The slowest rank" if summary.slowest_rank is not None else "The first rank")
@@ -50,6 +50,6 @@ def _slowest_first(summary: SummaryDocument) -> list[tuple[int, RankSummary]]:
     return sorted(enumerate(summary.ranks), key=lambda item: (-(item[1].span_ms or 0.0), item[0]))
 
 
-def _rest(count: int, console: Console) -> None:
-    if count > _MOST:
-        say(console, f"{count - _MOST} more in summary.json.")
+def _say_how_many_more(count: int, console: Console) -> None:
+    if count > _MOST_SHOWN:
+        say(console, f"{count - _MOST_SHOWN} more in summary.json.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.table import Table
@@ -48,7 +48,7 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
     table.show(console)
 
 
-def render_all_roofs(documents: Reports, names: Names, console: Console) -> None:
+def render_all_roofs(documents: CoreDocuments, names: Names, console: Console) -> None:
     """Print the program's kernels and their total; print nothing if there is only one kernel."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from rocm_perf_lab.report.dag_schema import WhatIfSection
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal import is_calibrated
@@ -23,14 +23,14 @@ MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from mo
 UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times come from models."
 
 
-def render_short(documents: Reports, directory: Path, console: Console) -> None:
+def render_short(documents: CoreDocuments, directory: Path, console: Console) -> None:
     """Print at most 15 lines of 80 columns. directory: the path of the run directory."""
     profile, kernel = documents.profile, kernel_of_interest(documents)
     say(console, f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target}){_time(profile)}", "bold", indent=0)
     if profile.timing == "modelled":
         say(console, MODELLED if is_calibrated(profile) else UNCALIBRATED, "bold yellow", indent=0)
     console.print()
-    lines = list(answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels)))
+    lines = list(answer(documents.dag, kernel, Names(analysed.kernel for analysed in documents.analysis.kernels)))
     page = directory / "report.html"
     in_browser = f", or {page} in a browser" if page.exists() else ""
     more = "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}"
@@ -39,7 +39,7 @@ def render_short(documents: Reports, directory: Path, console: Console) -> None:
         lines.pop()
     for label, text in lines:
         labelled(console, label, text)
-    for asked in (found for found in documents.dag.what_if if found.pattern is not None):
+    for asked in (scenario for scenario in documents.dag.what_if if scenario.pattern is not None):
         labelled(console, "What if", _what_if(asked))
     labelled(console, *more)
 
@@ -52,16 +52,16 @@ def _height(lines: Sequence[tuple[str, str]], width: int) -> int:
     return out.getvalue().count("\n")
 
 
-def _what_if(found: WhatIfSection) -> str:
-    if not found.kernels:
-        return f"no kernel matches {found.pattern}"
-    faster = f"{found.pattern} were {words.times(found.factor)} faster: the GPU's span would be"
-    return f"{faster} {words.duration(found.span_ns)}, a gain of {words.times(found.speedup)}"
+def _what_if(scenario: WhatIfSection) -> str:
+    if not scenario.kernels:
+        return f"no kernel matches {scenario.pattern}"
+    faster = f"{scenario.pattern} were {words.times(scenario.factor)} faster: the GPU's span would be"
+    return f"{faster} {words.duration(scenario.span_ns)}, a gain of {words.times(scenario.speedup)}"
 
 
 def _time(profile: ProfileDocument) -> str:
     if profile.runtime_ms is None:
         return f": the time in kernels is not known ({profile.reasons['runtime_ms']})"
-    found = profile.stability
-    spread = f" ({found.classification}: ± {words.percent(found.cv)} in {found.runs} runs)" if found.cv else ""
+    stability = profile.stability
+    spread = f" ({stability.classification}: ± {words.percent(stability.cv)} in {stability.runs} runs)" if stability.cv else ""
     return f", {words.milliseconds(profile.runtime_ms)} in kernels{spread}"

@@ -48,13 +48,13 @@ class _Listing:
         self._files, self._kernel, self._console, self._isa = files, kernel, console, isa
         self._by_line: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._elsewhere: list[int] = []
-        for number, one in enumerate(kernel.instructions or []):
-            if one.places:
-                self._by_line[one.places[0].file, one.places[0].line].append(number)
+        for number, instruction in enumerate(kernel.instructions or []):
+            if instruction.places:
+                self._by_line[instruction.places[0].file, instruction.places[0].line].append(number)
             else:
                 self._elsewhere.append(number)
         self._lines = {(line.place.file, line.place.line): line for line in kernel.lines or []}
-        self._at = {one.address: one for one in kernel.instructions or []}
+        self._by_address = {instruction.address: instruction for instruction in kernel.instructions or []}
         self._waits = {wait.address: wait for wait in kernel.waits or []}
         self._widths = self._column_widths()
 
@@ -74,7 +74,7 @@ class _Listing:
         cycles: dict[int, int] = defaultdict(int)
         for (file, _), line in self._lines.items():
             cycles[file] += line.latency_cycles + line.idle_cycles
-        return sorted({*self._by_line, *self._lines}, key=lambda place: (-cycles[place[0]], place))
+        return sorted({*self._by_line, *self._lines}, key=lambda location: (-cycles[location[0]], location))
 
     def _file(self, number: int) -> None:
         file = self._files[number]
@@ -107,22 +107,22 @@ class _Listing:
     def _instructions(self, numbers: list[int]) -> None:
         instructions, costs = self._kernel.instructions or [], self._kernel.costs
         for number in numbers:
-            one = instructions[number]
+            instruction = instructions[number]
             cells = self._cells(None)
             if costs is not None and (cost := costs[number]).hits:
                 cells = self._cells((cost.share, cost.stall_cycles, None, cost.hits))
-            self._print(f"{cells}        {one.address:#08x}  {one.isa}", "cyan")
-            for told in self._waits_for(one):
-                self._print(f"{self._cells(None)}                  {told}")
+            self._print(f"{cells}        {instruction.address:#08x}  {instruction.isa}", "cyan")
+            for waited_for in self._waits_for(instruction):
+                self._print(f"{self._cells(None)}                  {waited_for}")
 
-    def _waits_for(self, one: CodeInstruction) -> Iterator[str]:
+    def _waits_for(self, instruction: CodeInstruction) -> Iterator[str]:
         """What a wait waited for: a line for each of the first few accesses, then one with the number of the others."""
-        wait = self._waits.get(one.address)
+        wait = self._waits.get(instruction.address)
         if wait is None:
             return
-        known = [access for access in wait.accesses if access.address in self._at]
+        known = [access for access in wait.accesses if access.address in self._by_address]
         for access in known[:_MOST_ACCESSES]:
-            load = self._at[access.address]
+            load = self._by_address[access.address]
             yield f"waits for {access.address:#08x}{_line_of(load)}, {access.waited_cycles:,} cycles: {load.isa.split()[0]}"
         if len(known) > _MOST_ACCESSES:
             yield f"and for {len(known) - _MOST_ACCESSES} more"
@@ -131,10 +131,10 @@ class _Listing:
         kernel = self._kernel
         if kernel.costs is None:
             return []
-        cells = [(one.share, one.stall_cycles, one.waited_cycles, one.hits) for one in kernel.lines or []]
-        cells += [(one.share, one.stall_cycles, 0, one.hits) for one in kernel.costs]
-        texts = [_texts(one) for one in cells]
-        return [max([len(head), *(len(row[at]) for row in texts)]) for at, head in enumerate(_HEADS)]
+        cells = [(line.share, line.stall_cycles, line.waited_cycles, line.hits) for line in kernel.lines or []]
+        cells += [(cost.share, cost.stall_cycles, 0, cost.hits) for cost in kernel.costs]
+        texts = [_texts(numbers) for numbers in cells]
+        return [max([len(head), *(len(row[column]) for row in texts)]) for column, head in enumerate(_HEADS)]
 
     def _cells(self, values: tuple[float, int, int | None, int] | None) -> str:
         texts = [""] * len(self._widths) if values is None else _texts(values)
@@ -152,8 +152,8 @@ def _texts(values: tuple[float, int, int | None, int]) -> list[str]:
     return [words.percent(share), f"{stall:,}", "" if waited is None else f"{waited:,}", f"{hits:,}"]
 
 
-def _line_of(one: CodeInstruction) -> str:
-    return f" in line {one.places[0].line}" if one.places else ""
+def _line_of(instruction: CodeInstruction) -> str:
+    return f" in line {instruction.places[0].line}" if instruction.places else ""
 
 
 def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, str]]]:
@@ -163,8 +163,10 @@ def _of_kernel(file: SourceFile, lines: list[int]) -> Iterator[list[tuple[int, s
         numbered = list(enumerate(excerpt.text, excerpt.first))
         within = [number for number, _ in numbered if number in lines]
         if within:  # the other excerpts belong to other kernels
-            kept = [one for one in numbered if within[0] - _AROUND <= one[0] <= within[-1] + _AROUND]
-            shown.update(number for number, _ in kept)
-            yield kept
-    if rest := [(line, "") for line in lines if line not in shown]:
-        yield rest
+            nearby = [
+                numbered_line for numbered_line in numbered if within[0] - _AROUND <= numbered_line[0] <= within[-1] + _AROUND
+            ]
+            shown.update(number for number, _ in nearby)
+            yield nearby
+    if without_excerpt := [(line, "") for line in lines if line not in shown]:
+        yield without_excerpt

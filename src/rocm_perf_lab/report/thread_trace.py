@@ -12,26 +12,26 @@ from rocm_perf_lab.report.shared_sections import nullable
 from rocm_perf_lab.report.terminal_time_stack import lines
 from rocm_perf_lab.text import words
 
-_MOST = 10
+_MOST_LISTED = 10
 NO_LINE = "the code has no line number here: compile with -g"
 _MEANING = {True: "stall + issue", False: "stall + execution"}
 
 
-def thread_trace_section(found: ThreadTraceFindings) -> schema.ThreadTraceSection:
+def thread_trace_section(findings: ThreadTraceFindings) -> schema.ThreadTraceSection:
     """Build the section for a trace whose code could be read."""
-    trace = found.trace
+    trace = findings.trace
     fields = nullable(
-        waves=found.waves,
-        issue_fraction=found.issue_fraction,
-        stall_fraction=found.stall_fraction,
-        idle_fraction=found.idle_fraction,
-        wait_fraction=found.wait_fraction,
-        ipc=found.ipc,
-        valu_fraction=found.valu_fraction,
-        mfma_fraction=found.mfma_fraction,
-        vector_memory_latency_cycles=found.memory_latency["vector"],
-        scalar_memory_latency_cycles=found.memory_latency["scalar"],
-        lds_latency_cycles=found.memory_latency["lds"],
+        waves=findings.waves,
+        issue_fraction=findings.issue_fraction,
+        stall_fraction=findings.stall_fraction,
+        idle_fraction=findings.idle_fraction,
+        wait_fraction=findings.wait_fraction,
+        ipc=findings.ipc,
+        valu_fraction=findings.valu_fraction,
+        mfma_fraction=findings.mfma_fraction,
+        vector_memory_latency_cycles=findings.memory_latency["vector"],
+        scalar_memory_latency_cycles=findings.memory_latency["scalar"],
+        lds_latency_cycles=findings.memory_latency["lds"],
     )
     reasons = fields["reasons"]
     if fields["waves"] is not None:
@@ -42,26 +42,26 @@ def thread_trace_section(found: ThreadTraceFindings) -> schema.ThreadTraceSectio
         reasons["clock_mhz"] = trace.missing["clock_mhz"]
     if trace.gfxip is None:
         reasons["latency_is"] = trace.missing["gfxip"]
-    if found.waited_for is None:
-        reasons["waited_for"] = found.no_lines or found.no_chains or "no wave waited for memory that a line accessed"
-    if found.occupancy is None:
-        reasons["occupancy"] = found.no_occupancy or "not known"
-    if found.stack is None:
-        reasons["time_stack"] = found.no_stack or "not known"
+    if findings.waited_for is None:
+        reasons["waited_for"] = findings.no_lines or findings.no_chains or "no wave waited for memory that a line accessed"
+    if findings.occupancy is None:
+        reasons["occupancy"] = findings.no_occupancy or "not known"
+    if findings.stack is None:
+        reasons["time_stack"] = findings.no_stack or "not known"
     return schema.ThreadTraceSection(
         dispatch=trace.dispatch,
         clock_mhz=trace.clock_mhz,
         latency_is=None if trace.gfxip is None else _MEANING[trace.gfxip == 9],
-        truncated_waves=found.truncated_waves,
-        instructions=int(found.instructions.value or 0),
-        mix=found.mix,
-        waited_for=_line(found.waited_for) if found.waited_for else None,
-        hot_instructions=[_instruction(one) for one in found.hot_instructions[:_MOST]],
-        hot_lines=[_line(line) for line in found.hot_lines[:_MOST]],
-        wait_chains=[_chain(chain) for chain in found.chains[:_MOST]],
-        occupancy=_occupancy(found),
-        time_stack=time_stack_section(found.stack) if found.stack else None,
-        notes=_notes(found),
+        truncated_waves=findings.truncated_waves,
+        instructions=int(findings.instructions.value or 0),
+        mix=findings.mix,
+        waited_for=_line(findings.waited_for) if findings.waited_for else None,
+        hot_instructions=[_instruction(instruction) for instruction in findings.hot_instructions[:_MOST_LISTED]],
+        hot_lines=[_line(line) for line in findings.hot_lines[:_MOST_LISTED]],
+        wait_chains=[_chain(chain) for chain in findings.chains[:_MOST_LISTED]],
+        occupancy=_occupancy(findings),
+        time_stack=time_stack_section(findings.stack) if findings.stack else None,
+        notes=_notes(findings),
         **fields,
     )
 
@@ -76,18 +76,18 @@ def _cost(cost: Cost) -> dict[str, int | float]:
     }
 
 
-def _place(one: Instruction) -> dict[str, Any]:
-    return _place_of(one.text, one.source)
+def _text_and_source(instruction: Instruction) -> dict[str, Any]:
+    return _location_fields(instruction.text, instruction.source)
 
 
-def _place_of(text: str, source: str) -> dict[str, Any]:
+def _location_fields(text: str, source: str) -> dict[str, Any]:
     if source:
         return {"isa": text, "source": source}
     return {"isa": text, "source": None, "reasons": {"source": NO_LINE}}
 
 
-def _instruction(one: Instruction) -> schema.TracedInstruction:
-    return schema.TracedInstruction(vaddr=one.vaddr, **_place(one), **_cost(one.cost))
+def _instruction(instruction: Instruction) -> schema.TracedInstruction:
+    return schema.TracedInstruction(vaddr=instruction.vaddr, **_text_and_source(instruction), **_cost(instruction.cost))
 
 
 def _line(line: SourceLine) -> schema.TracedLine:
@@ -98,15 +98,17 @@ def _chain(chain: WaitChain) -> schema.WaitChainSection:
     return schema.WaitChainSection(
         wait=_instruction(chain.wait),
         accesses=[
-            schema.WaitedAccess(times=one.times, ended=one.ended, waited_cycles=one.waited, **_place(one.instruction))
-            for one in chain.accesses[:_MOST]
+            schema.WaitedAccess(
+                times=access.times, ended=access.ended, waited_cycles=access.waited, **_text_and_source(access.instruction)
+            )
+            for access in chain.accesses[:_MOST_LISTED]
         ],
         unexplained_cycles=chain.unexplained,
     )
 
 
-def _occupancy(found: ThreadTraceFindings) -> schema.WavesOverTime | None:
-    over = found.occupancy
+def _occupancy(findings: ThreadTraceFindings) -> schema.WavesOverTime | None:
+    over = findings.occupancy
     if over is None:
         return None
     return schema.WavesOverTime(
@@ -134,20 +136,21 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
         without_ns=list(stack.subset_ns),
         alone_ns=dict(stack.without_ns),
         instructions=[
-            schema.InstructionGain(gain_ns=one.gain_ns, **_place_of(one.text, one.source)) for one in stack.instructions[:_MOST]
+            schema.InstructionGain(gain_ns=instruction.gain_ns, **_location_fields(instruction.text, instruction.source))
+            for instruction in stack.instructions[:_MOST_LISTED]
         ],
-        lines=[schema.LineGain(source=one.source, gain_ns=one.gain_ns, by_cause_ns=one.by_cause) for one in stack.lines],
+        lines=[schema.LineGain(source=line.source, gain_ns=line.gain_ns, by_cause_ns=line.by_cause) for line in stack.lines],
     )
 
 
-def _notes(found: ThreadTraceFindings) -> list[str]:
+def _notes(findings: ThreadTraceFindings) -> list[str]:
     notes = []
-    if found.truncated_waves:
-        notes.append(f"the trace lost instructions of {found.truncated_waves} waves: what they did later is not in the sums")
-    if found.no_lines:
-        notes.append(f"no source lines: {found.no_lines}")
-    if found.no_chains:
-        notes.append(f"what the waits waited for is not known: {found.no_chains}")
+    if findings.truncated_waves:
+        notes.append(f"the trace lost instructions of {findings.truncated_waves} waves: what they did later is not in the sums")
+    if findings.no_lines:
+        notes.append(f"no source lines: {findings.no_lines}")
+    if findings.no_chains:
+        notes.append(f"what the waits waited for is not known: {findings.no_chains}")
     return notes
 
 

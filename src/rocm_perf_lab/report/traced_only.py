@@ -27,25 +27,27 @@ NO_DATABASE = (
 
 def traced_only(folder: Path) -> schema.ThreadTraceDocument:
     """Analyse the traces in or below `folder`. Raises TraceError if none can be read."""
-    found = traced_kernels(folder, None)
-    if not found.found:
-        raise TraceError(f"{folder}: {found.reason}", "trace again, or give the folder of a different trace")
-    ordered = sorted(found.found.values(), key=lambda one: -(one.instructions.value or 0))
+    traced = traced_kernels(folder, None)
+    if not traced.by_symbol:
+        raise TraceError(f"{folder}: {traced.reason}", "trace again, or give the folder of a different trace")
+    ordered = sorted(traced.by_symbol.values(), key=lambda findings: -(findings.instructions.value or 0))
     return schema.ThreadTraceDocument(
-        tool=schema.Tool(version=__version__), kernels=[_kernel(one) for one in ordered], notes=[*found.notes, NO_DATABASE]
+        tool=schema.Tool(version=__version__),
+        kernels=[_kernel(findings) for findings in ordered],
+        notes=[*traced.notes, NO_DATABASE],
     )
 
 
-def _kernel(found: ThreadTraceFindings) -> schema.TracedKernel:
-    evidence = Evidence(from_thread_trace(found, None))
+def _kernel(findings: ThreadTraceFindings) -> schema.TracedKernel:
+    evidence = Evidence(from_thread_trace(findings, None))
     verdict = classify(evidence)
-    if found.stack is not None:
-        verdict = time_stack_verdict.verdict(found.stack, verdict, None, on_software_device=True)
+    if findings.stack is not None:
+        verdict = time_stack_verdict.verdict(findings.stack, verdict, None, on_software_device=True)
     return schema.TracedKernel(
-        kernel=found.kernel or found.symbol or "",
-        symbol=found.symbol or "",
+        kernel=findings.kernel or findings.symbol or "",
+        symbol=findings.symbol or "",
         bottleneck=shared_sections.bottleneck(verdict, evidence),
-        thread_trace=thread_trace_section(found),
+        thread_trace=thread_trace_section(findings),
     )
 
 

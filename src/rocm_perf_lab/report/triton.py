@@ -22,7 +22,7 @@ _LOOP_FREE = "it has no loop"
 
 
 def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> TritonSection:
-    found = compiled(kernel)
+    compiled_kernel = compiled(kernel)
     return TritonSection(
         function=kernel.function,
         file=kernel.file,
@@ -30,22 +30,28 @@ def triton_section(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> Tri
         version=kernel.version,
         constants=dict(kernel.constants),
         options={name: value for name, value in kernel.options.items() if value is not None},
-        matrix_instructions=found.matrix_instructions,
-        dots=found.dots,
-        loads=found.loads,
-        stages=found.stages,
-        buffers=found.buffers,
-        spilled=found.spilled,
+        matrix_instructions=compiled_kernel.matrix_instructions,
+        dots=compiled_kernel.dots,
+        loads=compiled_kernel.loads,
+        stages=compiled_kernel.stages,
+        buffers=compiled_kernel.buffers,
+        spilled=compiled_kernel.spilled,
         operations=operations_by_line(kernel.ttgir, kernel.file),
-        layouts=[SharedLayoutSection(kind=one.kind, parameters=one.parameters, spreads=one.spreads) for one in found.layouts],
+        layouts=[
+            SharedLayoutSection(kind=layout.kind, parameters=layout.parameters, spreads=layout.spreads)
+            for layout in compiled_kernel.layouts
+        ],
         raise_occupancy=list(raising_occupancy(kernel, occupancy)),
-        reasons={} if found.stages is not None else {"stages": _LOOP_FREE},
+        reasons={} if compiled_kernel.stages is not None else {"stages": _LOOP_FREE},
     )
 
 
 def sentences(kernel: KernelAnalysis) -> list[list[str]]:
     """For each specialisation: what was compiled, what is notable about it, and the TTGIR of the line that matters."""
-    return [[*_in_triton_terms(one), *_of_line(one, _line_that_matters(kernel))] for one in kernel.triton]
+    return [
+        [*_in_triton_terms(specialisation), *_of_line(specialisation, _line_that_matters(kernel))]
+        for specialisation in kernel.triton
+    ]
 
 
 def _line_that_matters(kernel: KernelAnalysis) -> str | None:
@@ -55,39 +61,45 @@ def _line_that_matters(kernel: KernelAnalysis) -> str | None:
     trace = kernel.thread_trace
     if trace is None:
         return None
-    found = trace.waited_for or next(iter(trace.hot_lines), None)
-    return found.source.rpartition(" -> ")[2] if found is not None else None
+    line = trace.waited_for or next(iter(trace.hot_lines), None)
+    return line.source.rpartition(" -> ")[2] if line is not None else None
 
 
-def _of_line(found: TritonSection, source: str | None) -> list[str]:
-    operations = next((some for line, some in found.operations.items() if source == f"{found.file}:{line}"), [])
-    moving = (_OPERANDS.sub("", one) for one in operations if one.startswith(_MOVES_DATA))
+def _of_line(section: TritonSection, source: str | None) -> list[str]:
+    operations = next((in_line for line, in_line in section.operations.items() if source == f"{section.file}:{line}"), [])
+    moving = (_OPERANDS.sub("", operation) for operation in operations if operation.startswith(_MOVES_DATA))
     shown = list(dict.fromkeys(moving))[:_MOST_OPERATIONS]
     return [f"in TTGIR, {source} is {'; '.join(shown)}."] if shown else []
 
 
-def _in_triton_terms(found: TritonSection) -> list[str]:
-    values = [*found.constants.items(), *((name, value) for name, value in found.options.items() if value != _USUAL.get(name))]
-    given = ", ".join(f"{name}={value}" for name, value in values)
-    return [f"Triton {found.version}: {found.function} of {found.file}:{found.line} with {given}.", *_remarks(found)]
+def _in_triton_terms(section: TritonSection) -> list[str]:
+    values = [
+        *section.constants.items(),
+        *((name, value) for name, value in section.options.items() if value != _USUAL.get(name)),
+    ]
+    settings = ", ".join(f"{name}={value}" for name, value in values)
+    return [
+        f"Triton {section.version}: {section.function} of {section.file}:{section.line} with {settings}.",
+        *_remarks(section),
+    ]
 
 
-def _remarks(found: TritonSection) -> Iterator[str]:
-    if found.matrix_instructions:
-        counts = ", ".join(f"{count} {name}" for name, count in found.matrix_instructions.items())
+def _remarks(section: TritonSection) -> Iterator[str]:
+    if section.matrix_instructions:
+        counts = ", ".join(f"{count} {name}" for name, count in section.matrix_instructions.items())
         yield f"matrix instructions: {counts}."
-    elif found.dots:
+    elif section.dots:
         yield "no matrix instructions: its tl.dot has no shape or type that they support."
-    if found.loads:
-        yield _loads(found.loads)
-    yield from _stages(found)
-    for layout in found.layouts:
+    if section.loads:
+        yield _loads(section.loads)
+    yield from _stages(section)
+    for layout in section.layouts:
         if not layout.spreads:
             shown = f"{layout.kind}: {layout.parameters}"
             yield f"a layout in the LDS is not swizzled ({shown}): its rows can fall on the same banks."
-    if found.spilled:
-        yield f"{found.spilled} VGPRs are spilled to memory: smaller blocks or more warps need fewer."
-    for way in found.raise_occupancy:
+    if section.spilled:
+        yield f"{section.spilled} VGPRs are spilled to memory: smaller blocks or more warps need fewer."
+    for way in section.raise_occupancy:
         yield f"would raise occupancy, {way}."
 
 
@@ -98,13 +110,13 @@ def _loads(loads: dict[int, int]) -> str:
     return f"loads from memory, per lane: {counts}{hint if narrow else ''}."
 
 
-def _stages(found: TritonSection) -> Iterator[str]:
-    wanted = found.options.get("num_stages", 1)
-    if found.stages is None or wanted <= 1:
+def _stages(section: TritonSection) -> Iterator[str]:
+    wanted = section.options.get("num_stages", 1)
+    if section.stages is None or wanted <= 1:
         return
-    if found.stages == 1:
+    if section.stages == 1:
         yield f"num_stages={wanted} has no effect: no loop was pipelined, as none loads operands of tl.dot."
-    elif found.stages < wanted:
-        yield f"{found.stages} of {wanted} stages overlap, with {found.buffers} buffers per tile in the LDS."
+    elif section.stages < wanted:
+        yield f"{section.stages} of {wanted} stages overlap, with {section.buffers} buffers per tile in the LDS."
     else:
-        yield f"its loops reach all {wanted} stages, with {found.buffers} buffers per tile in the LDS."
+        yield f"its loops reach all {wanted} stages, with {section.buffers} buffers per tile in the LDS."

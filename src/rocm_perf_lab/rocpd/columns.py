@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 NO_ID = -1
-FEW = 50_000  # loading ADBC takes as long as reading this many rows through sqlite3
+FEW_ROWS = 50_000  # loading ADBC takes as long as reading this many rows through sqlite3
 _ROWS_AT_ONCE = 100_000
 _MOST_THREADS = 4
 
@@ -43,14 +43,14 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     """
     # SQLite answers each of these queries without reading the rows' contents; one query for all three values would read them.
     wanted = ("COUNT(*)", f"MIN({key})", f"MAX({key})")
-    count, low, high = (connection.execute(f"SELECT {one} FROM {source}").fetchone()[0] for one in wanted)
+    count, low, high = (connection.execute(f"SELECT {expression} FROM {source}").fetchone()[0] for expression in wanted)
     result = [_Growing(count) for _ in columns]
     if count and not (isinstance(low, int) and isinstance(high, int)):
         raise NotAnInteger(f"{key} contains something other than integers")
     query = f"SELECT {', '.join(columns)} FROM {source}"
     # With consecutive ids, as collectors write them, the position of each range of rows is known in advance.
     bounds = _ranges(low, high + 1) if count and high - low + 1 == count else [low, (high or 0) + 1]
-    if count < FEW or not _through_adbc(connection, query, key, bounds, result):
+    if count < FEW_ROWS or not _through_adbc(connection, query, key, bounds, result):
         _through_sqlite3(connection, f"{query} ORDER BY {key}", columns, result)
     return [column.array for column in result]
 
@@ -62,24 +62,24 @@ class _Growing:
         self.array = np.empty(count, np.int32)
         self._lock = threading.Lock()
 
-    def put(self, place: int, values: Integers) -> None:
+    def put(self, position: int, values: Integers) -> None:
         if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
             with self._lock:  # other threads write to other parts of the array, but must not while it is being replaced
                 if self.array.dtype == np.int32:
                     self.array = self.array.astype(np.int64)
         with self._lock:
-            if place + len(values) > len(self.array):
+            if position + len(values) > len(self.array):
                 raise sqlite3.DatabaseError("more rows than were counted")
-            self.array[place : place + len(values)] = values
+            self.array[position : position + len(values)] = values
 
 
 def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequence[str], result: list[_Growing]) -> None:
-    cursor, place = connection.execute(query), 0
+    cursor, position = connection.execute(query), 0
     while rows := cursor.fetchmany(_ROWS_AT_ONCE):
         for name, values, into in zip(columns, zip(*rows, strict=True), result, strict=True):
-            into.put(place, _integers(values, name))
-        place += len(rows)
-    _check_complete(place, len(result[0].array))
+            into.put(position, _integers(values, name))
+        position += len(rows)
+    _check_complete(position, len(result[0].array))
 
 
 def _check_complete(read: int, expected: int) -> None:
@@ -116,12 +116,12 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
         with dbapi.connect(uri) as adbc, adbc.cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_ROWS_AT_ONCE)})
             cursor.execute(f"{query} WHERE {key} >= {begin} AND {key} < {end} ORDER BY {key}")
-            place = begin - bounds[0]
+            position = begin - bounds[0]
             for batch in cursor.fetch_record_batch():
                 for name, values, into in zip(batch.schema.names, batch.columns, result, strict=True):
-                    into.put(place, _arrow_integers(values, name))
-                place += batch.num_rows
-        _check_complete(place, end - bounds[0] if len(bounds) > 2 else len(result[0].array))
+                    into.put(position, _arrow_integers(values, name))
+                position += batch.num_rows
+        _check_complete(position, end - bounds[0] if len(bounds) > 2 else len(result[0].array))
 
     try:
         with ThreadPoolExecutor(len(bounds) - 1) as pool:

@@ -93,8 +93,8 @@ def _check_schema(connection: Connection, path: Path) -> None:
     except MissingTable as error:
         raise TraceError(f"{path} is not a rocpd database ({error})", "give the .db file that rocprofv3 wrote") from error
     if not versions or set(versions) != {SCHEMA_VERSION}:
-        found = ", ".join(map(str, versions))[:40] or "none"
-        raise TraceError(f"{path} has rocpd schema version {found}", f"write it with a profiler of schema {SCHEMA_VERSION}")
+        listed = ", ".join(map(str, versions))[:40] or "none"
+        raise TraceError(f"{path} has rocpd schema version {listed}", f"write it with a profiler of schema {SCHEMA_VERSION}")
 
 
 def suffixes(connection: Connection) -> list[str]:
@@ -117,18 +117,18 @@ def table(connection: Connection, name: str) -> str:
     """The table or view that holds rocpd_<name>: with the connection's suffix if it has one; otherwise without a suffix or, if
     there is no such table, the only one with a uuid suffix. Raises MissingTable.
     """
-    plain = f"rocpd_{name}"
+    unsuffixed = f"rocpd_{name}"
     if connection.suffix is not None:
-        return plain + connection.suffix
+        return unsuffixed + connection.suffix
     # '_' is a wildcard in LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
-    suffixed = plain + "_" + "[0-9a-f]" * 8 + "_*"
-    rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (plain, suffixed))
-    found: list[str] = sorted(row[0] for row in rows)
-    if plain in found:
-        return plain
-    if len(found) != 1:
-        raise MissingTable(f"{len(found)} tables named {plain}")
-    return found[0]
+    suffixed = unsuffixed + "_" + "[0-9a-f]" * 8 + "_*"
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (unsuffixed, suffixed))
+    candidates: list[str] = sorted(row[0] for row in rows)
+    if unsuffixed in candidates:
+        return unsuffixed
+    if len(candidates) != 1:
+        raise MissingTable(f"{len(candidates)} tables named {unsuffixed}")
+    return candidates[0]
 
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:

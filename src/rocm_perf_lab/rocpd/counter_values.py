@@ -60,8 +60,8 @@ def _rows(connection: Connection) -> tuple[Integers, Integers, Floats]:
     counters: list[Integers] = [np.empty(0, np.int64)]
     values: list[Floats] = [np.empty(0)]
     rows = connection.execute(f'SELECT event_id, pmc_id, value FROM "{table(connection, "pmc_event")}"')
-    while some := rows.fetchmany(_ROWS_AT_ONCE):
-        event, counter, value = zip(*some, strict=True)
+    while chunk := rows.fetchmany(_ROWS_AT_ONCE):
+        event, counter, value = zip(*chunk, strict=True)
         events.append(_ids(event))
         counters.append(_ids(counter))
         values.append(_numbers(value))

@@ -31,7 +31,7 @@ def edge_table(source: Integers, target: Integers, kind: Integers | int, exact: 
     )
 
 
-def joined(*parts: Edges) -> Edges:
+def join_edges(*parts: Edges) -> Edges:
     return Edges(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "exact")))
 
 
@@ -54,9 +54,9 @@ def index_of(ids: Integers, wanted: Integers) -> Integers:
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(ids, kind="stable")
-    place = np.searchsorted(ids[order], wanted, side="right") - 1
-    found = order[np.maximum(place, 0)]
-    return np.where((place >= 0) & (ids[found] == wanted), found, -1)
+    position = np.searchsorted(ids[order], wanted, side="right") - 1
+    candidate = order[np.maximum(position, 0)]
+    return np.where((position >= 0) & (ids[candidate] == wanted), candidate, -1)
 
 
 def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
@@ -72,7 +72,7 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     end = np.r_[dispatches.end, copies.end].astype(np.int64)
     if not len(start):
         return edge_table(start, start, 0, False)
-    queue = _with_none(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
+    queue = _number_ids(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
     stream, gpu_of_stream, null_of_gpu = _streams(dispatches, copies)
     order = time_order(start, end)
     end = done_times(start, end, queue, stream, gpu_of_stream, null_of_gpu, order)
@@ -103,7 +103,7 @@ def inverse(order: Integers) -> Integers:
     return rank
 
 
-def _with_none(ids: Integers) -> Integers:
+def _number_ids(ids: Integers) -> Integers:
     """Number the distinct ids from 0; NO_ID stays as it is."""
     return np.where(ids == NO_ID, NO_ID, factorize(ids)[1]).astype(np.int32)
 
@@ -175,10 +175,10 @@ def _follow(
     last_of_stream = np.full(streams + 1, -1, np.int32)
     null_saw = np.full(streams + 1, -1, np.int32)  # for each stream, its last node that the GPU's null stream has waited for
     saw_null = np.full(streams + 1, -1, np.int32)  # for each stream, the last null-stream node that it has waited for
-    for place in range(len(order)):
-        node = order[place]
+    for position in range(len(order)):
+        node = order[position]
         # Nodes that take no time end when they start, so only nodes that precede this one in the order can be its predecessors.
-        while end[by_end[ended]] <= start[node] and rank[by_end[ended]] < place:
+        while end[by_end[ended]] <= start[node] and rank[by_end[ended]] < position:
             before = by_end[ended]
             last_of_queue[queue[before]] = before  # index -1 stands for no queue: it is the extra last element
             last_of_stream[stream[before]] = before

@@ -18,9 +18,9 @@ def factorize(ids: Integers) -> tuple[Integers, Integers]:
         return ids, np.empty(0, np.int32)
     low, high = int(ids.min()), int(ids.max())
     if high - low >= _WIDEST_TABLE:
-        values, place = np.unique(ids, return_inverse=True)
-        return values, place.reshape(-1).astype(np.int32)
+        values, index = np.unique(ids, return_inverse=True)
+        return values, index.reshape(-1).astype(np.int32)
     offset = ids - low
     present = np.bincount(offset, minlength=high - low + 1) > 0
-    place = (np.cumsum(present) - 1).astype(np.int32)
-    return np.flatnonzero(present) + low, place[offset]
+    index = (np.cumsum(present) - 1).astype(np.int32)
+    return np.flatnonzero(present) + low, index[offset]

@@ -61,7 +61,7 @@ def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | Non
     validate.rows("host calls", columns[0], columns[2], columns[3])
     stack = _stack_ids(connection, events, event_id)
     wanted = np.isin(columns[4], _hip_names(connection))
-    launching = _place(columns[0], stack)
+    launching = _index_of(columns[0], stack)
     wanted[launching[launching >= 0]] = True
     if not np.any(wanted):
         return None
@@ -69,17 +69,17 @@ def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | Non
     id, thread, start, end, name_id, event_of_call = columns
     order = np.lexsort((-end, start, thread))
     outermost, outer = _outermost(thread[order], start[order].astype(np.int64), end[order].astype(np.int64))
-    kept = order[outermost]
-    row = _place(id, stack)
+    outermost_rows = order[outermost]
+    row = _index_of(id, stack)
     outer_of_row = np.empty(len(id), np.int64)
     outer_of_row[order] = outer
     launcher = np.where(row >= 0, outer_of_row[np.maximum(row, 0)], -1)
-    ids, index = factorize(name_id[kept])
-    arguments = _arguments(connection, event_of_call[kept])
+    ids, index = factorize(name_id[outermost_rows])
+    arguments = _arguments(connection, event_of_call[outermost_rows])
     return HipCalls(
-        thread=thread[kept],
-        start=start[kept].astype(np.int64),
-        end=end[kept].astype(np.int64),
+        thread=thread[outermost_rows],
+        start=start[outermost_rows].astype(np.int64),
+        end=end[outermost_rows].astype(np.int64),
         name_index=index,
         names=tuple(_text(connection, int(id)) for id in ids),
         launcher=launcher,
@@ -118,19 +118,19 @@ def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Intege
 def _stack_ids(connection: Connection, events: str, wanted: Integers) -> Integers:
     """The id of the launching call for each event in `wanted`; -1 if there is none."""
     id, stack = integer_columns(connection, ("id", "stack_id"), f'"{events}"', "id")
-    place = _place(id, wanted)
-    return np.where(place >= 0, stack[np.maximum(place, 0)] if len(stack) else -1, -1)
+    index = _index_of(id, wanted)
+    return np.where(index >= 0, stack[np.maximum(index, 0)] if len(stack) else -1, -1)
 
 
-def _place(ascending: Integers, wanted: Integers) -> Integers:
+def _index_of(ascending: Integers, wanted: Integers) -> Integers:
     """The index of each wanted id in `ascending`, whose ids are in ascending order, or -1."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
     if int(ascending[-1]) - int(ascending[0]) + 1 == len(ascending):  # consecutive, as collectors number them
-        place = wanted.astype(np.int64) - int(ascending[0])
-        return np.where((place >= 0) & (place < len(ascending)), place, -1)
-    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return np.where(ascending[place] == wanted, place, -1)
+        index = wanted.astype(np.int64) - int(ascending[0])
+        return np.where((index >= 0) & (index < len(ascending)), index, -1)
+    index = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[index] == wanted, index, -1)
 
 
 def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
@@ -142,12 +142,12 @@ def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dic
         return {}
     if not isinstance(last, int) or last > _MOST_ARGUMENTS:
         return {}
-    place_of = dict(zip(event_of_call.tolist(), range(len(event_of_call)), strict=True))
-    found: dict[str, dict[int, str]] = {"stream": {}, "event": {}}
+    index_of = dict(zip(event_of_call.tolist(), range(len(event_of_call)), strict=True))
+    handles: dict[str, dict[int, str]] = {"stream": {}, "event": {}}
     for event, name, value in connection.execute(
         f"""SELECT event_id, name, value FROM "{arguments}" WHERE name IN ('stream', 'event')"""
     ):
-        place = place_of.get(event)
-        if place is not None and value is not None:
-            found[validate.text(name)][place] = validate.text(value)
-    return found
+        index = index_of.get(event)
+        if index is not None and value is not None:
+            handles[validate.text(name)][index] = validate.text(value)
+    return handles

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.rocpd.edges import edge_table, joined, tracks
+from rocm_perf_lab.rocpd.edges import edge_table, join_edges, tracks
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
 from rocm_perf_lab.rocpd.overlaps import is_slight
 from rocm_perf_lab.rocpd.trace import Calls, Copies, Dispatches, Edges
@@ -51,7 +51,7 @@ def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple
     is_relevant = launches | np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT))
     rows = _Rows.of(calls, is_relevant, ready, work)
     first_node = len(dispatches) + len(copies)
-    return rows.calls, joined(
+    return rows.calls, join_edges(
         _launches(calls, work, rows, first_node),
         edge_table(node, first_node + rows.last[call], _WAIT, exact),
         rows.program_order(first_node),
@@ -103,8 +103,8 @@ class _Work:
     def last_before(self, track: int, time: Integers) -> Integers:
         """For each time, the last node of the track that was submitted before it, or -1."""
         begin, end = int(self.first[track]), int(self.first[track + 1])
-        place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
-        return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
+        position = np.searchsorted(self.submitted[begin:end], time) + begin - 1
+        return np.where(position >= begin, self.order[np.maximum(position, begin)], -1)
 
     def is_before(self, source: int, target: int) -> bool:
         """Whether `target` could have waited for `source`, judging by their times."""
@@ -112,8 +112,8 @@ class _Work:
 
     def first_after(self, track: int, time: int) -> int:
         begin, end = int(self.first[track]), int(self.first[track + 1])
-        place = int(np.searchsorted(self.submitted[begin:end], time)) + begin
-        return int(self.order[place]) if place < end else -1
+        position = int(np.searchsorted(self.submitted[begin:end], time)) + begin
+        return int(self.order[position]) if position < end else -1
 
 
 class _Streams:
@@ -148,8 +148,8 @@ class _Streams:
     def record(self, call: int) -> int:
         """The call that last recorded the event that was passed to `call`, or -1."""
         records = self._records.get(self._calls.events.get(call, ""), [])
-        place = bisect_right(records, (int(self._calls.start[call]), call)) - 1
-        return records[place][1] if place >= 0 else _UNKNOWN
+        position = bisect_right(records, (int(self._calls.start[call]), call)) - 1
+        return records[position][1] if position >= 0 else _UNKNOWN
 
 
 def _gpu_of_calls(calls: HipCalls, work: _Work) -> Integers:
@@ -157,9 +157,9 @@ def _gpu_of_calls(calls: HipCalls, work: _Work) -> Integers:
     gpu = np.full(len(calls), _UNKNOWN, np.int64)
     launched = work.launcher >= 0
     gpu[work.launcher[launched]] = work.gpu[launched]
-    place = np.where(gpu >= 0, np.arange(len(calls)), -1)
+    launching_call = np.where(gpu >= 0, np.arange(len(calls)), -1)
     starts = np.r_[True, calls.thread[1:] != calls.thread[:-1]]
-    latest = np.maximum.accumulate(place)
+    latest = np.maximum.accumulate(launching_call)
     thread_start = np.maximum.accumulate(np.where(starts, np.arange(len(calls)), 0))
     return np.where(latest >= thread_start, gpu[np.maximum(latest, 0)], _UNKNOWN)
 
@@ -191,26 +191,26 @@ def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Te
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
     track, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
     if calls.streams or calls.events:
-        for at, number in enumerate(call.tolist()):
+        for index, number in enumerate(call.tolist()):
             if named[number] in _OF_STREAM:
-                track[at] = streams.track(number)
+                track[index] = streams.track(number)
             elif named[number] in _OF_EVENT and (record := streams.record(number)) >= 0:
-                track[at], as_of[at] = streams.track(record), calls.start[record]
+                track[index], as_of[index] = streams.track(record), calls.start[record]
     gpu = streams.gpu[call]
-    found = []
+    waits = []
     for number in range(len(work.first) - 1):
         if work.first[number] == work.first[number + 1]:
             continue
         gpu_of_track = work.gpu[work.order[work.first[number]]]
-        mine = np.flatnonzero((track == number) | ((track == _UNKNOWN) & ((gpu == gpu_of_track) | (gpu == _UNKNOWN))))
-        node = work.last_before(number, as_of[mine])
-        waited = (node >= 0) & (work.end[node] <= calls.end[call[mine]])
-        mine, node = mine[waited], node[waited]
+        waiting = np.flatnonzero((track == number) | ((track == _UNKNOWN) & ((gpu == gpu_of_track) | (gpu == _UNKNOWN))))
+        node = work.last_before(number, as_of[waiting])
+        waited = (node >= 0) & (work.end[node] <= calls.end[call[waiting]])
+        waiting, node = waiting[waited], node[waited]
         # A thread need not wait a second time for the same work.
-        fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[mine[1:]]] != calls.thread[call[mine[:-1]]])]
-        mine, node = mine[fresh[: len(mine)]], node[fresh[: len(node)]]
-        found.append(_Waits(node, call[mine], track[mine] != _UNKNOWN))
-    return found
+        fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[waiting[1:]]] != calls.thread[call[waiting[:-1]]])]
+        waiting, node = waiting[fresh[: len(waiting)]], node[fresh[: len(node)]]
+        waits.append(_Waits(node, call[waiting], track[waiting] != _UNKNOWN))
+    return waits
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Origin:
         if self.host == other.host or self.gpus & other.gpus:
             return True
         nothing_known = not (self.gpus and other.gpus)
-        return nothing_known and all(_CONTAINER.fullmatch(one.host) for one in (self, other))
+        return nothing_known and all(_CONTAINER.fullmatch(origin.host) for origin in (self, other))
 
 
 def origins(path: Path) -> list[Origin]:
@@ -69,14 +69,14 @@ def origins(path: Path) -> list[Origin]:
     path = Path(path)
     with connect(path) as connection:
         several = suffixes(connection)
-        found = []
+        processes = []
         for suffix in several:
             connection.suffix = suffix if len(several) > 1 else None
             try:
-                found += _of_process(connection, path)
+                processes += _of_process(connection, path)
             except MissingTable as error:
                 raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
-    return found
+    return processes
 
 
 def _of_process(connection: Connection, path: Path) -> list[Origin]:
@@ -113,8 +113,8 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
 def _gpus(connection: Connection) -> frozenset[str]:
     """The GPUs' unique ids, in the form in which the collector writes them; GPUs without an id are omitted."""
     rows = connection.execute(f"""SELECT extdata FROM "{table(connection, "info_agent")}" WHERE type = 'GPU'""")
-    found = (validate.json_object(extdata).get("uuid") for (extdata,) in rows)
-    parts = (list(id["bytes"].values()) for id in found if isinstance(id, dict) and isinstance(id.get("bytes"), dict))
+    uuids = (validate.json_object(extdata).get("uuid") for (extdata,) in rows)
+    parts = (list(id["bytes"].values()) for id in uuids if isinstance(id, dict) and isinstance(id.get("bytes"), dict))
     return frozenset(str(numbers) for numbers in parts if any(numbers))
 
 
@@ -125,8 +125,8 @@ def _environment(connection: Connection) -> str:
 
 def _rank(environment: object) -> int | None:
     variables = validate.json_object(environment)
-    found = (str(variables.get(name, "")) for name in RANK_VARIABLES)
-    return next((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), None)
+    values = (str(variables.get(name, "")) for name in RANK_VARIABLES)
+    return next((int(text) for text in values if re.fullmatch("[0-9]{1,9}", text)), None)
 
 
 def _number(value: object) -> int:

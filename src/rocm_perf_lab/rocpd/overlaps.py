@@ -45,8 +45,8 @@ def done_times(
     queue, stream: codes or NO_ID, as produced by edges.inferred_edges. order: nodes by time.
     """
     done = end.copy()
-    _before_successors(start, end, order, queue, _any_last(queue), QUEUE_JITTER, done)
-    _before_successors(start, end, order, stream, _any_last(stream), _LONGEST, done)
+    _before_successors(start, end, order, queue, _no_last_nodes(queue), QUEUE_JITTER, done)
+    _before_successors(start, end, order, stream, _no_last_nodes(stream), _LONGEST, done)
     for first, then in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu):
         slight = is_slight(start, end, first, then)
         first, then = first[slight], then[slight]  # no node occurs twice in `first`
@@ -54,7 +54,7 @@ def done_times(
     return done
 
 
-def _any_last(track: Integers) -> Integers:
+def _no_last_nodes(track: Integers) -> Integers:
     """ "No node yet" for each track."""
     return np.full(int(track.max()) + 1, NO_ID, np.int64)
 
@@ -66,8 +66,8 @@ def _before_successors(
     """Where a node overlaps the next one in its track slightly (see is_slight), by at most `most` ns, set its time in `done` to
     the start of the next one.
     """
-    for place in range(len(order)):
-        then = order[place]
+    for position in range(len(order)):
+        then = order[position]
         own = track[then]
         if own < 0:
             continue
@@ -89,18 +89,18 @@ def _beside_null_streams(
     """
     pairs = []
     for gpu, null in enumerate(null_of_gpu.tolist()):
-        mine = order[(stream[order] != NO_ID) & (gpu_of_stream[stream[order]] == gpu)] if null != NO_ID else order[:0]
-        is_null = stream[mine] == null
-        pairs += [_next_of(mine, is_null), _next_of(mine, ~is_null)]
+        of_gpu = order[(stream[order] != NO_ID) & (gpu_of_stream[stream[order]] == gpu)] if null != NO_ID else order[:0]
+        is_null = stream[of_gpu] == null
+        pairs += [_next_of_other_kind(of_gpu, is_null), _next_of_other_kind(of_gpu, ~is_null)]
     return [pair for pair in pairs if len(pair[0])]
 
 
-def _next_of(mine: Integers, kind: Mask) -> tuple[Integers, Integers]:
-    """The nodes of one kind (a mask over `mine`) that are followed by a node of the other kind, and, for each, the next such
+def _next_of_other_kind(nodes: Integers, kind: Mask) -> tuple[Integers, Integers]:
+    """The nodes of one kind (a mask over `nodes`) that are followed by a node of the other kind, and, for each, the next such
     node.
     """
-    others = np.flatnonzero(~kind)
+    of_other_kind = np.flatnonzero(~kind)
     first = np.flatnonzero(kind)
-    place = np.searchsorted(others, first)
-    follows = place < len(others)
-    return mine[first[follows]], mine[others[place[follows]]]
+    following = np.searchsorted(of_other_kind, first)
+    follows = following < len(of_other_kind)
+    return nodes[first[follows]], nodes[of_other_kind[following[follows]]]

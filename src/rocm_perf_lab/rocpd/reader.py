@@ -13,7 +13,7 @@ from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
 from rocm_perf_lab.rocpd.counter_values import read_counters
-from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined
+from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, join_edges
 from rocm_perf_lab.rocpd.estimates import read_estimates
 from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
@@ -21,7 +21,7 @@ from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
 from rocm_perf_lab.rocpd.software_device_traces import software_device
 from rocm_perf_lab.rocpd.trace import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
-from rocm_perf_lab.rocpd.trace_part import WHOLE, TracePart, restrict
+from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, TracePart, restrict
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays themselves are compact
 
 
-def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE) -> Trace:
+def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE_TRACE) -> Trace:
     """Read the trace at `path`, or a part of it. The file is a rocpd database of schema 3 from rocprofv3 or the built-in
     tracer.
 
@@ -151,15 +151,15 @@ DISPATCH_COLUMNS = (
 
 def _dispatches(connection: Connection) -> Dispatches:
     columns = integer_columns(connection, DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
-    grid = _side_by_side(columns, 13)
-    workgroup = _side_by_side(columns, 10)
+    grid = _take_three_columns(columns, 13)
+    workgroup = _take_three_columns(columns, 10)
     id, event, kernel, agent, queue, stream, start, end, lds, scratch = columns
     validate.rows("dispatches", id, start, end)
     validate.sizes("dispatches", workgroup, grid, lds, scratch)
     return Dispatches(id, event, kernel, agent, queue, stream, start, end, lds, scratch, workgroup, grid)
 
 
-def _side_by_side(columns: list[Integers], first: int) -> Integers:
+def _take_three_columns(columns: list[Integers], first: int) -> Integers:
     """Three columns as (n, 3). They are removed from the list, because each takes 40 MB at ten million rows."""
     three = np.stack(columns[first : first + 3], axis=1)
     del columns[first : first + 3]
@@ -186,19 +186,19 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
 
 def _optional(connection: Connection) -> list[str]:
     """Which of the columns for a copy's agents this database's copy table has."""
-    there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
-    return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
+    columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
+    return [name for name in ("src_agent_id", "dst_agent_id") if name in columns]
 
 
 def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
     """Id -> string, for the ids that occur in a column."""
     strings = table(connection, "string")
-    found = {}
+    by_id = {}
     for id in factorize(ids)[0].tolist():
         row = connection.execute(f'SELECT string FROM "{strings}" WHERE id = ?', (id,)).fetchone()
         if row and isinstance(row[0], str):
-            found[id] = row[0]
-    return found
+            by_id[id] = row[0]
+    return by_id
 
 
 def _dependencies(
@@ -214,7 +214,7 @@ def _dependencies(
     if not share_a_clock(calls, dispatches, copies):
         return None, "the HIP calls do not share a clock with the GPU: most launches come after what they launched", edges
     rows, of_host = host_graph(calls, dispatches, copies)
-    return rows, "", joined(edges, of_host)
+    return rows, "", join_edges(edges, of_host)
 
 
 def _edges(connection: Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
@@ -228,6 +228,6 @@ def _edges(connection: Connection, process: Process, dispatches: Dispatches, cop
             WHERE e.extdata LIKE '%"depends_on"%' AND json_valid(e.extdata) AND d.type = 'array'"""
     )
     chunks = [np.empty((0, 3), np.int64)]
-    while some := rows.fetchmany(_ROWS_AT_ONCE):
-        chunks.append(np.array([row for row in some if isinstance(row[1], int)], np.int64).reshape(-1, 3))
+    while chunk := rows.fetchmany(_ROWS_AT_ONCE):
+        chunks.append(np.array([row for row in chunk if isinstance(row[1], int)], np.int64).reshape(-1, 3))
     return exact_edges(np.concatenate(chunks), dispatches, copies)

@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.runtime_kernels import NAMES
 
 _RESOURCES = {"arch_vgpr_count": "VGPRs", "accum_vgpr_count": "AGPRs", "sgpr_count": "SGPRs", "private_segment_size": "scratch"}
-_SHAPE = [f"{what}_size_{axis}" for what in ("workgroup", "grid") for axis in "xyz"] + ["group_segment_size"]
+_SHAPE = [f"{prefix}_size_{axis}" for prefix in ("workgroup", "grid") for axis in "xyz"] + ["group_segment_size"]
 
 Row = tuple[object, ...]
 
@@ -24,7 +24,7 @@ def difference(one: Origin, other: Origin) -> str | None:
     """Why two runs cannot be runs of the same build with the same input; None if they can be."""
     if changed := other_build(one, other):
         return changed
-    first, second = _read(one)[1], _read(other)[1]
+    first, second = _read_database(one)[1], _read_database(other)[1]
     if alone := sorted(first.keys() ^ second.keys()):
         return f"only {(one if alone[0] in first else other).label} launched {alone[0]}"
     shapes = (name for name in first if first[name] != second[name])
@@ -37,17 +37,17 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
     A run that merely loaded fewer kernels than the other does not count as different: code objects are loaded on demand.
     """
-    first, second = _read(one)[0], _read(other)[0]
+    first, second = _read_database(one)[0], _read_database(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
         return f"each has kernels that the other lacks: {min(alone)} is only in {one.label}"
     for name in (name for name in first if name in second):
         pairs = zip(_RESOURCES.values(), first[name], second[name], strict=True)
-        if changed := [f"{a} {what} in one and {b} in the other" for what, a, b in pairs if a != b]:
+        if changed := [f"{a} {resource} in one and {b} in the other" for resource, a, b in pairs if a != b]:
             return f"{name} takes {', '.join(changed)}"
     return None
 
 
-def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
+def _read_database(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
     """Two mappings from demangled names: to the resources of all kernels that were loaded, and to the shapes of the kernels
     that were launched.
     """
@@ -72,4 +72,4 @@ def _read_once(path: Path, modified: int, suffix: str | None) -> tuple[dict[str,
     for id, *shape in shapes:
         if id in names:
             launched.setdefault(names[id], set()).add(tuple(shape))
-    return loaded, {name: frozenset(found) for name, found in launched.items()}
+    return loaded, {name: frozenset(shapes_of_kernel) for name, shapes_of_kernel in launched.items()}

@@ -165,7 +165,7 @@ class Process:
         return self.command or UNNAMED
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own_metadata(self) -> dict[str, Any]:
         """What this project's collector or converter recorded about itself; empty for rocprofv3."""
         own = self.extdata.get("rocm_perf_lab")
         return own if isinstance(own, dict) else {}
@@ -173,17 +173,17 @@ class Process:
     @property
     def imported_from(self) -> str | None:
         """The other profiler's file from which this trace was converted; None if it was not converted."""
-        value = self.own.get("imported_from")
+        value = self.own_metadata.get("imported_from")
         return str(value) if value else None
 
     @property
     def has_exact_dependencies(self) -> bool:
-        return self.own.get("dependencies") == "exact"
+        return self.own_metadata.get("dependencies") == "exact"
 
     @property
     def is_modelled(self) -> bool:
         """Whether GPU times come from a model, whichever profiler recorded them."""
-        return self.own.get("timing") == "modelled" or self.software_device is not None
+        return self.own_metadata.get("timing") == "modelled" or self.software_device is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,18 +210,18 @@ class Trace:
     @property
     def timing_parameters(self) -> str | None:
         """Identifies the timing parameters on which modelled times are based; None if not recorded."""
-        value = self.process.own.get("timing_parameters")
+        value = self.process.own_metadata.get("timing_parameters")
         return str(value) if value else None
 
     @property
     def software_device(self) -> str | None:
         """The software device that ran the kernels ('software gfx942'); None on hardware."""
-        value = self.process.own.get("device") or self.process.software_device
+        value = self.process.own_metadata.get("device") or self.process.software_device
         return str(value) if value else None
 
     @property
     def collector(self) -> str:
-        return str(self.process.own.get("collector", "rocprofv3"))
+        return str(self.process.own_metadata.get("collector", "rocprofv3"))
 
     @property
     def has_exact_dependencies(self) -> bool:

@@ -28,7 +28,7 @@ class TracePart:
     window: tuple[int | None, int | None] | None = None
 
 
-WHOLE = TracePart()
+WHOLE_TRACE = TracePart()
 
 
 class EmptyPartError(UsageError):

@@ -36,25 +36,25 @@ def intact(connection: sqlite3.Connection, path: Path) -> None:
             raise Nonsense(" ".join(str(state).split())[:100])
 
 
-def rows(what: str, id: Integers, start: Integers, end: Integers) -> None:
+def rows(label: str, id: Integers, start: Integers, end: Integers) -> None:
     """Check rows in ascending order of id: ids must be unique, and times in ns must be present and plausible for a clock."""
     if np.any(np.diff(id.astype(np.int64)) <= 0):
-        raise Nonsense(f"two {what} have the same id")
+        raise Nonsense(f"two {label} have the same id")
     if not len(start):
         return
     if start.min() < 0 or end.min() < 0:
-        raise Nonsense(f"some {what} have no times")
+        raise Nonsense(f"some {label} have no times")
     if np.any(end < start):
-        raise Nonsense(f"{int(np.count_nonzero(end < start))} {what} end before they start")
+        raise Nonsense(f"{int(np.count_nonzero(end < start))} {label} end before they start")
     if int(end.max()) - int(start.min()) > _LONGEST_NS:
-        raise Nonsense(f"the {what} span more than a year")
+        raise Nonsense(f"the {label} span more than a year")
 
 
-def sizes(what: str, *columns: Integers) -> None:
+def sizes(label: str, *columns: Integers) -> None:
     """Check that all values are sizes that a dispatch can have: 0 to 2^31 - 1."""
     for column in columns:
         if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
-            raise Nonsense(f"some {what} have an impossible size")
+            raise Nonsense(f"some {label} have an impossible size")
 
 
 def unique_events(event_id: Integers) -> None:
@@ -91,7 +91,7 @@ def finite(value: object) -> bool:
 def json_object(value: object) -> dict[str, Any]:
     """The object in a JSON column. Other values are treated as absent: such columns are free-form extensions."""
     try:
-        found = json.loads(value) if isinstance(value, str) else None
+        parsed = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}

@@ -43,12 +43,12 @@ def _corrected(levels: Floats, ratios: Floats, new: Floats, base: Floats) -> Flo
     equal = np.isclose(ratios, ratio, rtol=1e-9, atol=0)  # ignoring rounding, which depends on the unit
     below = (np.count_nonzero((ratios < ratio) & ~equal) + np.count_nonzero(equal) / 2) / len(ratios)
     bias = normal.inv_cdf(min(max(below, 0.5 / len(ratios)), 1 - 0.5 / len(ratios)))
-    acceleration = _acceleration(_without_each(new) / base.mean(), new.mean() / _without_each(base))
+    acceleration = _acceleration(_leave_one_out_means(new) / base.mean(), new.mean() / _leave_one_out_means(base))
     z = np.array([normal.inv_cdf(level) for level in levels]) + bias
     return np.array([normal.cdf(value) for value in bias + z / (1 - acceleration * z)])
 
 
-def _without_each(sample: Floats) -> Floats:
+def _leave_one_out_means(sample: Floats) -> Floats:
     """The sample's means with each value left out in turn."""
     means: Floats = (sample.sum() - sample) / (len(sample) - 1)
     return means

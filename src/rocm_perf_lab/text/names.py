@@ -21,25 +21,25 @@ class Names:
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
-        self._whole = {kernel: words.short_name(kernel) for kernel in full}
-        while alike := _alike(self._whole):
-            self._whole |= {kernel: kernel for kernel in alike}
-        self._in_prose = fitted(self._whole.values(), _PROSE_WIDTH)
+        self._unshortened = {kernel: words.short_name(kernel) for kernel in full}
+        while alike := _alike(self._unshortened):
+            self._unshortened |= {kernel: kernel for kernel in alike}
+        self._in_prose = fitted(self._unshortened.values(), _PROSE_WIDTH)
 
     def cell(self, kernel: str) -> Name:
         """The name as a table cell; the table shortens it as needed."""
-        return Name(self._whole.get(kernel) or words.short_name(kernel))
+        return Name(self._unshortened.get(kernel) or words.short_name(kernel))
 
     def prose(self, kernel: str) -> str:
         """The name for use in a sentence, shortened if necessary."""
-        whole = self.cell(kernel)
-        return self._in_prose.get(whole) or fitted([whole], _PROSE_WIDTH)[whole]
+        name = self.cell(kernel)
+        return self._in_prose.get(name) or fitted([name], _PROSE_WIDTH)[name]
 
 
-def _alike(whole: dict[str, str]) -> list[str]:
+def _alike(names: dict[str, str]) -> list[str]:
     """The kernels that share a short name but can still be told apart by their full names."""
-    times = Counter(whole.values())
-    return [kernel for kernel, called in whole.items() if times[called] > 1 and called != kernel]
+    times = Counter(names.values())
+    return [kernel for kernel, name in names.items() if times[name] > 1 and name != kernel]
 
 
 def fitted(names: Iterable[str], width: int) -> dict[str, str]:
@@ -53,11 +53,11 @@ def fitted(names: Iterable[str], width: int) -> dict[str, str]:
     alike: dict[str, list[str]] = {}
     for name in distinct:
         alike.setdefault(_middle_cut(name, width), []).append(name)
-    taken = set(shown)
+    used = set(shown)
     for name in distinct:
         if name not in shown:
-            shown[name] = _unlike(taken, name, _best(name, alike[_middle_cut(name, width)], width), width)
-            taken.add(shown[name])
+            shown[name] = _unlike(used, name, _best(name, alike[_middle_cut(name, width)], width), width)
+            used.add(shown[name])
     return shown
 
 
@@ -77,20 +77,20 @@ def _best(name: str, alike: list[str], width: int) -> str:
 def _common(one: str, other: str) -> int:
     """The length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))  # of different lengths
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _cut_around(name: str, at: int, width: int) -> str:
-    """The name's beginning, the piece around position `at`, and the end."""
+def _cut_around(name: str, position: int, width: int) -> str:
+    """The name's beginning, the piece around position `position`, and the end."""
     head = tail = (width - 2) // 3
     piece = width - 2 - head - tail
-    begin = min(max(at - piece // 3, head + 1), len(name) - tail - piece - 1)
+    begin = min(max(position - piece // 3, head + 1), len(name) - tail - piece - 1)
     return f"{name[:head]}…{name[begin : begin + piece]}…{name[-tail:]}" if begin > head else _middle_cut(name, width)
 
 
-def _unlike(taken: set[str], name: str, short: str, width: int) -> str:
+def _unlike(used: set[str], name: str, short: str, width: int) -> str:
     number = 2
-    while short in taken:
+    while short in used:
         suffix = f"#{number}"
         short = _middle_cut(name, width - len(suffix)) + suffix
         number += 1

@@ -68,8 +68,8 @@ def evidence(name: str, value: float | None, unit: str) -> str:
         return f"{label} {duration(value)}"
     if unit == "flag":
         return f"{label} {UNKNOWN if value is None else 'yes' if value else 'no'}"
-    said = unit in label or "/" in unit
-    return f"{label} {amount(value, '' if said else unit)}"
+    has_unit = unit in label or "/" in unit
+    return f"{label} {amount(value, '' if has_unit else unit)}"
 
 
 def short_name(kernel: str) -> str:
@@ -79,15 +79,15 @@ def short_name(kernel: str) -> str:
 
 def _without_arguments(kernel: str) -> str:
     """Cut at the first '(' outside template brackets; '(anonymous namespace)' is part of the name."""
-    depth, at = 0, 0
-    while at < len(kernel):
-        if kernel.startswith("(anonymous namespace)", at):
-            at += len("(anonymous namespace)")
+    depth, position = 0, 0
+    while position < len(kernel):
+        if kernel.startswith("(anonymous namespace)", position):
+            position += len("(anonymous namespace)")
             continue
-        depth += {"<": 1, ">": -1}.get(kernel[at], 0)
-        if kernel[at] == "(" and depth == 0 and at:
-            return kernel[:at]
-        at += 1
+        depth += {"<": 1, ">": -1}.get(kernel[position], 0)
+        if kernel[position] == "(" and depth == 0 and position:
+            return kernel[:position]
+        position += 1
     return kernel
 
 
@@ -116,12 +116,12 @@ def unit(name: str | None) -> str:
     return "a WGP (two CUs)" if name == "WGP" else "a CU"
 
 
-def visible(text: str, kept: str = "") -> str:
+def visible(text: str, exempt: str = "") -> str:
     """Escape characters that a terminal interprets or does not show (control characters, text-direction marks).
 
-    kept: characters not to escape, such as line breaks.
+    exempt: characters not to escape, such as line breaks.
     """
-    return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in text)
+    return "".join(letter if letter.isprintable() or letter in exempt else repr(letter)[1:-1] for letter in text)
 
 
 _ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})

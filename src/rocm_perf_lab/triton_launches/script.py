@@ -30,14 +30,14 @@ class ChangedFile:
 @dataclass(frozen=True)
 class ScriptKernel:
     """A `@triton.jit` function and the script that launches it. python: the interpreter that has Triton installed.
-    changed: the script, or a module that it imports, with its text replaced; None if no file is changed.
+    changed_file: the script, or a module that it imports, with its text replaced; None if no file is changed.
     """
 
     script: Path
     kernel: str
     arguments: tuple[str, ...]
     python: Path
-    changed: ChangedFile | None = None
+    changed_file: ChangedFile | None = None
 
     @classmethod
     def of(cls, text: str, arguments: Sequence[str], python: str) -> ScriptKernel:
@@ -49,14 +49,14 @@ class ScriptKernel:
             raise UsageError(f"{text} does not name a kernel of a script", "write script.py::kernel")
         if not Path(script).is_file():
             raise MissingInputError(f"{script} does not exist", "check the path before the ::")
-        found = shutil.which(python)
-        if found is None:
+        interpreter = shutil.which(python)
+        if interpreter is None:
             raise MissingInputError(f"{python} is not a program", _PYTHON_OPTION)
-        if (reason := triton.refusal(Path(found))) is not None:
+        if (reason := triton.refusal(Path(interpreter))) is not None:
             raise UnavailableError(*reason.split(": ", 1))
-        if triton.installed_version(Path(found)) is None and not _finds_triton(found):
+        if triton.installed_version(Path(interpreter)) is None and not _finds_triton(interpreter):
             raise UnavailableError(f"{python} has no Triton", _PYTHON_OPTION)
-        return cls(Path(script), kernel, tuple(arguments), Path(found).absolute())
+        return cls(Path(script), kernel, tuple(arguments), Path(interpreter).absolute())
 
     def version(self) -> str | None:
         """The interpreter's version of Triton; None if Triton is not in the interpreter's own environment."""
@@ -71,22 +71,24 @@ class ScriptKernel:
 
     def with_text(self, path: Path, text: Path) -> ScriptKernel:
         """The same kernel, but the script runs with the contents of the file `text` in place of the contents of `path`."""
-        return replace(self, changed=ChangedFile(path, text))
+        return replace(self, changed_file=ChangedFile(path, text))
 
     def of_change(self) -> list[Path]:
         """The file with the replacement text, if any."""
-        return [] if self.changed is None else [self.changed.text]
+        return [] if self.changed_file is None else [self.changed_file.text]
 
     def command(self) -> list[str]:
         """The command line of the process that serves the kernel's launches."""
-        changed = [] if self.changed is None else [_CHANGED_OPTION, str(self.changed.path), str(self.changed.text)]
+        changed = (
+            [] if self.changed_file is None else [_CHANGED_OPTION, str(self.changed_file.path), str(self.changed_file.text)]
+        )
         return [str(self.python), "-m", _MODULE, *changed, self.kernel, str(self.script), *self.arguments]
 
     def program(self) -> list[str]:
         """The command line of the script itself."""
-        if self.changed is None:
+        if self.changed_file is None:
             return [str(self.python), str(self.script), *self.arguments]
-        of_change = [_CHANGED_MODULE, str(self.changed.path), str(self.changed.text)]
+        of_change = [_CHANGED_MODULE, str(self.changed_file.path), str(self.changed_file.text)]
         return [str(self.python), "-m", *of_change, str(self.script), *self.arguments]
 
 

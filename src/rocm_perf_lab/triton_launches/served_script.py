@@ -17,7 +17,7 @@ from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
 from rocm_perf_lab.process.piped import piped
 
 _LOOK_SECONDS = 0.5
-_SHOWN = 600  # how many characters of the script's last output are shown
+_SHOWN_CHARACTERS = 600  # how many characters of the script's last output are shown
 _SLICE = 1 << 20
 
 Message = dict[str, Any]
@@ -77,7 +77,7 @@ class ServedScript:
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
                 raise ScriptTimeout(f"did not answer within {timeout:g} s")
-            if not self._read():
+            if not self._read_more():
                 self._process.wait()
                 raise ScriptExited(self._end())
         line, _, self._buffer = self._buffer.partition(b"\n")
@@ -100,10 +100,10 @@ class ServedScript:
     def output_tail(self) -> str:
         """The end of the script's output, on one line."""
         with self._stderr.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))
-            return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN:]
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN_CHARACTERS))
+            return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN_CHARACTERS:]
 
-    def _read(self) -> bool:
+    def _read_more(self) -> bool:
         """Wait briefly for more output. Returns False at the end of the stream."""
         stdout = piped(self._process.stdout)
         if not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
@@ -115,5 +115,5 @@ class ServedScript:
     def _end(self) -> str:
         status = self._process.returncode
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        said = self.output_tail()
-        return f"{how}: {said}" if said else how
+        output = self.output_tail()
+        return f"{how}: {output}" if output else how

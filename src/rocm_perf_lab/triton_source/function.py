@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rocm_perf_lab.hip_source.model import Span
-from rocm_perf_lab.triton_source.places import Places
+from rocm_perf_lab.triton_source.source_positions import SourcePositions
 
 _LOOPS = (ast.For, ast.While)
 
@@ -31,7 +31,7 @@ class TritonKernel:
     node: ast.FunctionDef
     span: Span
     indentation: str
-    places: Places = field(repr=False, compare=False)
+    positions: SourcePositions = field(repr=False, compare=False)
 
     @property
     def parameters(self) -> list[ast.arg]:
@@ -41,12 +41,12 @@ class TritonKernel:
     @property
     def constants(self) -> frozenset[str]:
         """The parameters annotated as `tl.constexpr`."""
-        return frozenset(one.arg for one in self.parameters if "constexpr" in _words(one.annotation))
+        return frozenset(argument.arg for argument in self.parameters if "constexpr" in _words(argument.annotation))
 
     def all_loops(self) -> Iterator[SourceLoop]:
         """All loops in source order, so that inner loops come after the loops that contain them."""
         loops = [node for node in ast.walk(self.node) if isinstance(node, _LOOPS)]
-        return (SourceLoop(node, self.places.span(node)) for node in sorted(loops, key=lambda node: node.lineno))
+        return (SourceLoop(node, self.positions.span(node)) for node in sorted(loops, key=lambda node: node.lineno))
 
 
 def first_line(function: ast.FunctionDef) -> int:

@@ -22,8 +22,8 @@ def is_jit(decorator: ast.expr) -> bool:
 
 def calls(node: ast.AST, name: str) -> list[ast.Call]:
     """The calls to `tl.NAME` in the node, in source order."""
-    found = [one for one in ast.walk(node) if isinstance(one, ast.Call) and is_call(one, name)]
-    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+    matching = [child for child in ast.walk(node) if isinstance(child, ast.Call) and is_call(child, name)]
+    return sorted(matching, key=lambda call: (call.lineno, call.col_offset))
 
 
 def is_call(node: ast.AST, name: str) -> bool:
@@ -31,13 +31,13 @@ def is_call(node: ast.AST, name: str) -> bool:
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((one.value for one in call.keywords if one.arg == name), None)
+    return next((argument.value for argument in call.keywords if argument.arg == name), None)
 
 
 def names_in(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def assigned_in(node: ast.AST) -> set[str]:
     """The names that statements in the node bind, including loop variables and walrus targets."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)}

@@ -45,13 +45,13 @@ class _Rules:
     def __init__(self, source: TritonSource, kernel: TritonKernel):
         old = kernel.node
         self._triton = TritonNames(source.tree)
-        self._decorators = {ast.dump(one) for one in old.decorator_list}
-        self._bare = _bare_names(old) | {one.name for one in source.kernels} | _BUILTINS
+        self._decorators = {ast.dump(decorator) for decorator in old.decorator_list}
+        self._bare = _bare_names(old) | {sibling.name for sibling in source.kernels} | _BUILTINS
         self._chains = {dotted(node) for node in ast.walk(old) if isinstance(node, ast.Attribute)} - {()}
-        self._without_use = tuple(set(_WITHOUT_USE) - {type(node) for one in old.body for node in ast.walk(one)})
+        self._without_use = tuple(set(_WITHOUT_USE) - {type(node) for statement in old.body for node in ast.walk(statement)})
 
     def broken_by(self, function: ast.FunctionDef) -> Iterator[str]:
-        names = [self._triton.decorator(one) for one in function.decorator_list]
+        names = [self._triton.decorator(decorator) for decorator in function.decorator_list]
         if names.count("jit") != 1 or names[-1] != "jit":
             yield "its last decorator must be @triton.jit"
         for decorator, name in zip(function.decorator_list, names, strict=True):
@@ -74,8 +74,10 @@ class _Rules:
             lambdas = [node for node in ast.walk(decorator) if isinstance(node, ast.Lambda)]
             if lambdas and name != "heuristics":
                 yield f"@triton.{name} may have no functions"
-            given = {argument.arg for one in lambdas for argument in one.args.args} | assigned_in(decorator) | {"dict"}
-            yield from self._broken_in(decorator, given, tuple(set(_WITHOUT_USE) - {ast.Lambda, ast.ListComp}))
+            bound = (
+                {argument.arg for function in lambdas for argument in function.args.args} | assigned_in(decorator) | {"dict"}
+            )
+            yield from self._broken_in(decorator, bound, tuple(set(_WITHOUT_USE) - {ast.Lambda, ast.ListComp}))
 
     def _broken_in(self, tree: ast.AST, own: set[str], without_use: tuple[type[ast.AST], ...]) -> Iterator[str]:
         roots = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -13,7 +13,7 @@ from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.model import Span
 from rocm_perf_lab.triton_source.function import TritonKernel, first_line
 from rocm_perf_lab.triton_source.names import is_jit
-from rocm_perf_lab.triton_source.places import Places
+from rocm_perf_lab.triton_source.source_positions import SourcePositions
 
 _NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 
@@ -33,9 +33,9 @@ class TritonSource:
         """The value that distinguishes this source from others with the same path."""
         return self.text
 
-    def edited(self, edits: Iterable[Edit], elsewhere: Iterable[tuple[Path, Edit]] = ()) -> TritonSource:
-        """elsewhere: must be empty. Raises ValueError if edits overlap."""
-        if list(elsewhere):
+    def edited(self, edits: Iterable[Edit], other_edits: Iterable[tuple[Path, Edit]] = ()) -> TritonSource:
+        """other_edits: must be empty. Raises ValueError if edits overlap."""
+        if list(other_edits):
             raise ValueError("a change to a Triton function concerns only its file")
         return TritonSource(self.path, apply_edits(self.text, edits))
 
@@ -49,30 +49,30 @@ class TritonSource:
             raise SourceError(f"{self.path} cannot be read as Python: {error}", hint) from error
 
     @functools.cached_property
-    def places(self) -> Places:
-        return Places(self.text)
+    def positions(self) -> SourcePositions:
+        return SourcePositions(self.text)
 
     @functools.cached_property
     def kernels(self) -> tuple[TritonKernel, ...]:
         """The `@triton.jit` functions, wherever they are in the file."""
         functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
-        return tuple(self._kernel(one) for one in functions if any(map(is_jit, one.decorator_list)))
+        return tuple(self._kernel(function) for function in functions if any(map(is_jit, function.decorator_list)))
 
     def kernel(self, name: str) -> TritonKernel:
         """Raises SourceError if there is no kernel with this name, or more than one."""
-        found = [one for one in self.kernels if one.name == name]
-        if len(found) != 1:
-            what = f"{self.path} has {len(found) or 'no'} functions {name} with @triton.jit"
-            raise SourceError(what, "name one that occurs only once" if found else "name the file that defines it")
-        return found[0]
+        kernels = [kernel for kernel in self.kernels if kernel.name == name]
+        if len(kernels) != 1:
+            message = f"{self.path} has {len(kernels) or 'no'} functions {name} with @triton.jit"
+            raise SourceError(message, "name one that occurs only once" if kernels else "name the file that defines it")
+        return kernels[0]
 
     def function_at(self, name: str, line: int) -> ast.FunctionDef | None:
         """The function `name` that contains this line, which may be a decorator's line."""
         functions = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-        return next((one for one in functions if first_line(one) <= line <= (one.end_lineno or line)), None)
+        return next((function for function in functions if first_line(function) <= line <= (function.end_lineno or line)), None)
 
     def _kernel(self, node: ast.FunctionDef) -> TritonKernel:
         first = first_line(node)
-        start = self.places.start_of_line(first)
-        decorated = self.text[start : self.places.offset(first, node.col_offset)].decode()
-        return TritonKernel(node.name, node, Span(start, self.places.end(node), first), decorated, self.places)
+        start = self.positions.start_of_line(first)
+        decorated = self.text[start : self.positions.offset(first, node.col_offset)].decode()
+        return TritonKernel(node.name, node, Span(start, self.positions.end(node), first), decorated, self.positions)

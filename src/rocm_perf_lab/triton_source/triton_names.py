@@ -60,9 +60,12 @@ def _imported(node: ast.AST) -> list[tuple[str, tuple[str, ...]]]:
     """The names that an import statement binds in the file, each with the path of the object that it denotes."""
     if isinstance(node, ast.Import):
         return [
-            (one.asname or one.name.split(".")[0], tuple((one.name if one.asname else one.name.split(".")[0]).split(".")))
-            for one in node.names
+            (
+                alias.asname or alias.name.split(".")[0],
+                tuple((alias.name if alias.asname else alias.name.split(".")[0]).split(".")),
+            )
+            for alias in node.names
         ]
     if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-        return [(one.asname or one.name, (*node.module.split("."), one.name)) for one in node.names]
+        return [(alias.asname or alias.name, (*node.module.split("."), alias.name)) for alias in node.names]
     return []

@@ -36,7 +36,7 @@ def test_of_several_traces_of_a_kernel_the_one_with_most_instructions_is_used(tm
     trace(tmp_path, 5, waves=3)
     trace(tmp_path, 6, "other()")
     found = traced_kernels(tmp_path, None)
-    assert {name: one.trace.dispatch for name, one in found.found.items()} == {thread_traces.KERNEL: 4, "other()": 6}
+    assert {name: one.trace.dispatch for name, one in found.by_symbol.items()} == {thread_traces.KERNEL: 4, "other()": 6}
     assert (found.reason, found.notes) == ("the thread trace is of another kernel", ())
 
 
@@ -52,7 +52,7 @@ def test_traces_that_yield_nothing_are_noted(tmp_path):
         "--att-simd-select)",
         "ui_output_agent_1_dispatch_6 does not name its kernel",
     )
-    assert found.reason == "; ".join(("the thread trace is of another kernel", *found.notes)) and len(found.found) == 1
+    assert found.reason == "; ".join(("the thread trace is of another kernel", *found.notes)) and len(found.by_symbol) == 1
 
 
 @pytest.mark.parametrize("name", ["mine", UI])
@@ -61,11 +61,11 @@ def test_without_a_usable_trace_the_reasons_of_all_are_given(tmp_path, name):
     (tmp_path / name / "code.json").write_text("{")
     found = traced_kernels(tmp_path / name, None)
     who = "dispatch 2" if name == UI else "mine"
-    assert found.found == {} and found.reason.startswith(f"the trace of {who} has no usable data: code.json is truncated")
+    assert found.by_symbol == {} and found.reason.startswith(f"the trace of {who} has no usable data: code.json is truncated")
     assert found.notes == (found.reason,)
 
 
 def test_where_there_is_no_trace(tmp_path):
     found = traced_kernels(tmp_path, None)
-    assert (found.found, found.reason, found.notes) == ({}, f"{tmp_path} has no thread trace", ())
+    assert (found.by_symbol, found.reason, found.notes) == ({}, f"{tmp_path} has no thread trace", ())
     assert TracedKernels().reason == NOT_MADE

@@ -10,8 +10,8 @@ import pytest
 from fuzz.thread_traces import COLUMNS
 from rocm_perf_lab.analysis.thread_trace.parse import (
     Unreadable,
-    _cut,
     _one_line,
+    _split_around_table,
     clock_mhz,
     code_json,
     gfxip_and_files,
@@ -254,7 +254,7 @@ def test_a_file_with_another_name_belongs_to_no_wave(written, tmp_path):
     ],
 )
 def test_a_table_is_cut_out_of_its_text(text, parts):
-    assert _cut(text, b'"key":') == parts
+    assert _split_around_table(text, b'"key":') == parts
 
 
 # ---- the rest ----

@@ -11,7 +11,7 @@ import pytest
 
 from fuzz import thread_traces
 from rocm_perf_lab.analysis.thread_trace import parse
-from rocm_perf_lab.analysis.thread_trace.folder import Output, find
+from rocm_perf_lab.analysis.thread_trace.folder import TraceOutput, find
 from rocm_perf_lab.analysis.thread_trace.read import NOTHING_RAN, read, read_all
 
 UI = "ui_output_agent_1_dispatch_2"
@@ -200,7 +200,7 @@ def test_a_folder_with_another_name_is_one_trace_if_it_has_a_listing(tmp_path):
     assert find(tmp_path / "mine") == []
     (tmp_path / "mine" / "code.json").write_text("{}")
     (output,) = find(tmp_path / "mine")
-    assert output == Output(tmp_path / "mine", None) and (output.name, output.dispatch) == ("mine", None)
+    assert output == TraceOutput(tmp_path / "mine", None) and (output.name, output.dispatch) == ("mine", None)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_a_folder_with_another_name_is_one_trace_if_it_has_a_listing(tmp_path):
     ],
 )
 def test_the_dispatch_number_in_a_name(name, dispatch):
-    assert Output(Path(name), None).dispatch == dispatch == Output(None, Path(f"stats_{name}.csv")).dispatch
+    assert TraceOutput(Path(name), None).dispatch == dispatch == TraceOutput(None, Path(f"stats_{name}.csv")).dispatch
 
 
 def test_an_output_folder_holds_something():
     with pytest.raises(ValueError, match="neither a folder nor a CSV"):
-        _ = Output(None, None).place
+        _ = TraceOutput(None, None).path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave
-from rocm_perf_lab.analysis.thread_trace.waits import WaitChains, counted_in, waits_for, waits_of
+from rocm_perf_lab.analysis.thread_trace.waits import WaitChains, counters_of, waits_for, waits_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from rocm_perf_lab.analysis.thread_trace.waits import WaitChains, counted_in, wa
     ],
 )
 def test_what_is_counted_as_outstanding(text, gfxip, counters, any_order):
-    assert counted_in(text, gfxip) == (counters, any_order)
+    assert counters_of(text, gfxip) == (counters, any_order)
 
 
 @pytest.mark.parametrize(

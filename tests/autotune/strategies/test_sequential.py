@@ -13,9 +13,9 @@ from rocm_perf_lab.autotune.strategies import Options, sequential
 from rocm_perf_lab.autotune.strategies.sequential import (
     SequentialSearch,
     _batch_size,
-    _below,
     _expected_improvement,
     _most_promising,
+    _normal_distribution,
 )
 
 
@@ -47,13 +47,13 @@ def search(space: Space | None = None, generator=None) -> SequentialSearch:
     "row, off", [((0, 0, 0), 0), ((4, 5, 0), 0), ((1, 0, 0), 1), ((3, 5, 0), 1), ((0, 4, 0), 1), ((2, 1, 0), 2), ((4, 3, 0), 1)]
 )
 def test_the_number_of_values_away_from_the_ends_of_their_lists(row, off):
-    assert search()._off_ends(row) == off
+    assert search()._count_off_ends(row) == off
 
 
 def test_half_of_the_first_batch_is_closest_to_the_ends_of_the_lists():
     strategy = search(generator=np.random.default_rng(0))
     batch = strategy.propose()
-    assert len(batch) == len(set(batch)) == 8 and [strategy._off_ends(row) for row in batch[:4]] == [0] * 4
+    assert len(batch) == len(set(batch)) == 8 and [strategy._count_off_ends(row) for row in batch[:4]] == [0] * 4
     again = strategy.propose()  # nothing is known: as many are drawn from all
     assert len(again) == 8 and not set(again) & set(batch)
 
@@ -63,13 +63,12 @@ def test_what_is_modelled_is_the_logarithm_of_the_excess_over_the_best():
     strategy = search(generator=Draws(floor=0.5))
     strategy.times = {(0, 0, 0): math.e, (0, 1, 0): 1.0, (0, 2, 0): None, (0, 3, 0): math.e**3}
     # The excesses are 1, 0, 3 and 3; their median is 2.
-    assert strategy._values() == pytest.approx(np.log([1 + 1, 0 + 1, 3 + 1, 3 + 1]))
+    assert strategy._values_to_model() == pytest.approx(np.log([1 + 1, 0 + 1, 3 + 1, 3 + 1]))
     strategy.times = {(0, 0, 0): 5.0, (0, 1, 0): 5.0}
-    assert strategy._values() == pytest.approx(np.log([0.5, 0.5]))
+    assert strategy._values_to_model() == pytest.approx(np.log([0.5, 0.5]))
     strategy.times = {(0, 0, 0): 0.0, (0, 1, 0): 1.0, (0, 2, 0): 1e-9}
-    assert (
-        strategy._values()[1] == pytest.approx(math.log(math.log(1e9) + 0.5)) and strategy._values()[0] == strategy._values()[2]
-    )
+    values = strategy._values_to_model
+    assert values()[1] == pytest.approx(math.log(math.log(1e9) + 0.5)) and values()[0] == values()[2]
 
 
 @pytest.fixture
@@ -93,7 +92,7 @@ def fits(monkeypatch) -> list:
 
 def fit(strategy: SequentialSearch, count: int, smooth: bool = False) -> list[float]:
     """Fits to `count` results, each slower than the next, and returns the values that were fitted."""
-    pool = types.SimpleNamespace(points=np.zeros((count, 1)), at={(row,): row for row in range(count)})
+    pool = types.SimpleNamespace(points=np.zeros((count, 1)), index_of={(row,): row for row in range(count)})
     values = np.arange(count, 0, -1.0)
     strategy._fit(pool, [(row,) for row in range(count)], values, np.argsort(values, kind="stable"), smooth)
     return strategy._fitted.tolist()
@@ -135,7 +134,7 @@ def test_a_batch_has_neighbours_and_draws_of_the_model(number, count, chosen):
     neighbours."""
     candidates = np.arange(100, 120)
     mean = np.array([*np.linspace(0.5, 0.9, 19), 0.0])
-    found = search(generator=Draws(number))._chosen((mean, np.full(20, 0.01)), candidates, candidates[10:], count, 0.4)
+    found = search(generator=Draws(number))._choose_batch((mean, np.full(20, 0.01)), candidates, candidates[10:], count, 0.4)
     assert (found - 100).tolist() == chosen
 
 
@@ -144,7 +143,7 @@ def test_what_the_model_promises():
     found = _expected_improvement(np.array([2.0, 1.0, 3.0, 1.0]), np.array([0.5, 0.001, 0.001, 1.0]), 2.0)
     # The last has a ratio of 1: the distribution function is 0.841345, and the density 0.241971.
     assert found == pytest.approx([0.5 / math.sqrt(2 * math.pi), 1.0, 0.0, 0.841345 + 0.241971], abs=1e-6)
-    assert _below(np.array([0.0, 1.0, -1.0, 40.0])) == pytest.approx([0.5, 0.841345, 0.158655, 1.0], abs=1e-6)
+    assert _normal_distribution(np.array([0.0, 1.0, -1.0, 40.0])) == pytest.approx([0.5, 0.841345, 0.158655, 1.0], abs=1e-6)
 
 
 @pytest.mark.parametrize("count, asked", [(150, 150), (1000, 1000), (1001, 1000), (3000, 1000)])
@@ -192,7 +191,7 @@ def test_what_each_batch_is_chosen_from(monkeypatch):
     """A smooth model looks everywhere, any other near the best; each has its shortlist, renewed as results grow by a tenth."""
     space = Space({"a": range(12), "b": range(12)})
     strategy, renewed, fitted, chosen = search(space, np.random.default_rng(1)), [], [], []
-    fit, choose = strategy._fit, strategy._chosen
+    fit, choose = strategy._fit, strategy._choose_batch
 
     def shortlist(pool, process, rest, best):
         renewed.append(len(strategy.times))
@@ -200,7 +199,7 @@ def test_what_each_batch_is_chosen_from(monkeypatch):
 
     monkeypatch.setattr(sequential, "_most_promising", shortlist)
     monkeypatch.setattr(strategy, "_fit", lambda *given: fitted.append(given[-1]) or fit(*given))
-    monkeypatch.setattr(strategy, "_chosen", lambda *given: chosen.append(given) or choose(*given))
+    monkeypatch.setattr(strategy, "_choose_batch", lambda *given: chosen.append(given) or choose(*given))
     listed = {True: 0, False: 0}
     for row in strategy.propose():
         strategy.tell(row, 1.0 + row[0] + row[1])

@@ -59,9 +59,9 @@ def test_random_search_draws_without_repetition():
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategy_is_created_with_its_own_options_or_their_defaults(name):
     found = create(name, SPACE, 3, Options(50))
-    assert type(found).__name__ == STRATEGIES[name].name and found.options.own == defaults(name)
+    assert type(found).__name__ == STRATEGIES[name].name and found.options.own_options == defaults(name)
     again = create(name, SPACE, 3, Options(50, {"seed_fraction": 0.5}))
-    assert again.options.own == defaults(name) | {"seed_fraction": 0.5} and again.options.budget == 50
+    assert again.options.own_options == defaults(name) | {"seed_fraction": 0.5} and again.options.budget == 50
     assert create(name, SPACE, 3, Options(50)).propose() == found.propose() != create(name, SPACE, 4, Options(50)).propose()
 
 

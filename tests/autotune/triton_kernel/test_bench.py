@@ -24,4 +24,4 @@ SOFTWARE, HARDWARE = (Device(is_hardware, "gfx942", "a device", {}, (), ()) for 
 )
 def test_each_worker_has_a_gpu_or_its_share_of_the_cores(monkeypatch, device, worker, count, cores, variables):
     monkeypatch.setattr(bench, "available_cores", lambda: cores)
-    assert bench._share_of(worker, count, device) == variables
+    assert bench._worker_environment(worker, count, device) == variables

@@ -143,18 +143,18 @@ class Code:
 def test_configurations_that_cannot_run_are_left_out_and_the_rest_are_known(tmp_path):
     found, _ = search(tmp_path, {}, [*TWO, {"BLOCK": 64, "num_warps": 4}])
     found._compiled = Code(b32="too much LDS")
-    known, space = found._known_before()
+    known, space = found._compile_ahead()
     assert [space.space.named(row)["BLOCK"] for row in space.space] == [16, 64] and len(found._compiled) == 3
     assert (known.fixed, known.defaults, known.unlaunchable) == ({"num_warps": 4}, None, 1)
     assert (known.occupancy({"BLOCK": 16}), known.occupancy({"BLOCK": 99})) == (0.5, 0.0)
     assert (known.features({"BLOCK": 16}), known.features({"BLOCK": 99})) == ((6.0, 1.0, 2.0, 3.0, 4.0, 0.5), ())
     found._compiled = Code(occupancy=None)
-    assert found._known_before()[0].occupancy({"BLOCK": 16}) == 0.0
+    assert found._compile_ahead()[0].occupancy({"BLOCK": 16}) == 0.0
     found._bench.device.target = None
-    assert found._known_before()[0].occupancy is None
+    assert found._compile_ahead()[0].occupancy is None
     found._compiled = Code(b16="too many threads", b32="too much LDS", b64="too much LDS")
     with pytest.raises(NothingRanError, match="none of 3 configurations can run: too many threads"):
-        found._known_before()
+        found._compile_ahead()
 
 
 @pytest.mark.parametrize("sizes, compiled", [([64], 64), ([65], 0), ([1000, 1000], 0), ([8, 7], 8)])
@@ -162,7 +162,7 @@ def test_a_space_beyond_the_limit_is_not_compiled_in_advance(tmp_path, sizes, co
     """With a budget of one evaluation."""
     found, _ = search(tmp_path, {}, [{f"p{n}": at % size for n, size in enumerate(sizes)} for at in range(max(sizes))], "1")
     found._compiled = Code()
-    known, space = found._known_before()
+    known, space = found._compile_ahead()
     assert len(found._compiled) == compiled and (known.unlaunchable is None) == (compiled == 0)
     assert len(space.space.listed) == max(sizes)
 
@@ -171,7 +171,7 @@ def test_a_space_beyond_the_limit_is_not_compiled_in_advance(tmp_path, sizes, co
 def test_a_space_with_more_than_a_million_combinations_is_not_listed(tmp_path, sizes, compiled):
     found, _ = search(tmp_path, {}, [{"a": at, "b": at % sizes[1]} for at in range(sizes[0])])
     found._compiled = Code()
-    found._known_before()
+    found._compile_ahead()
     assert len(found._compiled) == compiled
 
 

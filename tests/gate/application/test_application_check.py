@@ -155,7 +155,7 @@ def test_measured_times_come_from_several_runs_and_modelled_ones_from_one(progra
         runs.append(run(*arguments, **options))
         return replace(runs[-1], timing="measured", runtime_ms=[1.0, 9.0, 2.0][len(runs) % 3])
 
-    assert len(own._runs_of(program("baseline"), None)) == 1
+    assert len(own._run_repeatedly(program("baseline"), None)) == 1
     monkeypatch.setattr(own, "_run", measured)
     own.take_as_baseline(program("baseline"))
     assert len(runs) == 3 and sorted(own.runtimes_ms) == [1.0, 2.0, 9.0]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.application.location_dependence import depends_on_place
-from rocm_perf_lab.gate.code_object.translation_units import program_differs
+from rocm_perf_lab.gate.application.location_dependence import depends_on_location
+from rocm_perf_lab.gate.code_object.translation_units import program_difference
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.optimize.builders import SourceBuilder
 
@@ -46,7 +46,7 @@ def source(folder: Path, body: str, text: str = SOURCE, command: Sequence[str] =
 
 def complaint(folder: Path, body: str, baseline: str = BODY, given: str | None = None) -> str | None:
     before, judged = source(folder, baseline), source(folder, body)
-    return depends_on_place(before, judged, (given or judged.text.decode()).encode(), judged.text, SourceBuilder("gfx942"))
+    return depends_on_location(before, judged, (given or judged.text.decode()).encode(), judged.text, SourceBuilder("gfx942"))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_lines_that_the_candidate_adds_elsewhere_count(tmp_path):
 def test_a_program_that_was_built_from_another_text_differs(tmp_path):
     judged, builder = source(tmp_path, BODY), SourceBuilder("gfx942")
     subprocess.run([*COMMAND, "-gline-tables-only"], cwd=tmp_path, check=True)
-    assert program_differs(tmp_path / "x", judged, builder) is None
+    assert program_difference(tmp_path / "x", judged, builder) is None
     source(tmp_path, "out[LANE] = n + 1;")
     subprocess.run(COMMAND, cwd=tmp_path, check=True)
-    assert "not the code that was judged" in program_differs(tmp_path / "x", judged, builder)
+    assert "not the code that was judged" in program_difference(tmp_path / "x", judged, builder)
 
 
 def test_an_assertion_names_its_file_in_the_program_as_in_the_command(tmp_path):
@@ -90,4 +90,4 @@ def test_an_assertion_names_its_file_in_the_program_as_in_the_command(tmp_path):
     command = [word for word in COMMAND if word != "-nogpuinc"]
     judged = source(tmp_path, "assert(n > 0); " + BODY, asserted, command)
     subprocess.run(command, cwd=tmp_path, check=True)
-    assert program_differs(tmp_path / "x", judged, SourceBuilder("gfx942")) is None
+    assert program_difference(tmp_path / "x", judged, SourceBuilder("gfx942")) is None

@@ -208,13 +208,13 @@ def test_the_baselines_last_words_are_told_and_a_candidates_are_not(application,
     ):
         with pytest.raises(type(error)) as failed:
             application((error, said))
-        assert failed.value.what == f"app {what} (its last words: the last)"
+        assert failed.value.problem == f"app {what} (its last words: the last)"
     with pytest.raises(ProgramFailedError) as failed:
         application((ProgramFailedError("app", 3), " \n"))
-    assert failed.value.what == "app exited with status 3"
+    assert failed.value.problem == "app exited with status 3"
     with pytest.raises(ProgramFailedError) as failed:
         application((ProgramFailedError("app", 3), "x" * 999))
-    assert failed.value.what == f"app exited with status 3 (its last words: {'x' * 200})"
+    assert failed.value.problem == f"app exited with status 3 (its last words: {'x' * 200})"
     assert "last" not in checked((ProgramFailedError("app", 3), said))[1]
 
 

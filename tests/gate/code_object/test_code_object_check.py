@@ -13,14 +13,14 @@ from rocm_perf_lab.code_object.symbol_contents import SymbolContent
 from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.gate.code_object.code_object_check import (
     BuiltCodeObject,
-    changed_beside,
+    changed_outside_kernel,
     check_code_object,
     concern_of,
     contract_breach,
     instances,
 )
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
-from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise
+from rocm_perf_lab.gate.code_object.image_layout import layout_difference
 from rocm_perf_lab.gate.code_object.run_dependent_values import new_observations
 from rocm_perf_lab.gate.regression_limits import DEFAULTS
 from rocm_perf_lab.gate.verdict import StepOutcome
@@ -79,8 +79,8 @@ def test_each_concern_is_named(candidate, waves, reason):
     ],
 )
 def test_limits_are_chosen_by_the_user(candidate, waves, allowed, short):
-    assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(allowed).resources) is None
-    assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(short).resources) is not None
+    assert concern_of(BASELINE, candidate, waves, DEFAULTS.with_changes(allowed).resources) is None
+    assert concern_of(BASELINE, candidate, waves, DEFAULTS.with_changes(short).resources) is not None
 
 
 SOURCE = """
@@ -168,7 +168,7 @@ def test_whatever_else_changes_is_named(old, new, reason):
         images = [
             BuiltCodeObject(parse(device), device) for device in map(BUILDER.code_object, map(source, (SOURCE, candidate)))
         ]
-        assert re.search(reason, changed_beside(*images, before, before.symbol))
+        assert re.search(reason, changed_outside_kernel(*images, before, before.symbol))
 
 
 ENDS, CLOCK = bytes.fromhex("000081bf"), bytes.fromhex("000090c000000000")  # s_endpgm, s_memtime s[0:1]
@@ -215,7 +215,7 @@ def test_the_layout_of_the_code_must_come_from_the_compiler(before, body, reason
 )
 def test_only_notes_that_every_reader_interprets_alike_are_accepted(text, reason):
     before, after = map(BUILDER.code_object, (source(SOURCE), source(replaced(BODY, text))))
-    complaint = laid_out_otherwise(before, after)
+    complaint = layout_difference(before, after)
     assert (reason in complaint) if reason else (complaint is None)
 
 
@@ -297,7 +297,7 @@ def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
     assert DEFAULTS.document() == {"runtime": 0.05, "vgpr": 0.2, "occupancy": 0.15, "lds": 0.3, "dram": 0.1}
     for text in ("scratch=1", "vgpr", "vgpr=-1", "vgpr=inf", "vgpr=nan", "", "vgpr=0.1,"):
         with pytest.raises(UsageError, match="is not a limit"):
-            DEFAULTS.changed(text)
+            DEFAULTS.with_changes(text)
 
 
 def test_a_build_for_several_gpus_cannot_be_judged_on_one_of_them():

@@ -9,8 +9,8 @@ import pytest
 from rocm_perf_lab.code_object.layout import CodeObjectLayout, ElfSection
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
 from rocm_perf_lab.gate.code_object import code_outside_kernel, image_layout
-from rocm_perf_lab.gate.code_object.code_outside_kernel import DeviceCode, compare_device, compare_host
-from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise, other_kernels, runs_on
+from rocm_perf_lab.gate.code_object.code_outside_kernel import DeviceCodeComparison, compare_device, compare_host
+from rocm_perf_lab.gate.code_object.image_layout import layout_difference, newly_referenced_kernel, runs_past_end
 
 
 def function(name: str, text: str = "s_endpgm", calls: tuple[str, ...] = ()) -> SymbolContent:
@@ -30,7 +30,7 @@ BASELINE = pieces(function("k"), data("k.kd"), function("f"), data("v", True), d
 
 @pytest.fixture
 def compared(monkeypatch):
-    def compare(after: dict[str, SymbolContent], before=BASELINE) -> DeviceCode:
+    def compare(after: dict[str, SymbolContent], before=BASELINE) -> DeviceCodeComparison:
         monkeypatch.setattr(code_outside_kernel, "pieces_of", lambda image: {b"before": before, b"after": after}[image])
         return compare_device(b"before", b"after", ["k"])
 
@@ -39,8 +39,10 @@ def compared(monkeypatch):
 
 def test_the_target_its_descriptor_and_new_functions_may_differ(compared):
     after = BASELINE | pieces(function("k", "s_nop"), data("k.kd", True), function("new"), data(".L2"))
-    assert compared(after) == DeviceCode(None, 3, ("new",), ())
-    assert compared({name: one for name, one in after.items() if name != "f"}) == DeviceCode(None, 2, ("new",), ("f",))
+    assert compared(after) == DeviceCodeComparison(None, 3, ("new",), ())
+    assert compared({name: one for name, one in after.items() if name != "f"}) == DeviceCodeComparison(
+        None, 2, ("new",), ("f",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_the_target_its_descriptor_and_new_functions_may_differ(compared):
     ],
 )
 def test_anything_else_is_named(compared, changed, said):
-    assert compared(BASELINE | pieces(changed)) == DeviceCode(said, 0)
+    assert compared(BASELINE | pieces(changed)) == DeviceCodeComparison(said, 0)
 
 
 def test_what_was_removed_is_named_as_such(compared):
@@ -95,7 +97,7 @@ TEXT = ElfSection(".text", "SHT_PROGBITS", 6)
 def test_the_layout_of_an_honest_change(monkeypatch, after, said):
     layouts = {b"before": CodeObjectLayout(None, frozenset({TEXT}), (b"ab", b"c")), b"after": after}
     monkeypatch.setattr(image_layout, "layout_of", layouts.get)
-    found = laid_out_otherwise(b"before", b"after")
+    found = layout_difference(b"before", b"after")
     assert (found is None) == (said is None) and (said is None or said in found)
 
 
@@ -121,13 +123,16 @@ def test_a_function_ends_with_its_last_instruction(monkeypatch, text, calls, end
     others = pieces(function("halts", "s_endpgm"), function("returns", "s_setpc_b64 s[30:31]"))
     before, after = others | pieces(function("k")), others | pieces(function("k", text, calls))
     said = "the function k does not end with its last instruction: the code after it would be executed"
-    assert runs_on(before, after, ["k"], "gfx942") == (None if ends else said)
-    assert runs_on(after, after, ["k"], "gfx942") is None  # as the baseline's
-    assert runs_on(before, others, ["k"], "gfx942").startswith("the kernel k has no instructions")
+    assert runs_past_end(before, after, ["k"], "gfx942") == (None if ends else said)
+    assert runs_past_end(after, after, ["k"], "gfx942") is None  # as the baseline's
+    assert runs_past_end(before, others, ["k"], "gfx942").startswith("the kernel k has no instructions")
 
 
 def test_a_kernel_that_is_newly_referred_to_is_named():
     before = pieces(function("k", calls=("m",)), function("m", calls=("m",)))
-    assert other_kernels(before, before, ["k", "m", "n"]) is None
+    assert newly_referenced_kernel(before, before, ["k", "m", "n"]) is None
     after = before | pieces(function("k", calls=("m", "n.kd")), replace(data("n.kd"), references=((0, "5 n+4"),)))
-    assert other_kernels(before, after, ["k", "m", "n"]) == "n" and other_kernels(before, after, ["k", "m"]) is None
+    assert (
+        newly_referenced_kernel(before, after, ["k", "m", "n"]) == "n"
+        and newly_referenced_kernel(before, after, ["k", "m"]) is None
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from instruction_texts import PLAIN, function
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
-from rocm_perf_lab.gate.code_object.reached_functions import named, reached
+from rocm_perf_lab.gate.code_object.reached_functions import kernel_and_callees, referenced_symbol
 
 
 def test_functions_are_reached_through_others_and_once():
@@ -16,5 +16,5 @@ def test_functions_are_reached_through_others_and_once():
         "h": function("h", PLAIN),
         "unused": function("unused", PLAIN),
     }
-    assert sorted(one.name for one in reached(pieces, "k")) == ["f", "g", "h", "k"]
-    assert [named(one) for one in ("10 _Z1ff+0", "3 h-12", "3 h")] == ["_Z1ff", "h", "h"]
+    assert sorted(one.name for one in kernel_and_callees(pieces, "k")) == ["f", "g", "h", "k"]
+    assert [referenced_symbol(one) for one in ("10 _Z1ff+0", "3 h-12", "3 h")] == ["_Z1ff", "h", "h"]

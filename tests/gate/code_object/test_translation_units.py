@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object import translation_units
-from rocm_perf_lab.gate.code_object.translation_units import host_differs, makes_judged_code
+from rocm_perf_lab.gate.code_object.translation_units import host_difference, makes_judged_code
 
 
 class Builder:
@@ -73,4 +73,4 @@ def test_the_judged_source_has_to_compile():
     ],
 )
 def test_where_the_hosts_code_differs_is_said(candidate, said):
-    assert host_differs(source("a [host", "b [two"), source(*candidate), Builder()) == said
+    assert host_difference(source("a [host", "b [two"), source(*candidate), Builder()) == said

@@ -12,7 +12,7 @@ import pytest
 
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.equivalence import baseline_results
-from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, Reference, replay_with, succeeded
+from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, BaselineResults, expect_success, replay_with
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
@@ -74,17 +74,17 @@ def reference(monkeypatch, in_memory, tmp_path):
         device = Device(capture, kernel)
         monkeypatch.setattr(baseline_results, "replay_cases", device.replay_cases)
         asked = {"device": "gfx942", "seed": 3, "race_seeds": (5, 6), "instruction_limit": 77, "timeout": 9} | options
-        made = Reference(capture, KernelInputs(BUFFERS, list(numbers)), EquivalenceOptions(**asked), tmp_path)
+        made = BaselineResults(capture, KernelInputs(BUFFERS, list(numbers)), EquivalenceOptions(**asked), tmp_path)
         return made, device
 
     return make
 
 
-def named(made: Reference, name: str):
-    return next(one for one in made.tried if one.name == name)
+def named(made: BaselineResults, name: str):
+    return next(one for one in made.cases if one.name == name)
 
 
-def other(made: Reference):
+def other(made: BaselineResults):
     """Any case of other inputs."""
     return named(made, "observed range")
 
@@ -94,18 +94,18 @@ FAILED = CaseOutcome(Path(), None, "a fault")
 
 def test_the_captured_inputs_come_first_with_other_contents_of_the_outputs(reference):
     made, device = reference()
-    assert [one.name for one in made.tried[:3]] == ["captured inputs", *POISONED]
-    first, *poisoned = (one.case for one in made.tried[:3])
+    assert [one.name for one in made.cases[:3]] == ["captured inputs", *POISONED]
+    first, *poisoned = (one.case for one in made.cases[:3])
     assert first.compare and first.poison is None and [one.poison for one in poisoned] == [0xA5, 0xFF]
-    assert all(one.perturbation is None for one in made.tried[:3]) and all(one.perturbation for one in made.tried[3:])
+    assert all(one.perturbation is None for one in made.cases[:3]) and all(one.perturbation for one in made.cases[3:])
     assert device.asked[0]["timeout"] == 9 and device.asked[0]["hsaco"] is None and device.asked[0]["seconds"] is None
     assert device.asked[0]["device_options"] == ["kernel-limit=77", "memory-check"] and device.asked[0]["device"] == "gfx942"
-    assert len(device.cases) == len(made.tried) and made.seconds > 0
+    assert len(device.cases) == len(made.cases) and made.seconds > 0
 
 
 def test_outputs_are_left_poisoned_and_poisoned_again_unless_they_hold_results(reference):
     made, _ = reference()
-    others = [one for one in made.tried if one.perturbation]
+    others = [one for one in made.cases if one.perturbation]
     assert [one.case.poison for one in others[:7]] == [None, 0xA5, 0xFF, None, 0xA5, 0xFF, None]
     held = [one for one in others if one.perturbation.on_results]
     assert held and all(one.case.poison is None for one in held)
@@ -114,9 +114,9 @@ def test_outputs_are_left_poisoned_and_poisoned_again_unless_they_hold_results(r
 @pytest.mark.parametrize("level, kinds", [("sampled", {"shuffled", "nearby values"}), ("full", None)])
 def test_a_level_for_few_cases_has_one_of_each_kind(reference, level, kinds):
     made, _ = reference(level=level)
-    names = {one.name for one in made.tried[3:]}
+    names = {one.name for one in made.cases[3:]}
     assert names == kinds if kinds else len(names) > 30
-    assert bool(made.with_numbers((7.0,))) == (level == "full")
+    assert bool(made.cases_with_numbers((7.0,))) == (level == "full")
 
 
 def test_a_gpu_has_neither_limits_nor_options(reference):
@@ -129,18 +129,18 @@ def test_cases_on_which_the_baseline_fails_are_no_cases(reference):
         return "a fault" if (np.frombuffer(memory[IN], np.float32) == 0).all() else doubled(memory, case)
 
     made, _ = reference(fails_on_zeros)
-    name = next(one.name for one in made.tried if one.name.startswith("nothing but zeros"))
+    name = next(one.name for one in made.cases if one.name.startswith("nothing but zeros"))
     assert named(made, name).outcome.failure == "a fault"
-    usable = [one.name for one in made.usable()]
+    usable = [one.name for one in made.usable_cases()]
     assert name not in usable and usable[:3] == ["captured inputs", *POISONED] and "shuffled" in usable
-    made.unfit |= {"shuffled": "dropped", "zeros": None}
-    usable = [one.name for one in made.usable()]
+    made.unfit_reasons |= {"shuffled": "dropped", "zeros": None}
+    usable = [one.name for one in made.usable_cases()]
     assert "shuffled" not in usable and "zeros" in usable
 
 
 def test_results_on_captured_inputs_are_always_held_against_a_candidate(reference):
     made, _ = reference()
-    assert [made.why_unfit(one, FAILED) for one in made.tried[:3]] == [None] * 3 and made.unfit == {}
+    assert [made.why_unfit(one, FAILED) for one in made.cases[:3]] == [None] * 3 and made.unfit_reasons == {}
 
 
 def test_a_correct_baseline_gives_the_only_right_result(reference):
@@ -163,7 +163,7 @@ def test_what_lies_outside_the_buffers_may_decide(reference):
         made, _ = reference(kernel)
         one = other(made)
         assert made.why_unfit(one, one.outcome) == made.why_unfit(one, FAILED) == OUTSIDE
-        assert made.unfit == {one.name: OUTSIDE}
+        assert made.unfit_reasons == {one.name: OUTSIDE}
 
 
 def test_the_order_may_decide_and_excuses_no_failure(reference):
@@ -197,13 +197,13 @@ def test_a_kernel_that_may_reach_past_a_buffer_may_read_what_it_writes(reference
     made, device = reference(reads_output)
     one = other(made)
     assert made.why_unfit(one, one.outcome) is None
-    beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, beyond=True))
+    beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, may_leave_buffers=True))
     count = len(device.cases)
     assert made.why_unfit(beyond, beyond.outcome) == DEPENDS_ON_ORDER
     assert [case.poison for case in device.cases[count:]] == [*[one.case.poison] * 3, None]
     made, _ = reference()
     one = other(made)
-    beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, beyond=True))
+    beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, may_leave_buffers=True))
     assert made.why_unfit(beyond, beyond.outcome) is None
 
 
@@ -211,7 +211,7 @@ def test_a_kernel_that_may_reach_past_a_buffer_may_read_what_it_writes(reference
 def test_a_larger_size_excuses_a_failure_and_no_other_result(reference, beyond, numbers, why):
     made, _ = reference()
     one = other(made)
-    larger = replace(one, name="larger", perturbation=replace(one.perturbation, beyond=beyond, numbers=numbers))
+    larger = replace(one, name="larger", perturbation=replace(one.perturbation, may_leave_buffers=beyond, numbers=numbers))
     assert made.why_unfit(larger, FAILED) == why and made.why_unfit(larger, larger.outcome) is None
 
 
@@ -232,9 +232,9 @@ def test_a_dropped_case_is_tried_part_by_part(reference):
     assert {one.name.partition(" = ")[0] for one in parts} == {
         f"nearby values of {one}" for one in ("in", "out", "n")
     }  # fmt: skip
-    assert made.parts_of(named(made, "nearby values")) is parts and made.parts_of(made.tried[0]) == []
-    assert [one for one in made.usable() if one in parts] == parts
-    assert {one.name for one in parts} <= {one.name for one in [*made.usable()]}
+    assert made.parts_of(named(made, "nearby values")) is parts and made.parts_of(made.cases[0]) == []
+    assert [one for one in made.usable_cases() if one in parts] == parts
+    assert {one.name for one in parts} <= {one.name for one in [*made.usable_cases()]}
 
 
 def test_parts_of_what_the_baseline_fails_on_are_tried_at_once(reference):
@@ -244,7 +244,7 @@ def test_parts_of_what_the_baseline_fails_on_are_tried_at_once(reference):
         return "a fault" if N in memory and IN in dict(case.overlays) else doubled(memory, case)
 
     made, _ = reference(fails, numbers=[number])
-    names = [one.name for one in made.tried]
+    names = [one.name for one in made.cases]
     assert named(made, "nearby values").outcome.failure
     assert "nearby values of in" in names and any(name.startswith("nearby values of n = ") for name in names)
 
@@ -255,27 +255,27 @@ def test_parts_of_values_nearby_with_too_little_to_do_are_tried_at_once(referenc
         return doubled(memory, case), 4.0 if as_captured and case.poison is None else 1.5
 
     made, _ = reference(takes, numbers=[NumberArgument("n", N, "int32", 64)])
-    assert "nearby values of in" in [one.name for one in made.tried]
+    assert "nearby values of in" in [one.name for one in made.cases]
 
 
 def test_a_case_takes_its_share_of_the_longest_run(reference, monkeypatch):
     clock = iter([5.0, 6.0, 200.0, 200.03125])
     monkeypatch.setattr(baseline_results, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     made, _ = reference()
-    assert made.seconds == 1.0 / len(made.tried)
-    made.with_numbers((7.0,))
-    assert made.seconds == 1.0 / len(made.tried)
+    assert made.seconds == 1.0 / len(made.cases)
+    made.cases_with_numbers((7.0,))
+    assert made.seconds == 1.0 / len(made.cases)
 
 
 def test_numbers_that_a_candidate_names_are_tried_under_the_race_check(reference):
     made, device = reference(numbers=[NumberArgument("n", N, "int32", 64)])
-    found = made.with_numbers((7.0,))
-    assert "7 everywhere, which the candidate names" in [one.name for one in found] and made.with_numbers((7.0,)) is found
+    found = made.cases_with_numbers((7.0,))
+    assert "7 everywhere, which the candidate names" in [one.name for one in found] and made.cases_with_numbers((7.0,)) is found
     assert all(one.case.findings and one.case.device_options == ("race-check=0", "unordered-atomics") for one in found)
     assert {one.case.poison for one in found} == {None, 0xA5, 0xFF}
     made, _ = reference(timing="measured")
-    assert all(not one.case.findings and one.case.device_options == () for one in made.with_numbers((7.0,)))
-    assert made.with_numbers(()) == []
+    assert all(not one.case.findings and one.case.device_options == () for one in made.cases_with_numbers((7.0,)))
+    assert made.cases_with_numbers(()) == []
 
 
 @pytest.mark.parametrize("computes, expected", [(True, True), (False, False)])
@@ -284,11 +284,11 @@ def test_nans_are_open_where_the_baseline_computes(reference, monkeypatch, compu
     (made.capture.path / "kernel.hsaco").write_bytes(b"image")
     asked = []
     monkeypatch.setattr(baseline_results, "parse", lambda image: types.SimpleNamespace(target=image.decode()))
-    monkeypatch.setattr(baseline_results, "computes", lambda *words: asked.append(words) or computes)
+    monkeypatch.setattr(baseline_results, "computes_with_floats", lambda *words: asked.append(words) or computes)
     monkeypatch.setattr(baseline_results, "speaks_to_the_host", lambda *words: asked.append(words) or not computes)
     races = ["race in LDS", "x: the host may see what is written"]
     nans = made.nans_on(other(made))
-    assert (nans is not None) == made.computes == expected
+    assert (nans is not None) == made.computes_with_floats == expected
     if nans is not None:
         values = np.frombuffer(np.uint32([0x7FC00000, 0xFFC00123]).tobytes(), np.float32)
         assert nans.same(values[:1], values[:1]).tolist() == [True] and nans.same(values[1:], values[1:]).tolist() == [False]
@@ -299,44 +299,44 @@ def test_nans_are_open_where_the_baseline_computes(reference, monkeypatch, compu
 def test_what_was_there_before_is_without_the_poison(reference):
     made, _ = reference()
     one = next(
-        one for one in made.tried if one.perturbation and one.case.poison and dict(one.case.overlays).keys() == {IN, OUT}
+        one for one in made.cases if one.perturbation and one.case.poison and dict(one.case.overlays).keys() == {IN, OUT}
     )
     overlays = dict(one.case.overlays)
     inputs = made.inputs_on(one)
     assert inputs(IN, 32).tobytes() == overlays[IN] and inputs(OUT, 32).tobytes() == overlays[OUT]
-    assert made.inputs_on(made.tried[1])(OUT, 32).tobytes() == NUMBERS.tobytes()
+    assert made.inputs_on(made.cases[1])(OUT, 32).tobytes() == NUMBERS.tobytes()
 
 
 def test_orders_take_turns_and_neighbours_have_other_contents(reference):
     made, _ = reference()
-    orders = made.in_orders(5)
+    orders = made.runs_in_other_orders(5)
     assert [name for name, _ in orders] == ["order 5", "order 6"] * 2 + ["order 5"]
     assert [options[:2] for _, options in orders] == [(f"race-check={n}", "unordered-atomics") for n in (5, 6, 5, 6, 5)]
     fills = [options[2] for _, options in orders]
     assert all(one != two for one, two in zip(fills, fills[1:], strict=False)) and "initial-values=0" in fills  # one is shorter
-    assert made.in_orders(0) == []
+    assert made.runs_in_other_orders(0) == []
 
 
 def test_what_no_case_has_shown_is_unproven(reference):
     made, _ = reference()
-    found = {one.name: "equal" for one in made.tried}
-    assert [one.name for one in made.unproven(found)] == []
-    assert [one.name for one in made.unproven({})] == ["in"]  # the other is only written
+    found = {one.name: "equal" for one in made.cases}
+    assert [one.name for one in made.unproven_inputs(found)] == []
+    assert [one.name for one in made.unproven_inputs({})] == ["in"]  # the other is only written
     parts = made.parts_of(named(made, "nearby values"))
-    assert [one.name for one in made.unproven({parts[0].name: "equal"})] == []
+    assert [one.name for one in made.unproven_inputs({parts[0].name: "equal"})] == []
     assert list(made.same_memory_unproven(found)) == []
 
 
 def test_a_candidate_is_replayed_with_its_own_code_in_its_time(reference, in_memory, tmp_path):
     made, device = reference()
-    made.replay([made.tried[0].case], tmp_path / "candidate", ReplayableCode(tmp_path / "code"), 12.5)
+    made.replay([made.cases[0].case], tmp_path / "candidate", ReplayableCode(tmp_path / "code"), 12.5)
     assert (device.asked[-1]["hsaco"], device.asked[-1]["seconds"]) == (tmp_path / "code", 12.5)
-    replay_with(EquivalenceOptions(), made.capture, [made.tried[0].case], tmp_path / "other")
+    replay_with(EquivalenceOptions(), made.capture, [made.cases[0].case], tmp_path / "other")
     assert (device.asked[-1]["hsaco"], device.asked[-1]["seconds"]) == (None, None)
 
 
 def test_the_baseline_may_not_fail_on_what_was_captured():
     outcome = CaseOutcome(Path(), 1.0, None)
-    assert succeeded(outcome) is outcome
+    assert expect_success(outcome) is outcome
     with pytest.raises(ReplayFailedError, match="a fault"):
-        succeeded(FAILED)
+        expect_success(FAILED)

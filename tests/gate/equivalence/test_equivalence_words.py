@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.verdict_document import CandidateLaunch, CapturedLaunch
 
@@ -19,7 +19,7 @@ def launch(*outcomes: str, arguments=None, grid=(256, 1, 1), workgroup=(64, 1, 1
 
 
 def words(captures, unproven=(), computes=True, **options) -> str:
-    return Equivalence((), None, None, None, EquivalenceOptions(**options))._in_words(captures, unproven, computes)
+    return EquivalenceCheck((), None, None, None, EquivalenceOptions(**options))._in_words(captures, unproven, computes)
 
 
 @pytest.mark.parametrize(

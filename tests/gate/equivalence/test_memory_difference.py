@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument
 from rocm_perf_lab.gate.equivalence.memory_difference import (
     Outputs,
+    buffer_difference,
     difference,
-    difference_in,
     floats_in,
     inputs_of,
     location,
-    same_but_for,
+    same_outside,
 )
 from rocm_perf_lab.gate.equivalence.nans import Nans
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
@@ -237,19 +237,19 @@ def test_all_regions_count_and_the_first_number_is_told(left):
 def test_a_number_is_told_by_its_bits_where_its_digits_are_the_same():
     one, other = np.array([0.0, 1.0], np.float32), np.array([-0.0, 1.0], np.float32)
     two = Buffer("two", "two", TWO, FLOATS, 2)
-    found = difference_in(two, one.view(np.uint8), other.view(np.uint8))
+    found = buffer_difference(two, one.view(np.uint8), other.view(np.uint8))
     assert found.reason.startswith("two[0]: baseline 0.0, candidate -0.0; 1 of 2 elements differ, by 0 ULP at most")
-    assert difference_in(two, other.view(np.uint8), one.view(np.uint8)).reason.startswith(
+    assert buffer_difference(two, other.view(np.uint8), one.view(np.uint8)).reason.startswith(
         "two[0]: baseline -0.0, candidate 0.0"
     )
     quiet = np.array([1, 0x7FC00001], np.uint32)
-    found = difference_in(two, quiet.view(np.uint8), np.array([1, 0xFFC00001], np.uint32).view(np.uint8))
+    found = buffer_difference(two, quiet.view(np.uint8), np.array([1, 0xFFC00001], np.uint32).view(np.uint8))
     assert found.reason == "two[1]: baseline nan (0x7fc00001), candidate nan (0xffc00001); 1 of 2 elements differ"
 
 
 def test_how_far_numbers_are_apart_is_said_of_pairs_without_a_nan():
     one, other = np.array([np.nan, 1.0], np.float32), np.array([0.0, np.nextafter(np.float32(1), np.float32(2))], np.float32)
-    found = difference_in(Buffer("two", "two", TWO, FLOATS, 2), one.view(np.uint8), other.view(np.uint8))
+    found = buffer_difference(Buffer("two", "two", TWO, FLOATS, 2), one.view(np.uint8), other.view(np.uint8))
     assert (found.where.differing, found.where.largest_ulps) == (2, 1)
 
 
@@ -259,10 +259,10 @@ def test_the_bytes_of_one_buffer(ulps, same):
     one, other = (
         np.array([3.0, value], np.float32).view(np.uint8) for value in (1.0, np.nextafter(np.float32(1), np.float32(2)))
     )
-    assert difference_in(two, one, one) is None and (difference_in(two, one, other, ulps) is None) == same
-    assert difference_in(two, one, other) is not None
+    assert buffer_difference(two, one, one) is None and (buffer_difference(two, one, other, ulps) is None) == same
+    assert buffer_difference(two, one, other) is not None
     padded = Buffer("s", "s", TWO, TypeLayout("S", 8, (Leaf("", 0, "float32"),)), 1)
-    found = difference_in(padded, one, np.concatenate([one[:4], other[4:] + 1]))
+    found = buffer_difference(padded, one, np.concatenate([one[:4], other[4:] + 1]))
     assert found.reason.startswith("4 bytes differ, the first at 0x2004 (in s, 4 bytes from its beginning)")
     assert (found.where.address, found.where.differing_bytes, found.where.parameter) == ("0x2004", 4, "s")
 
@@ -278,14 +278,14 @@ def test_bytes_of_certain_places_do_not_count(left):
     one, other = np.arange(8, dtype=np.uint8), np.array([0, 1, 9, 9, 4, 5, 6, 7], np.uint8)
     both = {ONE: one, TWO: one}, {ONE: one, TWO: other}
     expected, found = (left(contents) for contents in both)
-    assert not same_but_for([], expected, found) and same_but_for([(TWO + 2, b"xx")], expected, found)
-    assert not same_but_for([(TWO + 2, b"x")], expected, found) and not same_but_for([(TWO + 3, b"x")], expected, found)
-    assert same_but_for([(TWO + 2, b"x"), (TWO + 3, b"xxxxxxxxx")], expected, found)
-    assert same_but_for([(TWO - 4, b"x" * 8)], expected, found) and not same_but_for([(TWO - 4, b"x" * 4)], expected, found)
-    assert not same_but_for([(ONE, b"x" * 8)], expected, found)
-    assert not same_but_for([], left({ONE: one}), left({ONE: one, TWO: one}))
-    assert not same_but_for([], left({ONE: one, TWO: one}), left({ONE: one}))
-    assert not same_but_for([(TWO - 9, b"x")], left({TWO: one}), left({TWO: one ^ np.uint8(1)}))
+    assert not same_outside([], expected, found) and same_outside([(TWO + 2, b"xx")], expected, found)
+    assert not same_outside([(TWO + 2, b"x")], expected, found) and not same_outside([(TWO + 3, b"x")], expected, found)
+    assert same_outside([(TWO + 2, b"x"), (TWO + 3, b"xxxxxxxxx")], expected, found)
+    assert same_outside([(TWO - 4, b"x" * 8)], expected, found) and not same_outside([(TWO - 4, b"x" * 4)], expected, found)
+    assert not same_outside([(ONE, b"x" * 8)], expected, found)
+    assert not same_outside([], left({ONE: one}), left({ONE: one, TWO: one}))
+    assert not same_outside([], left({ONE: one, TWO: one}), left({ONE: one}))
+    assert not same_outside([(TWO - 9, b"x")], left({TWO: one}), left({TWO: one ^ np.uint8(1)}))
 
 
 def test_a_place_is_told_by_the_buffer_that_holds_it():

@@ -86,7 +86,7 @@ def test_numbers_by_value_take_turns_with_the_results_in_place(cases):
     turns = [one for one in made if not one.name.startswith("nearby")]
     assert [one.on_results for one in turns] == [bool(turn % 2) for turn in range(len(turns))]
     assert all((one.overlays[0] == (OUT, result)) == one.on_results for one in turns)
-    assert all(one.overlays[-1][0] == N and not one.beyond for one in turns)
+    assert all(one.overlays[-1][0] == N and not one.may_leave_buffers for one in turns)
 
 
 @pytest.mark.parametrize("captured", [5, 1, 0, -3])
@@ -95,12 +95,12 @@ def test_only_a_larger_size_may_lead_beyond_a_buffer(cases, captured):
     assert made
     for one in made:
         (value,) = np.frombuffer(one.overlays[-1][1], np.int32)
-        assert one.beyond == (0 < captured < value), one.name
+        assert one.may_leave_buffers == (0 < captured < value), one.name
 
 
 def test_two_sizes_are_traded_and_one_alone_is_not(cases):
     other = NumberArgument("m", N + 4, "int32", 32)
-    traded = [one for one in cases(numbers=[SIZE, other]).values() if len(one.numbers) == 2 and one.beyond]
+    traded = [one for one in cases(numbers=[SIZE, other]).values() if len(one.numbers) == 2 and one.may_leave_buffers]
     assert [one.numbers for one in traded] == [("n", "m"), ("m", "n")]
     for one in traded:
         values = dict(zip(one.numbers, (int(np.frombuffer(content, np.int32)[0]) for _, content in one.overlays), strict=True))
@@ -114,4 +114,6 @@ def test_an_enum_keeps_to_its_values(cases):
     choice = NumberArgument("n", N, "int32", 2, (1, 2, 4))
     made = [one for one in cases(numbers=[choice]).values() if one.numbers == ("n",)]
     values = [int(np.frombuffer(one.overlays[-1][1], np.int32)[0]) for one in made]
-    assert sorted(values) == [1, 1, 4, 4] and not any(one.beyond for one in made)  # each also with the results in place
+    assert sorted(values) == [1, 1, 4, 4] and not any(
+        one.may_leave_buffers for one in made
+    )  # each also with the results in place

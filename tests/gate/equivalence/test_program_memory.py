@@ -10,9 +10,9 @@ from rocm_perf_lab.gate.equivalence import program_memory
 from rocm_perf_lab.gate.equivalence.program_memory import (
     MemoryPart,
     ProgramMemory,
-    differing,
-    only_written,
-    otherwise_allocated,
+    differing_extent,
+    newly_written_extent,
+    unmatched_part,
 )
 
 A, B, CODE = 0x1000, 0x2000, 0x8000
@@ -48,9 +48,9 @@ def test_other_code_objects_are_places_and_compared_as_a_whole_without_a_header(
     capture = in_memory({A: bytes(16), CODE: bytes(128)}, kinds={CODE: "code"}, code_object={"load_base": "0x0"})
     memory = ProgramMemory.of(capture)
     code = MemoryPart("the code object at 0x8000", CODE, 128)
-    assert memory.parts["code", 0, 128] == memory.places["code", 0] == code
+    assert memory.parts["code", 0, 128] == memory.pointees["code", 0] == code
     own = in_memory({CODE: bytes(128)}, kinds={CODE: "code"}, code_object={"load_base": hex(CODE)})
-    assert not ProgramMemory.of(own).parts and not ProgramMemory.of(own).places
+    assert not ProgramMemory.of(own).parts and not ProgramMemory.of(own).pointees
 
 
 def memory(in_memory, before: dict[int, bytes], left: dict[int, bytes] | None = None) -> ProgramMemory:
@@ -61,29 +61,29 @@ def test_what_differs_is_counted_from_its_first_byte(in_memory):
     one = memory(in_memory, {A: words(1, 2, 3) + b"abc"})
     other = memory(in_memory, {A: words(1, 0x10002, 3) + b"aXY"})
     key = ("device", 27, 1)
-    assert differing(one, other, key, False) == (A + 8 + 2, 3) and differing(one, one, key, True) is None
+    assert differing_extent(one, other, key, False) == (A + 8 + 2, 3) and differing_extent(one, one, key, True) is None
 
 
 def test_pointers_to_the_same_place_of_what_moved_are_the_same(in_memory):
     one = memory(in_memory, {A: words(A + 8, B + 4, 5), B: bytes(32)})
     moved = memory(in_memory, {A + 0x100: words(A + 0x108, B + 0x104, 5), B + 0x100: bytes(32)})
     key = ("device", 24, 1)
-    assert differing(one, moved, key, False) is None
+    assert differing_extent(one, moved, key, False) is None
     elsewhere = memory(in_memory, {A + 0x100: words(A + 0x108, B + 0x105, 5), B + 0x100: bytes(32)})
-    assert differing(one, elsewhere, key, False)[0] // 8 == (A + 0x108) // 8
+    assert differing_extent(one, elsewhere, key, False)[0] // 8 == (A + 0x108) // 8
     beyond = memory(in_memory, {A + 0x100: words(A + 0x108, B + 0x120, 5), B + 0x100: bytes(32)})
-    assert differing(one, beyond, key, False) is not None
+    assert differing_extent(one, beyond, key, False) is not None
 
 
 def test_what_only_one_dispatch_writes(in_memory):
     before, key = {A: words(1, 2, 3)}, ("device", 24, 1)
     one = memory(in_memory, before, {A: words(1, 7, 3)})
-    assert only_written(one, memory(in_memory, before, {A: words(1, 9, 3)}), key) is None
-    assert only_written(one, memory(in_memory, before, {A: words(1, 9, 0x203)}), key) == (A + 16 + 1, 1)
-    assert only_written(one, memory(in_memory, before), key) is None
+    assert newly_written_extent(one, memory(in_memory, before, {A: words(1, 9, 3)}), key) is None
+    assert newly_written_extent(one, memory(in_memory, before, {A: words(1, 9, 0x203)}), key) == (A + 16 + 1, 1)
+    assert newly_written_extent(one, memory(in_memory, before), key) is None
 
 
 def test_a_part_that_only_one_run_has_is_named(in_memory):
     one, other = memory(in_memory, {A: bytes(16)}), memory(in_memory, {A: bytes(16), B: bytes(8)})
-    assert otherwise_allocated(one, one) is None
-    assert otherwise_allocated(one, other) == otherwise_allocated(other, one) == "8 bytes of device memory at 0x2000"
+    assert unmatched_part(one, one) is None
+    assert unmatched_part(one, other) == unmatched_part(other, one) == "8 bytes of device memory at 0x2000"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument, PointerArgument
-from rocm_perf_lab.gate.equivalence.named_numbers import with_numbers
+from rocm_perf_lab.gate.equivalence.named_numbers import perturbations_with_numbers
 from rocm_perf_lab.gate.equivalence.perturbation import Field
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
@@ -94,7 +94,7 @@ def named(numbers, **contents: np.ndarray):
     places = {0x1000 * (at + 1): content for at, content in enumerate(contents.values())}
     fields = [field(name, at, content) for name, (at, content) in zip(contents, places.items(), strict=True)]
     by_value = [NumberArgument("n", 0x9000, "int32", 100), NumberArgument("by", 0x9004, "float32", 1.5)]
-    cases = list(with_numbers(Capture(places), KernelInputs(numbers=by_value), fields, numbers, seed=1))
+    cases = list(perturbations_with_numbers(Capture(places), KernelInputs(numbers=by_value), fields, numbers, seed=1))
     of = {at: content.dtype for at, content in places.items()} | {0x9000: np.int32, 0x9004: np.float32}
     return {one.name: {at: np.frombuffer(content, of[at]) for at, content in one.overlays} for one in cases}, cases
 
@@ -113,7 +113,7 @@ def test_numbers_of_the_text_occur_everywhere_among_others_and_by_value():
     assert set(mixed[0x2000][mixed[0x2000] != indices]) == {64}  # 101 is no index
     values = {name: case for name, case in cases.items() if name.startswith(("n =", "by ="))}
     assert {float(next(iter(case.values()))[0]) for name, case in values.items() if name.startswith("n =")} == {64.0, 101.0}
-    assert {one.name: one.beyond for one in made if one.numbers == ("n",)} == {
+    assert {one.name: one.may_leave_buffers for one in made if one.numbers == ("n",)} == {
         "n = 64, which the candidate names": False,
         "n = 101, which the candidate names": True,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, together
+from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, union_of_ranges
 
 ADDRESSES = st.sets(st.integers(0, 40))
 
@@ -27,4 +27,4 @@ def test_every_byte_that_only_the_candidate_stores_to_counts(before: set[int], a
 
 @given(ADDRESSES, ADDRESSES)
 def test_what_either_stores_to_is_one_list_of_ranges(some: set[int], others: set[int]) -> None:
-    assert list(together(ranges(some), ranges(others))) == ranges(some | others)
+    assert list(union_of_ranges(ranges(some), ranges(others))) == ranges(some | others)

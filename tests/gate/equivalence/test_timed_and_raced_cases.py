@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.perturbation import NEARBY, Perturbation
 from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases, timed_inputs
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 
-def tried(name: str, ms: float | None, *fields: str, **changed) -> TriedCase:
+def tried(name: str, ms: float | None, *fields: str, **changed) -> BaselineCase:
     """fields: the parameters whose content changes."""
     places = tuple(SimpleNamespace(group=group) for group in fields)
     one = None if name == "captured" else Perturbation(name, ((0, name.encode()),), fields=places, **changed)
-    return TriedCase(name, Case(), one, CaseOutcome(Path(), ms, None))
+    return BaselineCase(name, Case(), one, CaseOutcome(Path(), ms, None))
 
 
 CAPTURED = tried("captured", 4.0)
@@ -32,7 +32,7 @@ def test_races_are_checked_on_inputs_with_enough_work():
         tried("n = 1", 0.99, numbers=("n",)),
         tried("n = 2", 1.0, numbers=("n",)),
         tried("m = 0", 0.2, numbers=("m",)),
-        tried("m = 999", 9.0, numbers=("m",), beyond=True),
+        tried("m = 999", 9.0, numbers=("m",), may_leave_buffers=True),
         tried("n = 3, m = 3", 4.0, numbers=("n", "m")),
     ]
     for seed in range(8):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.gate.equivalence.equivalence_check import Equivalence
+from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.measurement.measurement_check import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.measurement.timed_replays import CodePair
@@ -75,7 +75,7 @@ def equivalence(request, program):
     baseline, captured = program
     metadata = parse(captured.code_object.read_bytes()).kernels[captured.symbol]
     options = EquivalenceOptions(device="gfx942", seed=request.param)
-    with Equivalence([captured], baseline, baseline.kernel("rows"), metadata, options) as equivalence:
+    with EquivalenceCheck([captured], baseline, baseline.kernel("rows"), metadata, options) as equivalence:
         yield equivalence
 
 

@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.measurement.measurement_check import (
     not_faster,
 )
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio
-from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs, Replays, Times
+from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs, ReplayOptions, Times
 
 OTHERS = [OtherInputs("zeros", ()), OtherInputs("large", ())]
 SAVED, MODELLED = "of the kernel's time saved", "of the kernel's time saved, modelled"
@@ -60,7 +60,7 @@ def outcome(verdict) -> tuple[str, str]:
 
 def test_all_captures_are_timed_and_then_other_inputs_of_the_first(checked):
     verdict, asked = checked(0.5, 0.5, 0.6, 0.7, others=OTHERS)
-    assert [one.dispatches for one in asked] == [2, 2, 1, 1] and [one.others for one in asked] == [None, None, *OTHERS]
+    assert [one.dispatches for one in asked] == [2, 2, 1, 1] and [one.other_inputs for one in asked] == [None, None, *OTHERS]
     assert asked[0].device_options == () and asked[1].device_options[0].startswith("timed-cu=")
     assert asked[2].device_options == asked[3].device_options == ()
     evidence = verdict.evidence
@@ -111,10 +111,10 @@ def test_modelled_times(checked, candidate, options, expected):
 
 def test_replays_follow_the_options(checked):
     checked(0.5, 0.5)
-    assert checked.replays == Replays(rounds=7, iterations=10, timeout=120, device="auto", view=View())
+    assert checked.replays == ReplayOptions(rounds=7, iterations=10, timeout=120, device="auto", view=View())
     view = View((Path("/data"),))
     checked(0.5, 0.5, rounds=2, iterations=3, timeout=9, device="gfx942", view=view)
-    assert checked.replays == Replays(2, 3, 9, "gfx942", view)
+    assert checked.replays == ReplayOptions(2, 3, 9, "gfx942", view)
     assert MeasurementOptions() == MeasurementOptions(seed=0, confidence=0.95, min_improvement=0.02)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf_lab.gate.source.attributes import ADDRESS_SPACES, ALLOWED, attributes
-from rocm_perf_lab.gate.source.expanded_text_check import lexed
+from rocm_perf_lab.gate.source.expanded_text_check import lex
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    return list(attributes(list(lexed(text.encode()))))
+    return list(attributes(list(lex(text.encode()))))
 
 
 @pytest.mark.parametrize(

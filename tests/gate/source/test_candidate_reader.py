@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.source import candidate_reader
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.source_texts import joined
+from rocm_perf_lab.hip_source.source_texts import join_texts
 
 CHANGE = {
     "kernel": "k", "head": "h\xff", "body": "{}", "functions": ["f"], "names": ["f"],
@@ -27,7 +27,7 @@ CHANGE = {
 
 def launch(reader: CandidateReader) -> SimpleNamespace:
     reader._process = SimpleNamespace()
-    reader._telling.start()
+    reader._sender.start()
     return reader._process
 
 
@@ -38,7 +38,7 @@ def reader(monkeypatch, tmp_path):
     def make(*answers, seconds=30):
         left, told, waited = list(answers), [], []
         monkeypatch.setattr(candidate_reader, "installation", lambda *_: ())
-        monkeypatch.setattr(candidate_reader, "_tell", lambda _process, request: told.append(request))
+        monkeypatch.setattr(candidate_reader, "_send_request", lambda _process, request: told.append(request))
         monkeypatch.setattr(CandidateReader, "_answer", lambda _self, _process, limit: waited.append(limit) or left.pop(0))
         monkeypatch.setattr(CandidateReader, "_launch", launch)
         monkeypatch.setattr(CandidateReader, "_end", lambda self: setattr(self, "_process", None))
@@ -70,12 +70,11 @@ def test_an_answer_is_the_change(reader):
 
 def test_other_files_are_told_with_both_texts(reader, tmp_path):
     made, told, _ = reader(READY, {"refused": "no"})
-    made.change(joined(b"own", {tmp_path / "other.h": b"changed"}))
+    made.change(join_texts(b"own", {tmp_path / "other.h": b"changed"}))
     assert told[-1]["text"] == "own" and told[-1]["others"] == [[str(tmp_path / "other.h"), "other \xfe", "changed"]]
     missing = tmp_path / "missing.h"
-    assert (
-        made.change(joined(b"own", {missing: b""})) == f"it changes {missing}, which cannot be read: No such file or directory"
-    )
+    complaint = made.change(join_texts(b"own", {missing: b""}))
+    assert complaint == f"it changes {missing}, which cannot be read: No such file or directory"
 
 
 def test_without_an_answer_the_candidate_is_refused(reader):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.forbidden_text import allowed_pragma, forbidden, is_assumption
+from rocm_perf_lab.gate.source.forbidden_text import is_allowed_pragma, is_assumption, text_complaint
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.source import TranslationUnit
 
@@ -25,7 +25,7 @@ def complaint(
     taken = text if isinstance(text, bytes) else text.encode()
     whole = before.encode() + taken + after.encode()
     unit = TranslationUnit(libclang.cindex("hipcc"), Path("x.hip"), TOKENS, whole, Path("x.hip"))
-    return forbidden(unit, len(before), len(before) + len(taken), kernel)
+    return text_complaint(unit, len(before), len(before) + len(taken), kernel)
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,4 @@ def test_names_of_promises(name, promises):
     ],
 )
 def test_pragmas_by_their_words(words, allowed):
-    assert allowed_pragma(words) == allowed
+    assert is_allowed_pragma(words) == allowed

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from rocm_perf_lab.gate.source import head_promises
-from rocm_perf_lab.gate.source.expanded_text_check import lexed
+from rocm_perf_lab.gate.source.expanded_text_check import lex
 from rocm_perf_lab.gate.source.head_promises import promises_of_head
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 
 BASELINE = "__global__ void k(int* p, const int* q, int n) "
 BOUNDS = "__launch_bounds__"
@@ -19,7 +19,7 @@ ATTRIBUTE = "__attribute__((amdgpu_flat_work_group_size"
 @pytest.fixture
 def promised(monkeypatch):
     """promised(candidate's head, baseline's head) -> what it promises, or what is not allowed."""
-    monkeypatch.setattr(head_promises, "tokens_of", lambda unit, start, end: list(lexed(unit[start:end])))
+    monkeypatch.setattr(head_promises, "tokens_of", lambda unit, start, end: list(lex(unit[start:end])))
 
     def kernel(head: str):
         declared = head[head.index("(int*") :] if "(int*" in head else ""
@@ -39,8 +39,8 @@ def promised(monkeypatch):
 @pytest.mark.parametrize(
     "head, expected",
     [
-        (BASELINE, NONE),
-        (BASELINE.replace("int n", "const int n"), NONE),
+        (BASELINE, NO_PROMISES),
+        (BASELINE.replace("int n", "const int n"), NO_PROMISES),
         (BASELINE.replace("p,", "__restrict__ p,"), Promises(restrict=("p",))),
         (BASELINE.replace("p,", "__restrict p,").replace("q,", "__restrict__ const q,"), Promises(restrict=("p", "q"))),
         (BASELINE.replace("void", f"{BOUNDS}(64) void"), Promises(threads=64)),
@@ -56,7 +56,7 @@ def test_attributes_that_the_head_adds_are_promises(promised, head, expected):
 @pytest.mark.parametrize("old, new", [("p,", "__restrict__ p,"), ("p,", "const p,"), ("void", f"{BOUNDS}(64) void")])
 def test_a_promise_of_the_baseline_is_not_a_new_one(promised, old, new):
     head = BASELINE.replace(old, new)
-    assert promised(head, head) == NONE
+    assert promised(head, head) == NO_PROMISES
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.implicit_promises import falls_off, promise_not_in_baseline
+from rocm_perf_lab.gate.source.implicit_promises import may_fall_off_end, promise_not_in_baseline
 from rocm_perf_lab.hip_source import read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -45,7 +45,7 @@ def parsed(text: str):
 )
 def test_a_body_ends_plainly_with_a_return_or_falls_off(body, falls):
     unit, functions = parsed(f"__device__ int f(int x) {{ {body} }}")
-    assert falls_off(unit, functions["f"]) == falls
+    assert may_fall_off_end(unit, functions["f"]) == falls
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_body_ends_plainly_with_a_return_or_falls_off(body, falls):
 )
 def test_only_what_has_a_result_has_to_return_one(result, body, falls):
     unit, functions = parsed(f"__device__ {result} f(int x) {{ {body} }}")
-    assert falls_off(unit, functions["f"]) == falls
+    assert may_fall_off_end(unit, functions["f"]) == falls
 
 
 def promise(before: str, after: str, helpers: str = "") -> tuple[int, str] | None:

@@ -11,8 +11,8 @@ import pytest
 
 from gate_judge import judging_kernels
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
-from rocm_perf_lab.gate.source.expanded_text_check import Expanded
-from rocm_perf_lab.gate.source.promises import NONE
+from rocm_perf_lab.gate.source.expanded_text_check import ExpandedTextCheck
+from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -75,7 +75,9 @@ def taken():
         def take(text: str, name: str, of=baseline, by=reader):
             kernel = of.kernel(name)
             change = by.change(text.encode(), kernel.identity)
-            return check_source(of, kernel, change, NONE, lambda: (), Expanded(of, kernel, builder.preprocessed).complaint)
+            return check_source(
+                of, kernel, change, NO_PROMISES, lambda: (), ExpandedTextCheck(of, kernel, builder.preprocessed).complaint
+            )
 
         yield take
 
@@ -96,11 +98,11 @@ def test_the_gate_writes_the_launch_itself_and_moves_no_line(taken):
     launch = "<<<dim3((rows+3) /4  /* a comment */,\n 1), ROWS_BLOCK * 4u>>>"
     found = taken(changed((SUMS, launch), (ONE_ROW, BY_WAVES)), "sums")
     assert found.launch is not None and found.verdict.outcome is StepOutcome.PASSED, found.verdict
-    assert b"sums<<<(rows + 3) / 4, 64 * 4u>>>(in" in found.spliced.plain
+    assert b"sums<<<(rows + 3) / 4, 64 * 4u>>>(in" in found.spliced.without_line_directives
     assert found.spliced.judged.count(b"\n") >= SOURCE.count("\n")
     section = found.verdict.evidence.launch
     assert (section.before, section.after) == ("(rows + 64 - 1) / 64, 64", "(rows + 3) / 4, 64 * 4u")
-    host = found.launch.applied(read(PROGRAM, COMMAND)).text.decode()
+    host = found.launch.applied_to(read(PROGRAM, COMMAND)).text.decode()
     assert host == SOURCE.replace(SUMS, "<<<(rows + 3) / 4, 64 * 4u>>>")
 
 
@@ -196,7 +198,7 @@ def test_an_argument_that_is_shadowed_at_the_launch_is_the_one_that_is_passed(ta
     text = "  { int n = 7; doubled<<<8, 128>>>(from, to, n); }\n"
     baseline = changed((OTHER_LAUNCH, text))
     found = taken_from(baseline, baseline.replace("<<<8, 128>>>", "<<<n, 128>>>"), "doubled")
-    assert found.launch is not None and b"doubled<<<n, 128>>>(from, to, n); }" in found.spliced.plain
+    assert found.launch is not None and b"doubled<<<n, 128>>>(from, to, n); }" in found.spliced.without_line_directives
 
 
 # ---- launches by HIP's macro ----
@@ -244,12 +246,15 @@ def test_launches_by_hip_s_macro_change_as_well(taken_by_macro):
     launch = "(doubled, dim3( /* a comment */ (n+511)/512, 1),\n 512u, 4 * 16, 0, in, out, n)"
     found = taken_by_macro(BY_MACRO.replace(DOUBLED_BY_MACRO, launch), "doubled")
     assert found.launch is not None, found.verdict
-    assert b"hipLaunchKernelGGL(doubled, (n + 511) / 512, 512, 4 * 16, 0, in, out, n);" in found.spliced.plain
+    assert b"hipLaunchKernelGGL(doubled, (n + 511) / 512, 512, 4 * 16, 0, in, out, n);" in found.spliced.without_line_directives
     section = found.verdict.evidence.launch
     assert (section.before, section.after) == ("(n + 127) / 128, 128", "(n + 511) / 512, 512, 4 * 16")
     launch = "dim3((n + 63) / 64), dim3(64), 0, (hipStream_t)0"
     found = taken_by_macro(BY_MACRO.replace(launch, "(n + 255) / 256, 256, 0, (hipStream_t)0"), "scaled")
-    assert b"GGL(HIP_KERNEL_NAME(scaled<3>), (n + 255) / 256, 256, 0, (hipStream_t)0, out, n);" in found.spliced.plain
+    assert (
+        b"GGL(HIP_KERNEL_NAME(scaled<3>), (n + 255) / 256, 256, 0, (hipStream_t)0, out, n);"
+        in found.spliced.without_line_directives
+    )
 
 
 REFUSED_BY_MACRO = {

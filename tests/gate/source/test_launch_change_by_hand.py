@@ -60,7 +60,7 @@ def test_all_launches_change_and_no_line_moves(changed):
     found = changed([elsewhere, FIRST, SECOND, THIRD], *(text(one, "n , 128") for one in (FIRST, SECOND, THIRD, elsewhere)))
     assert (found.before, found.after) == (shape(64), shape(128)) and str(found) == "<<<n, 64>>> becomes <<<n, 128>>>"
     assert (found.lines, found.files) == ((1, 2), ("app.hip", "main.hip"))
-    applied = found.applied(BASELINE)
+    applied = found.applied_to(BASELINE)
     assert applied.text == b"k<<<n, 128>>>(n);\nk<<<n, 128\n>>>(n);\n"
     assert applied.other_files == dict.fromkeys((OTHER, THIRD_FILE), b"// a\nk<<<n, 128>>>(n);\n")
 
@@ -68,7 +68,7 @@ def test_all_launches_change_and_no_line_moves(changed):
 def test_a_launch_that_keeps_its_meaning_need_not_be_written_again(changed):
     found = changed([FIRST, SECOND], text(SECOND, "n , ( BLOCK )"))
     assert found.before == found.after == shape(64) and (found.lines, found.files) == ((1, 2), ())
-    assert found.applied(BASELINE).text == TEXT.replace(b"n,\n64", b"n, 64\n") and not found.elsewhere
+    assert found.applied_to(BASELINE).text == TEXT.replace(b"n,\n64", b"n, 64\n") and not found.edits_elsewhere
 
 
 @pytest.mark.parametrize(

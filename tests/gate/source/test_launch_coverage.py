@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rocm_perf_lab.gate.source.launch_coverage import falls_behind
+from rocm_perf_lab.gate.source.launch_coverage import launches_too_little
 from rocm_perf_lab.gate.source.launch_rule import LaunchRules
 from rocm_perf_lab.hip_source.integer_expression import IntegerType, LaunchArgument, NoValue
 from rocm_perf_lab.replaying import LaunchConfiguration
@@ -44,7 +44,7 @@ BASELINE = Rule(over(256))
 
 
 def complaint(after: Rule, *captured: int, before: Rule = BASELINE) -> str | None:
-    return falls_behind(LaunchRules(before, after), captured)
+    return launches_too_little(LaunchRules(before, after), captured)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, configuration, constant_size
-from rocm_perf_lab.gate.source.launch_shape_reader import NotRead, read_shape
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
 from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValue
 from rocm_perf_lab.hip_source.written_launches import operands_of
 from rocm_perf_lab.replaying import Case, LaunchConfiguration
@@ -68,7 +68,7 @@ def test_anything_else_means_nothing(text, said):
     if said is None:
         shape(text)
         return
-    with pytest.raises(NotRead) as refused:
+    with pytest.raises(UnreadableShape) as refused:
         shape(text)
     assert str(refused.value).startswith(said)
 
@@ -76,7 +76,7 @@ def test_anything_else_means_nothing(text, said):
 def test_the_stream_is_the_baselines():
     assert launched("n , 64 , 0 , s", 2, "s") == LaunchConfiguration((2, 1, 1), (64, 1, 1))
     for text in ("n , 64", "n , 64 , 0 , t"):
-        with pytest.raises(NotRead, match="is on a different stream from the baseline's `s`"):
+        with pytest.raises(UnreadableShape, match="is on a different stream from the baseline's `s`"):
             shape(text, "s")
 
 
@@ -129,10 +129,10 @@ def test_code_is_replayed_as_its_rule_launches_it(capture, tmp_path):
         return [f"ran {number}" for number in range(len(some))]
 
     cases = [Case(), Case(overlays=((0x9000, n_bytes(0)),)), Case(overlays=((0x9000, n_bytes(256)),))]
-    outcomes = half.replayed(
+    outcomes = half.replay(
         capture, cases, lambda some: ran.extend(some) or [f"ran {one}" for one in range(len(some))], tmp_path
     )
     assert outcomes[0] == "ran 0" and outcomes[2] == "ran 1" and len(ran) == 2
     assert outcomes[1].failure.startswith("it cannot be launched: ") and outcomes[1].dump == tmp_path
     assert [one.launch.groups for one in ran] == [(2, 1, 1)] * 2
-    assert half.replayed(capture, cases[1:2], lambda _some: pytest.fail("nothing can be launched"), tmp_path)[0].failure
+    assert half.replay(capture, cases[1:2], lambda _some: pytest.fail("nothing can be launched"), tmp_path)[0].failure

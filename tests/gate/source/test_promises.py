@@ -13,7 +13,7 @@ from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
-from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import HipSource, read
@@ -57,22 +57,22 @@ BODY = "out[i] = in[i] * weight[0] + 1;"
 
 # name -> (candidate, promises other than those of its head, words of the reason, baseline)
 CHEATS = {
-    "a type beside it": (QUALIFIED.replace("int n) {", "unsigned n) {"), NONE, "shift", SOURCE),
-    "host code beside it": (QUALIFIED.replace("launch((float*)a, (float*)b + 3, (float*)c, 40)", "launch((float*)a, (float*)b + 3, (float*)c, 4)"), NONE, "is not part of shift", SOURCE),
-    "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define", 1), NONE, "is not part of shift", SOURCE),
-    "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
-    "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
-    "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out from the same a, as line .* calls launch", OVERLAPPING),
-    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all of its launches are known", SOURCE + "auto pointer = shift;\n"),
-    "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
+    "a type beside it": (QUALIFIED.replace("int n) {", "unsigned n) {"), NO_PROMISES, "shift", SOURCE),
+    "host code beside it": (QUALIFIED.replace("launch((float*)a, (float*)b + 3, (float*)c, 40)", "launch((float*)a, (float*)b + 3, (float*)c, 4)"), NO_PROMISES, "is not part of shift", SOURCE),
+    "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define", 1), NO_PROMISES, "is not part of shift", SOURCE),
+    "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NO_PROMISES, "outlives a launch", SOURCE),
+    "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NO_PROMISES, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
+    "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NO_PROMISES, "in and out from the same a, as line .* calls launch", OVERLAPPING),
+    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NO_PROMISES, "not all of its launches are known", SOURCE + "auto pointer = shift;\n"),
+    "smaller bounds than the launch's block": (bounded(bound(32)), NO_PROMISES, "has 64 threads", SOURCE),
     "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
-    "bounds twice": (bounded(bound(64) + " " + bound(64)), NONE, "head of shift", SOURCE),
-    "bounds that are no number": (bounded("__attribute__((amdgpu_flat_work_group_size(1, 8 * 8)))"), NONE, "head of shift", SOURCE),
-    "a least workgroup": (bounded("__attribute__((amdgpu_flat_work_group_size(64, 64)))"), NONE, "head of shift", SOURCE),
-    "another attribute beside the bounds": (bounded(bound(64) + " __attribute__((amdgpu_waves_per_eu(1)))"), NONE, "head of shift", SOURCE),
-    "another attribute within the bounds": (bounded(bound(64)[:-2] + ", noinline))"), NONE, "head of shift", SOURCE),
-    "bounds where the block varies": (bounded(bound(64)).replace("<1, 64>", "<1, n>"), NONE, "not a constant", SOURCE.replace("<1, 64>", "<1, n>")),
-    "const of what it points to": (head(HEAD.replace("float* out", "const float* out")).replace(BODY, "((float*)out)[i] = in[i];"), NONE, "shift", SOURCE),
+    "bounds twice": (bounded(bound(64) + " " + bound(64)), NO_PROMISES, "head of shift", SOURCE),
+    "bounds that are no number": (bounded("__attribute__((amdgpu_flat_work_group_size(1, 8 * 8)))"), NO_PROMISES, "head of shift", SOURCE),
+    "a least workgroup": (bounded("__attribute__((amdgpu_flat_work_group_size(64, 64)))"), NO_PROMISES, "head of shift", SOURCE),
+    "another attribute beside the bounds": (bounded(bound(64) + " __attribute__((amdgpu_waves_per_eu(1)))"), NO_PROMISES, "head of shift", SOURCE),
+    "another attribute within the bounds": (bounded(bound(64)[:-2] + ", noinline))"), NO_PROMISES, "head of shift", SOURCE),
+    "bounds where the block varies": (bounded(bound(64)).replace("<1, 64>", "<1, n>"), NO_PROMISES, "not a constant", SOURCE.replace("<1, 64>", "<1, n>")),
+    "const of what it points to": (head(HEAD.replace("float* out", "const float* out")).replace(BODY, "((float*)out)[i] = in[i];"), NO_PROMISES, "shift", SOURCE),
     "nothing at all": (SOURCE, Promises(unwritten=("in",)), "nothing was changed", SOURCE),
 }  # fmt: skip
 CALL = "launch((float*)a, (float*)b + 3, (float*)c, 40);"
@@ -143,15 +143,15 @@ def test_pointers_that_may_share_a_buffer_are_not_promised_to_differ(name):
 
 
 HONEST = {
-    "restrict": (QUALIFIED, NONE, ALL),
+    "restrict": (QUALIFIED, NO_PROMISES, ALL),
     "restrict that is declared as well": (QUALIFIED, ALL, ALL),
-    "some restrict": (restricted("in", "out"), NONE, Promises(restrict=("in", "out"))),
-    "restrict and another body": (QUALIFIED.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NONE, ALL),
-    "restrict in another spelling": (QUALIFIED.replace("__restrict__", "__restrict"), NONE, ALL),
-    "restrict and const of the parameters": (QUALIFIED.replace("__restrict__ out, int n", "__restrict__ const out, const int n"), NONE, ALL),
-    "const alone": (head(HEAD.replace("int n) {", "const int n) {")).replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NONE, NONE),
-    "bounds": (bounded(bound(64)), NONE, Promises(threads=64)),
-    "bounds and restrict": (restricted("in").replace("void shift", f"{bound(256)} void shift"), NONE, Promises(restrict=("in",), threads=256)),
+    "some restrict": (restricted("in", "out"), NO_PROMISES, Promises(restrict=("in", "out"))),
+    "restrict and another body": (QUALIFIED.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NO_PROMISES, ALL),
+    "restrict in another spelling": (QUALIFIED.replace("__restrict__", "__restrict"), NO_PROMISES, ALL),
+    "restrict and const of the parameters": (QUALIFIED.replace("__restrict__ out, int n", "__restrict__ const out, const int n"), NO_PROMISES, ALL),
+    "const alone": (head(HEAD.replace("int n) {", "const int n) {")).replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NO_PROMISES, NO_PROMISES),
+    "bounds": (bounded(bound(64)), NO_PROMISES, Promises(threads=64)),
+    "bounds and restrict": (restricted("in").replace("void shift", f"{bound(256)} void shift"), NO_PROMISES, Promises(restrict=("in",), threads=256)),
     "unwritten": (SOURCE.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), Promises(unwritten=("weight",)), Promises(unwritten=("weight",))),
 }  # fmt: skip
 
@@ -199,7 +199,7 @@ def test_a_kept_promise_passes(taken, name):
     candidate, declared, promises = HONEST[name]
     seen = taken(SOURCE, candidate, declared)
     assert seen.verdict.outcome is StepOutcome.PASSED and seen.promises == promises, seen.verdict.reason
-    assert promises == NONE or str(promises) in seen.verdict.reason
+    assert promises == NO_PROMISES or str(promises) in seen.verdict.reason
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_a_bound_below_the_captured_block_is_rejected_though_the_source_hides_it
 @pytest.mark.parametrize(
     ("promises", "said"),
     [
-        (NONE, ""),
+        (NO_PROMISES, ""),
         (Promises(restrict=("in", "out")), "__restrict__ on in, out"),
         (Promises(unwritten=("in",)), "nothing written through in"),
         (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
-from rocm_perf_lab.gate.source.expanded_text_check import Expanded
-from rocm_perf_lab.gate.source.promises import NONE
+from rocm_perf_lab.gate.source.expanded_text_check import ExpandedTextCheck
+from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.gate.source.source_check import SourceStepResult, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -79,8 +79,8 @@ def taken():
         def take(candidate: str, kernel: str = "app::target") -> SourceStepResult:
             target = baseline.kernel(kernel)
             change = reader.change(candidate.encode("latin-1"), target.identity)
-            expanded = Expanded(baseline, target, builder.preprocessed)
-            return check_source(baseline, target, change, NONE, lambda: {"called_in_a_header"}, expanded.complaint)
+            expanded = ExpandedTextCheck(baseline, target, builder.preprocessed)
+            return check_source(baseline, target, change, NO_PROMISES, lambda: {"called_in_a_header"}, expanded.complaint)
 
         yield take
 
@@ -308,7 +308,9 @@ def test_anything_else_is_rejected_by_line_or_name(taken, name):
 def test_a_kernel_is_found_by_its_qualified_name_and_signature(taken, kernel, old, new):
     candidate = replaced((old, new), faster=False)
     seen = taken(candidate, kernel)
-    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.plain.decode() == candidate, seen.verdict.reason
+    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.without_line_directives.decode() == candidate, (
+        seen.verdict.reason
+    )
     assert taken(candidate, "app::target").verdict.outcome is StepOutcome.REJECTED
 
 
@@ -337,12 +339,12 @@ def test_the_baseline_s_promises_may_stay_and_no_others(taken, old, new, refused
 
 def test_the_adopted_text_is_the_baseline_with_only_the_body_changed(taken):
     candidate = HONEST["comments and white space elsewhere"]
-    assert taken(candidate).spliced.plain.decode() == replaced()
+    assert taken(candidate).spliced.without_line_directives.decode() == replaced()
 
 
 def test_new_functions_are_put_in_a_namespace_that_only_the_kernel_uses(taken):
     seen = taken(HONEST["device function in the kernel's namespace"])
-    text = seen.spliced.plain.decode()
+    text = seen.spliced.without_line_directives.decode()
     added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
     assert re.fullmatch(
         r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added
@@ -369,7 +371,7 @@ def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
     seen = taken(text, "plain")
     assert seen.verdict.evidence.added == ["extra"], seen.verdict.reason
-    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.plain)
+    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.without_line_directives)
     assert baseline.kernel("plain").symbol == "plain"
 
 

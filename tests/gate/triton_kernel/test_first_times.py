@@ -12,9 +12,9 @@ from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate.triton_kernel import first_times as timing
 from rocm_perf_lab.gate.triton_kernel.first_times import first_times
-from rocm_perf_lab.gate.triton_kernel.launching_script import Launched
+from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
-from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repeated
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 
@@ -25,9 +25,9 @@ class Script:
     def __init__(self, launches: list[RecordedLaunch | Exception]):
         self.left, self.recorded = list(launches), False
 
-    def next(self) -> Launched | int:
+    def next(self) -> LaunchDescription | int:
         assert not self.recorded
-        return Launched({"key": {"rows": 1, "columns": 2}}) if self.left else 0
+        return LaunchDescription({"key": {"rows": 1, "columns": 2}}) if self.left else 0
 
     def record(self, numbers) -> RecordedLaunch:
         assert numbers == {}
@@ -56,10 +56,10 @@ class Repetition:
         assert files.is_dir() and files.parent == scratch
         Repetition.asked.append((device, view, seconds))
 
-    def run(self, launches) -> Repeated:
+    def run(self, launches) -> RepetitionResult:
         times = [one.name for one in launches]
         failure = next((one for one in times if not one[0].isdigit()), None)
-        return Repeated(Path(), [float(one) for one in times if one[0].isdigit()], failure, [], "f00d")
+        return RepetitionResult(Path(), [float(one) for one in times if one[0].isdigit()], failure, [], "f00d")
 
     def forget(self, _repeated) -> None:
         Repetition.forgotten += 1

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.triton_kernel.interpreted import how_interpreted
+from rocm_perf_lab.gate.triton_kernel.interpreted import difference_from_interpreter
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer
 
@@ -44,7 +44,7 @@ def interpreted(tmp_path: Path):
         (tmp_path / "3-0").write_bytes(left.tobytes())
         script = Script(tmp_path, results)
         (tmp_path / NAME).write_bytes(before.tobytes() if before is not None else bytes(left.nbytes))
-        found = how_interpreted(script, launch, tmp_path, {"n": 7}, tmp_path, 3, {"out": str(left.dtype)})
+        found = difference_from_interpreter(script, launch, tmp_path, {"n": 7}, tmp_path, 3, {"out": str(left.dtype)})
         assert script.asked == ({"n": 7}, {"out": NAME, "view": NAME})
         return found
 

@@ -16,10 +16,10 @@ import pytest
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel import judge as judging
-from rocm_perf_lab.gate.triton_kernel.inputs import stored
-from rocm_perf_lab.gate.triton_kernel.launching_script import Launched
+from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
+from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedArgument, RecordedLaunch, RecordedMemory, Word
-from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repeated
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExited
 
@@ -57,7 +57,7 @@ class Script:
     def __init__(self, kernel: Kernel, files: Path):
         self.kernel, self.files, self.at = kernel, files, 0
 
-    def next(self) -> Launched | int:
+    def next(self) -> LaunchDescription | int:
         if self.at == self.kernel.dies:
             raise ScriptExited("ended with status 1: boom")
         if self.at == len(self.kernel.keys):
@@ -65,13 +65,13 @@ class Script:
         array = {"kind": "array", "dtype": self.kernel.kind}
         arguments = {"x": array, "y": array, "n": {"kind": "number", "value": LENGTH}}
         key = {"rows": self.kernel.keys[self.at]}
-        return Launched({"key": key, "arguments": arguments, "parameters": ["x", "y", "n"], "constants": []})
+        return LaunchDescription({"key": key, "arguments": arguments, "parameters": ["x", "y", "n"], "constants": []})
 
     def record(self, numbers) -> RecordedLaunch:
         n = numbers.get("n", LENGTH)
         if not self.kernel.compiles(n):
             raise SourceError(f"n = {n} does not compile", "")
-        contents = {name: stored(np.arange(LENGTH, dtype=np.float32).tobytes(), self.files) for name in "xy"}
+        contents = {name: store_contents(np.arange(LENGTH, dtype=np.float32).tobytes(), self.files) for name in "xy"}
         memories = [RecordedMemory(names=[name], size=4 * LENGTH, shift=0, contents=contents[name]) for name in "xy"]
         words = {"x": Word(memory=0, offset=0), "y": Word(memory=1, offset=0), "n": Word(bits=n)}
         return RecordedLaunch(
@@ -84,7 +84,9 @@ class Script:
             return "it calls a library"
         x, y = (np.frombuffer((self.files / contents[name]).read_bytes(), np.float32) for name in "xy")
         left = {"x": x, "y": self.kernel.source(x, y, numbers.get("n", LENGTH), False)}
-        return {name: self.files / stored(array.astype(np.float32).tobytes(), self.files) for name, array in left.items()}
+        return {
+            name: self.files / store_contents(array.astype(np.float32).tobytes(), self.files) for name, array in left.items()
+        }
 
     def go_on(self) -> None:
         self.at += 1
@@ -100,7 +102,7 @@ class Repetition:
         assert seconds == 120
         self.files, self.scratch, self.runs = files, scratch, 0
 
-    def run(self, launches, options=()) -> Repeated:
+    def run(self, launches, options=()) -> RepetitionResult:
         self.runs += 1
         Repetition.asked.append(tuple(options))
         (folder := self.scratch / f"run-{self.runs}" / "results").mkdir(parents=True)
@@ -108,15 +110,15 @@ class Repetition:
         for number, launch in enumerate(launches):
             kernel, n = Repetition.kernels[launch.name], launch.arguments[2].words[0].bits
             if (why := kernel.fails(n)) is not None:
-                return Repeated(folder, times, why, races, "f00d")
+                return RepetitionResult(folder, times, why, races, "f00d")
             x, y = (np.frombuffer((self.files / one.contents).read_bytes(), np.float32) for one in launch.memories)
             races += kernel.races if options else ()
             for index, array in enumerate((x, kernel.code(x, y, n, bool(options)))):
                 (folder / f"{number}-{index}").write_bytes(array.astype(np.float32).tobytes())
             times.append(kernel.ms)
-        return Repeated(folder, times, None, races, "f00d")
+        return RepetitionResult(folder, times, None, races, "f00d")
 
-    def forget(self, repeated: Repeated) -> None:
+    def forget(self, repeated: RepetitionResult) -> None:
         assert repeated.folder.is_dir()
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, stored
+from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, store_contents
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, words_of
-from rocm_perf_lab.gate.triton_kernel.launching_script import Launched
+from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
 from rocm_perf_lab.gate.triton_kernel.rejection import JudgementRecord, Rejected
-from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repeated
+from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
@@ -55,7 +55,7 @@ class Repetition:
     def __init__(self, folder: Path, come: Callable[[Run], Came]):
         self.folder, self.come, self.runs, self.forgotten = folder, come, [], 0
 
-    def run(self, launches, options=()) -> Repeated:
+    def run(self, launches, options=()) -> RepetitionResult:
         order = next((int(one.split("=")[1]) for one in options if one.startswith("race-check=")), None)
         run = Run(launches[0].name, order, len(launches), launches[0].grid[0])
         self.runs.append((run, [one.memories[0].contents for one in launches]))
@@ -64,7 +64,7 @@ class Repetition:
         for number, left in enumerate(came.numbers):
             (folder / f"{number}-0").write_bytes(np.array([left], np.int32).tobytes())
         times = [2.0 if run.of == "ours" else 1.0] * (run.count - came.failed)
-        return Repeated(folder, times, came.failure, list(came.races), "f00d")
+        return RepetitionResult(folder, times, came.failure, list(came.races), "f00d")
 
     def forget(self, _repeated) -> None:
         self.forgotten += 1
@@ -81,7 +81,7 @@ class Script:
     def record(self, numbers) -> RecordedLaunch:
         if self.fails is not None and numbers == {"n": 8}:
             raise self.fails
-        contents = stored(np.array([3], np.int32).tobytes(), self.files)
+        contents = store_contents(np.array([3], np.int32).tobytes(), self.files)
         memory = RecordedMemory(names=["y"], size=4, shift=0, contents=contents)
         about = {"code": "c" * 64, "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
         return RecordedLaunch(name=self.name, grid=[numbers.get("n", 9), 2, 3], memories=[memory], **about)
@@ -91,13 +91,13 @@ class Script:
             raise self.interpreted
         if isinstance(self.interpreted, str):
             return self.interpreted
-        return {"y": self.files / stored(np.array([self.interpreted], np.int32).tobytes(), self.files)}
+        return {"y": self.files / store_contents(np.array([self.interpreted], np.int32).tobytes(), self.files)}
 
 
-def launched(**numbers: int) -> Launched:
+def launched(**numbers: int) -> LaunchDescription:
     arguments = {name: {"kind": "number", "value": value} for name, value in numbers.items()}
     arguments["y"] = {"kind": "array", "dtype": "int32"}
-    return Launched({"key": {"rows": 3}, "arguments": arguments, "parameters": [*arguments], "constants": []})
+    return LaunchDescription({"key": {"rows": 3}, "arguments": arguments, "parameters": [*arguments], "constants": []})
 
 
 NINE = launched(n=9)
@@ -153,7 +153,7 @@ def test_only_numbers_that_both_launches_receive_vary(judged, other, varied):
 @pytest.mark.parametrize("error", [ScriptExited("ended"), ScriptTimeout("took too long"), SourceError("no memory", "")])
 def test_a_script_that_cannot_answer(judged, error):
     _, _, why = judged(interpreted=(error, "no"), raises=CaptureError)
-    assert why.what == f"the baseline's launch cannot be interpreted: {error}"
+    assert why.problem == f"the baseline's launch cannot be interpreted: {error}"
     found, _, why = judged(interpreted=("no", error))
     assert why.step == "equivalence" and why.case.endswith(", interpreter") and why.case not in found.launches[0].cases
     assert why.reason == f"{why.case}: it cannot be run: {error}"

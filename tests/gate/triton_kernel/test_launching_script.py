@@ -11,7 +11,7 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel import launching_script
-from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript, launching
+from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription, LaunchingScript, launching
 from rocm_perf_lab.triton_launches import ChangedFile, ScriptKernel
 
 ARGUMENTS = {
@@ -72,7 +72,7 @@ def script(tmp_path):
 def test_a_launch_is_known_by_its_key_and_its_arguments(script):
     following, served = script(LAUNCH, {"event": "end", "status": 3})
     launched = following.next()
-    assert launched == Launched(LAUNCH) and launched.key == {"rows": 64} and launched.types == {"x": "float32"}
+    assert launched == LaunchDescription(LAUNCH) and launched.key == {"rows": 64} and launched.types == {"x": "float32"}
     assert launched.numbers == {"n": 2}  # an integer larger than 1 that is passed at the launch
     assert following.next() == 3 and served.timeouts == [7.5, 7.5]
 
@@ -191,7 +191,7 @@ def test_the_candidate_runs_in_a_cage_that_shows_what_it_needs(started, tmp_path
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     asked = View((Path("/data"),), (Path("/out"),), keep_env=("SIZE",), trusted=True)
     changed = ChangedFile(tmp_path / "train" / "train.py", tmp_path / "changed.py")
-    (command, _, stderr), [(folder, view, limits)], script = started(asked, changed=changed)
+    (command, _, stderr), [(folder, view, limits)], script = started(asked, changed_file=changed)
     assert command[0] == "caged" and stderr == tmp_path / "candidate.stderr" and folder == Path.cwd()
     needed = (tmp_path / "train", tmp_path, tmp_path / "venv" / "pyvenv.cfg", tmp_path / "changed.py")
     assert view.readable == (Path("/data"), *needed) and view.writable == (Path("/out"), tmp_path / "candidate")

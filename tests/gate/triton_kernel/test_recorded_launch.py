@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.triton_kernel.recorded_launch import (
     RecordedLaunch,
     RecordedMemory,
     Word,
-    copied,
+    copy_untrusted_file,
     on_memory_of,
     read_launch,
 )
@@ -143,11 +143,11 @@ def test_a_result_is_copied_under_the_name_for_results(tmp_path):
     for name in ("from", "to"):
         (tmp_path / name).mkdir()
     (tmp_path / "from" / X).write_text("left")
-    assert copied(tmp_path / "from", X, tmp_path / "to").read_text() == "left" and (tmp_path / "to" / X).exists()
+    assert copy_untrusted_file(tmp_path / "from", X, tmp_path / "to").read_text() == "left" and (tmp_path / "to" / X).exists()
     (tmp_path / "from" / "x").write_text("left")
     for name in ("x", f"./{X}", f"{X}\n"):
         with pytest.raises(SourceError, match="it names a file that is none of its results"):
-            copied(tmp_path / "from", name, tmp_path / "to")
+            copy_untrusted_file(tmp_path / "from", name, tmp_path / "to")
 
 
 def place(memory: int, offset: int = 0) -> Word:

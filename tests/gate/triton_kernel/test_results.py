@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.triton_kernel.inputs import stored
+from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
 
@@ -17,10 +17,12 @@ def apart(tmp_path):
         (tmp_path / name).mkdir()
 
     def compare(before, left, other, ulps=0, kind=None, inputs=None):
-        memory = RecordedMemory(names=["y", "x"], size=before.nbytes, shift=0, contents=stored(before.tobytes(), tmp_path))
+        memory = RecordedMemory(
+            names=["y", "x"], size=before.nbytes, shift=0, contents=store_contents(before.tobytes(), tmp_path)
+        )
         memories, types = [memory], {"y": f"{before.dtype}" if kind is None else kind, "x": "int64"}
         if inputs is not None:
-            contents = stored(inputs.tobytes(), tmp_path)
+            contents = store_contents(inputs.tobytes(), tmp_path)
             memories.append(RecordedMemory(names=["z", "x"], size=inputs.nbytes, shift=0, contents=contents))
             types["z"] = f"{inputs.dtype}"
             memories.append(RecordedMemory(names=[], size=inputs.nbytes, shift=0, contents=contents))

@@ -25,7 +25,7 @@ def fenced(code: str, language: str = "python") -> str:
 def test_the_function_replaces_the_old_one(language):
     change = TRITON.change(SOURCE, "softmax", fenced(OWN.replace("total = 0.0", "total = 0.5"), language))
     assert SOURCE.edited(change.edits).text.decode() == SOFTMAX.replace("total = 0.0", "total = 0.5")
-    assert change.elsewhere == ()
+    assert change.other_edits == ()
 
 
 def test_a_method_keeps_its_indentation():

@@ -211,4 +211,4 @@ def test_options_are_checked_before_anything_runs(rocm_perf, native_dir) -> None
 @pytest.mark.parametrize("option", ["race-check=1", "unordered-atomics"])
 def test_code_that_the_check_does_not_know_is_refused(rocm_perf, native_dir, option) -> None:
     done = rocm_perf("run", "--device", "gfx1030", "--device-option", option, "true")
-    assert done.returncode == 2 and f"{option}: the race check does not know code for gfx1030" in done.stderr
+    assert done.returncode == 2 and f"{option}: the race check does not support code for gfx1030" in done.stderr

@@ -10,11 +10,11 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.gate.source.promises import NONE
+from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal, load_ahead, privatize
-from rocm_perf_lab.optimize.transforms.combined import combined
+from rocm_perf_lab.optimize.transforms.combined import with_enabled_changes
 from slow_variants import every
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
@@ -74,11 +74,11 @@ def test_a_change_is_proposed_with_the_one_that_it_makes_possible(source):
     answers = {one.NAME: list(one.propose(source, kernel, (4,))) for one in (privatize, load_ahead)}
     assert not any(isinstance(one, Proposal) for one in answers[load_ahead.NAME])
     firsts = [one for one in answers[privatize.NAME] if isinstance(one, Proposal)]
-    (both,) = combined(source, kernel, firsts, TRANSFORMS, (4,), lambda text: read(PROGRAM, COMMAND, text=text))
+    (both,) = with_enabled_changes(source, kernel, firsts, TRANSFORMS, (4,), lambda text: read(PROGRAM, COMMAND, text=text))
     changed = apply_edits(source.text, both.edits)
     assert (
         b"ahead3" in changed
-        and both.promises == NONE
+        and both.promises == NO_PROMISES
         and both.parameters == {"factor": 4, "loads": "bytes[i]"} | firsts[0].parameters
     )
 

@@ -60,7 +60,7 @@ def test_a_function_is_found_by_any_of_its_lines(script: Path, line: int):
 
 
 def test_called_functions_are_shown_in_the_order_of_the_file(script: Path):
-    used = function_at(source_of(script), "kernel", 21).code.used
+    used = function_at(source_of(script), "kernel", 21).code.dependencies
     assert [ast.parse(one.text).body[0].name for one in used] == ["inner", "helper"]
     assert all(one.text == "\n".join(SCRIPT.splitlines()[one.first_line - 1 : one.last_line]) for one in used)
 

@@ -68,7 +68,7 @@ void serve_profiler(HsaApiTable* table) {
   if (hand_over) reinterpret_cast<void (*)(HsaApiTable*)>(hand_over)(table);
 }
 
-// OnUnload would be too late to destroy a signal: by then the runtime counts as shut down and reports a leak.
+// OnUnload would be too late to destroy a signal: by then the runtime is considered shut down and reports a leak.
 hsa_status_t shut_down() {
   if (--initialisations == 0) {
     close_wakeups();

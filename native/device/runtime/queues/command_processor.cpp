@@ -25,7 +25,7 @@ constexpr uint32_t kShRegisters = 0x2c00, kUconfigRegisters = 0xc000;  // the fi
 constexpr uint32_t kPerfcountEnable = 0x2e0b;                          // COMPUTE_PERFCOUNT_ENABLE
 
 // CP_COHER_CNTL of gfx9. When ROCr invalidates loaded code, it leaves the L1 bit clear and gives only the range of the code.
-constexpr uint32_t kDropL1 = 1u << 22, kDropL2 = 1u << 23;
+constexpr uint32_t kInvalidateL1 = 1u << 22, kInvalidateL2 = 1u << 23;
 
 // The sources and destinations of COPY_DATA and WRITE_DATA.
 enum Location : uint32_t { kRegister = 0, kMemory = 1, kL2 = 2, kPerfCounters = 4, kImmediate = 5, kMemoryByDestination = 5 };
@@ -122,7 +122,7 @@ class Run {
   void acquire_memory(std::span<const uint32_t> body) {
     outcome_.drops_code = true;
     const bool is_gfx9 = body.size() < 7;  // later generations append GCR_CNTL; ROCr's commands for them leave the L2 unchanged
-    if (is_gfx9 && body[0] & kDropL1 && body[0] & kDropL2) outcome_.drops_l2 = true;
+    if (is_gfx9 && body[0] & kInvalidateL1 && body[0] & kInvalidateL2) outcome_.invalidates_l2 = true;
   }
 
   uint32_t load(uint64_t address) {

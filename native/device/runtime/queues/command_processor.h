@@ -24,7 +24,7 @@ class CommandProcessors {
  public:
   struct Outcome {
     bool drops_code = false;
-    bool drops_l2 = false;
+    bool invalidates_l2 = false;
     std::string error;  // why a command could not be run (the commands after it were not run either), or empty
   };
 

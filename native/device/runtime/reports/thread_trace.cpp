@@ -164,7 +164,7 @@ class Lister {
 
 bool thread_traces_wanted() { return !options().folder.empty(); }
 
-std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
+std::optional<uint32_t> count_dispatch_and_choose_cu(const DispatchRequest& request) {
   if (options().folder.empty()) return std::nullopt;
   const std::lock_guard lock(mutex);
   ++dispatch_number;

@@ -15,7 +15,7 @@ class AddressSpace;
 bool thread_traces_wanted();
 
 // The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
-std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
+std::optional<uint32_t> count_dispatch_and_choose_cu(const DispatchRequest& request);
 
 // The source line of the instruction at a device address, as "file:line": the line where it is written or, if that is in a
 // compiler or ROCm header, the line into which it was inlined. Empty if not known.

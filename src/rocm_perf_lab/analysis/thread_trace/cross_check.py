@@ -57,21 +57,21 @@ def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, In
     if len(a) != len(sums["hits"]):
         return f"{one} has {len(a)} instructions, {other} {len(sums['hits'])}"
     for name in TracedCode.SUMS:
-        mine = getattr(a, name)
-        wrong = np.flatnonzero(mine != sums[name])
+        column = getattr(a, name)
+        wrong = np.flatnonzero(column != sums[name])
         if len(wrong):
             row = int(wrong[0])
             return (
                 f"{one} and {other} disagree: {name} of `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is "
-                f"{int(mine[row])} in one and {int(sums[name][row])} in the other"
+                f"{int(column[row])} in one and {int(sums[name][row])} in the other"
             )
     return None
 
 
 def unlike(one: str, a: TracedCode, other: str, b: TracedCode) -> str | None:
     """Describe the first row at which two listings of equal length have different instructions; None if there is none."""
-    for row, (mine, theirs) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
-        if mine != theirs:
+    for row, (instruction_a, instruction_b) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
+        if instruction_a != instruction_b:
             return f"{one} and {other} disagree: `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is in one only"
     return None
 

@@ -313,9 +313,9 @@ def _followed(chains: waits.WaitChains, costs: _Costs) -> tuple[tuple[WaitChain,
     accesses: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     unexplained: dict[int, int] = defaultdict(int)
     latencies: dict[str, list[int]] = {name: [] for name in _MEMORY}
-    for wave, rows, found in zip(chains.waves, chains.rows, chains.of_wave, strict=True):
+    for wave, rows, waits_of_wave in zip(chains.waves, chains.rows, chains.of_wave, strict=True):
         time, stall, latency = wave.time.tolist(), wave.stall.tolist(), wave.latency.tolist()
-        for wait in found:
+        for wait in waits_of_wave:
             record, row = wait.record, int(rows[wait.record])
             for access in wait.accesses:
                 accesses[row][int(rows[access])][0] += 1
@@ -334,14 +334,14 @@ def _followed(chains: waits.WaitChains, costs: _Costs) -> tuple[tuple[WaitChain,
             costs.instruction(row),
             tuple(sorted(
                 (Access(costs.instruction(access), *numbers) for access, numbers in accesses[row].items()),
-                key=lambda found: (-found.waited, -found.times, found.instruction.vaddr),
+                key=lambda access: (-access.waited, -access.times, access.instruction.vaddr),
             )),
             unexplained[row],
         )
         for row in sorted(unexplained)
     ]  # fmt: skip
     built.sort(key=lambda chain: (-chain.wait.cost.stall, chain.wait.vaddr))
-    return tuple(built), None, {name: _mean(found) for name, found in latencies.items()}
+    return tuple(built), None, {name: _mean(cycles) for name, cycles in latencies.items()}
 
 
 _NO_WAIT = 4  # cycles that a wait takes even if nothing is outstanding (recorded)
@@ -377,7 +377,7 @@ def _lines(costs: _Costs, chains: Sequence[WaitChain]) -> tuple[tuple[SourceLine
     for chain in chains:
         for access in chain.accesses:
             waited[innermost(access.instruction.source)] += access.waited
-    lines = [SourceLine(line, costs.cost(found), waited[line]) for line, found in rows.items()]
+    lines = [SourceLine(line, costs.cost(rows_of_line), waited[line]) for line, rows_of_line in rows.items()]
     return tuple(sorted(lines, key=lambda line: (-line.cost.latency - line.cost.idle, line.source))), None
 
 

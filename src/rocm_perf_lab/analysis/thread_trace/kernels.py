@@ -16,32 +16,32 @@ OTHER_KERNEL = "the thread trace is of another kernel"
 
 @dataclass(frozen=True)
 class TracedKernels:
-    """found: mangled symbol -> the findings from its trace. reason: why the other kernels have none.
+    """by_symbol: mangled symbol -> the findings from its trace. reason: why the other kernels have none.
 
     notes: which traces yielded nothing, and why.
     """
 
-    found: dict[str, ThreadTraceFindings] = field(default_factory=dict)
+    by_symbol: dict[str, ThreadTraceFindings] = field(default_factory=dict)
     reason: str = NOT_MADE
     notes: tuple[str, ...] = ()
 
 
 def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
     """Read all traces in or below `folder`; if a kernel has several, take the one with the most instructions."""
-    found: dict[str, ThreadTraceFindings] = {}
+    by_symbol: dict[str, ThreadTraceFindings] = {}
     reasons = []
     for trace in read_all(folder):
         if trace.code is None:
             reasons.append(_why_nothing(trace))
             continue
-        said = findings(trace, family)
-        if said.symbol is None:
+        of_trace = findings(trace, family)
+        if of_trace.symbol is None:
             reasons.append(f"{trace.folder.name} does not name its kernel")
-        elif said.symbol not in found or _more(said, found[said.symbol]):
-            found[said.symbol] = said
+        elif of_trace.symbol not in by_symbol or _has_more_instructions(of_trace, by_symbol[of_trace.symbol]):
+            by_symbol[of_trace.symbol] = of_trace
     notes = tuple(dict.fromkeys(reasons))
-    if found:
-        return TracedKernels(found, "; ".join((OTHER_KERNEL, *notes)), notes)
+    if by_symbol:
+        return TracedKernels(by_symbol, "; ".join((OTHER_KERNEL, *notes)), notes)
     return TracedKernels({}, "; ".join(notes) or f"{folder} has no thread trace", notes)
 
 
@@ -52,5 +52,5 @@ def _why_nothing(trace: ThreadTrace) -> str:
     return f"{name} was traced, but {NOTHING_RAN}: choose others (--att-target-cu, --att-simd-select)"
 
 
-def _more(one: ThreadTraceFindings, other: ThreadTraceFindings) -> bool:
+def _has_more_instructions(one: ThreadTraceFindings, other: ThreadTraceFindings) -> bool:
     return (one.instructions.value or 0) > (other.instructions.value or 0)

@@ -20,15 +20,15 @@ def busy_cycles(text: str, family: Family) -> float | None:
     """The instruction's operations divided by the unit's rate, but no less than its shape needs; None if the rate is unknown or
     the instruction has another form (such as sparse or XF32).
     """
-    found = _MFMA.match(text)
-    if found is None:
+    match = _MFMA.match(text)
+    if match is None:
         return None
-    m, n, k = (int(found[group]) for group in (1, 2, 3))
-    precision = _PRECISION.get(found[5].split("_")[0])
+    m, n, k = (int(match[group]) for group in (1, 2, 3))
+    precision = _PRECISION.get(match[5].split("_")[0])
     rate = family.peak_ops_per_clock_and_cu.get((precision or "", "mfma"))
-    if not rate or "_1k" in found[5]:
+    if not rate or "_1k" in match[5]:
         return None
-    blocks = int(found[4] or 1)
+    blocks = int(match[4] or 1)
     # CDNA4's rate applies to its shapes with doubled K; the older shapes take as many cycles as their doubled versions.
     least = 4.0 if blocks > 1 else float(m)
     return max(least, 2.0 * m * n * k * blocks * _SIMDS / rate)

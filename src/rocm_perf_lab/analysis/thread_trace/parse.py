@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
-_HERE = re.compile(r"(/\.)+/")  # in the path of a header included by a program in the current folder
+_CURRENT_FOLDER = re.compile(r"(/\.)+/")  # in the path of a header included by a program in the current folder
 _LARGEST = 1 << 62  # larger numbers mean that the file is damaged, and could overflow sums
 
 
@@ -52,24 +52,24 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
     return document
 
 
-def integers(path: Path, what: str, rows: Any, columns: int) -> Integers:
+def integers(path: Path, label: str, rows: Any, columns: int) -> Integers:
     """`rows` as int64[n, columns]; anything but non-negative whole numbers is refused."""
     if not isinstance(rows, list):
-        raise Unreadable(f"{path.name}: {what} is not a list")
+        raise Unreadable(f"{path.name}: {label} is not a list")
     if not rows:
         return np.empty((0, columns), np.int64)
     try:
         table = np.array(rows)
     except (ValueError, OverflowError) as error:
-        raise Unreadable(f"{path.name}: {what} is not a table of numbers") from error
+        raise Unreadable(f"{path.name}: {label} is not a table of numbers") from error
     if table.ndim != 2 or table.shape[1] != columns or table.dtype.kind != "i":
-        raise Unreadable(f"{path.name}: {what} is not {columns} whole numbers per row")
-    return _in_range(path, what, table.astype(np.int64, copy=False))
+        raise Unreadable(f"{path.name}: {label} is not {columns} whole numbers per row")
+    return _in_range(path, label, table.astype(np.int64, copy=False))
 
 
-def _in_range(path: Path, what: str, table: Integers) -> Integers:
+def _in_range(path: Path, label: str, table: Integers) -> Integers:
     if len(table) and (table.min() < 0 or table.max() > _LARGEST):
-        raise Unreadable(f"{path.name}: {what} has a number that is negative or too large")
+        raise Unreadable(f"{path.name}: {label} has a number that is negative or too large")
     return table
 
 
@@ -124,19 +124,19 @@ def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Trac
     kernel, and its source is the demangled name.
     """
     kernels: list[tuple[str, str]] = []
-    kept, kernel_of = [], []
+    instructions, kernel_of = [], []
     for row in sorted(rows, key=lambda row: row[0]):
         if row[1].startswith("; "):
             kernels.append((row[1][2:], row[2]))
         else:
-            kept.append(row)
+            instructions.append(row)
             kernel_of.append(len(kernels) - 1)
-    line = np.array([row[0] for row in kept], np.int64)
-    code_object, vaddr, hits, latency, stall, idle = (np.array([row[3][n] for row in kept], np.int64) for n in range(6))
+    line = np.array([row[0] for row in instructions], np.int64)
+    code_object, vaddr, hits, latency, stall, idle = (np.array([row[3][n] for row in instructions], np.int64) for n in range(6))
     if len(np.unique(line)) != len(line):
         raise Unreadable(f"{path.name} has two instructions on one line number")
     return TracedCode(
-        line=line, text=[row[1] for row in kept], source=[_HERE.sub("/", row[2]) for row in kept],
+        line=line, text=[row[1] for row in instructions], source=[_CURRENT_FOLDER.sub("/", row[2]) for row in instructions],
         code_object=code_object, vaddr=vaddr, hits=hits, latency=latency, stall=stall, idle=idle,
         kernel=np.array(kernel_of, np.int64), kernels=kernels,
     )  # fmt: skip
@@ -151,10 +151,10 @@ def wave_files(folder: Path) -> list[Path]:
 
 def _coordinates(path: Path) -> tuple[int, ...]:
     """Engine, SIMD, slot and wave."""
-    found = _WAVE_FILE.fullmatch(path.name)
-    if found is None:
+    match = _WAVE_FILE.fullmatch(path.name)
+    if match is None:
         raise Unreadable(f"{path.name} is not a wave's file")
-    return tuple(map(int, found.groups()))
+    return tuple(map(int, match.groups()))
 
 
 def wave_json(path: Path) -> Wave:
@@ -162,8 +162,8 @@ def wave_json(path: Path) -> Wave:
     JSON parser.
     """
     text = read_bytes(path)
-    head, rows, tail = _cut(text, b'"instructions":')
-    middle, _, end = _cut(tail, b'"timeline":')
+    head, rows, tail = _split_around_table(text, b'"instructions":')
+    middle, _, end = _split_around_table(tail, b'"timeline":')
     document = _parse(path, head + middle + end)
     wave = document.get("wave")
     if not isinstance(wave, dict):
@@ -194,7 +194,7 @@ def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
     return value
 
 
-def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
+def _split_around_table(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
     """Split the text around the table under `key`: the text before it (with [] in place of the table), the table's rows as
     "1,2],[3,4", and the text after it. If the key is not followed by [[ (for example, if the table is empty): the whole text,
     None and b"".

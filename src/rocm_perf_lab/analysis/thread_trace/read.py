@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.analysis.thread_trace import cross_check, parse
-from rocm_perf_lab.analysis.thread_trace.folder import Output, find
+from rocm_perf_lab.analysis.thread_trace.folder import TraceOutput, find
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave, WaveEvents
 
@@ -15,7 +15,7 @@ NOTHING_RAN = "no wave of it ran on the traced CU and SIMDs"
 
 def read_all(folder: Path) -> list[ThreadTrace]:
     """The thread traces in or below `folder`, ordered by dispatch; [] if there are none."""
-    return [_read(output) for output in find(folder)]
+    return [_read_output(output) for output in find(folder)]
 
 
 def read(folder: Path) -> ThreadTrace:
@@ -26,7 +26,7 @@ def read(folder: Path) -> ThreadTrace:
     outputs = find(folder)
     if not outputs:
         return _nothing(Path(folder), f"{folder} has no thread trace")
-    return _read(outputs[0])
+    return _read_output(outputs[0])
 
 
 def _nothing(folder: Path, why: str) -> ThreadTrace:
@@ -35,7 +35,7 @@ def _nothing(folder: Path, why: str) -> ThreadTrace:
     )
 
 
-def _read(output: Output) -> ThreadTrace:
+def _read_output(output: TraceOutput) -> ThreadTrace:
     missing: dict[str, str] = {}
     code = _code(output, missing)
     gfxip, clock, waves, events = None, None, None, None
@@ -46,36 +46,38 @@ def _read(output: Output) -> ThreadTrace:
         waves = None if "waves" in missing else _waves(output.ui, listed, missing)
         events = _events(output.ui, missing)
         clock = _clock(output.ui, missing)
-    trace = ThreadTrace(output.place, output.dispatch, gfxip, clock, code, waves, events, missing)
+    trace = ThreadTrace(output.path, output.dispatch, gfxip, clock, code, waves, events, missing)
     return _checked(trace)
 
 
-def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
+def _code(output: TraceOutput, missing: dict[str, str]) -> TracedCode | None:
     """The code from code.json, or from the CSV if code.json cannot be used. None if neither can be used, or if they differ."""
-    found: list[tuple[str, TracedCode]] = []
+    listings: list[tuple[str, TracedCode]] = []
     reasons = []
     for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
         if path is None:
             continue
         try:
-            found.append((path.name, reader(path)))
+            listings.append((path.name, reader(path)))
         except Unreadable as reason:
             reasons.append(str(reason))
-    if not found:
+    if not listings:
         missing["code"] = "; ".join(reasons)
         return None
-    if len(found) == 2 and (wrong := _csv_differs(found[0], found[1])):
+    if len(listings) == 2 and (wrong := _csv_differs(listings[0], listings[1])):
         missing["code"] = wrong
         return None
-    if output.ui is not None and reasons and found[0][0] != "code.json":
+    if output.ui is not None and reasons and listings[0][0] != "code.json":
         missing["waves"] = f"{reasons[0]}: the waves' records refer to it"
-    return found[0][1]
+    return listings[0][1]
 
 
 def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
     """How the two differ, or None. Both list the same instructions: the CSV sorted by address, code.json by first execution."""
-    one, other = (code.by_address() for _, code in (csv, json))
-    return cross_check.difference(csv[0], one, json[0], other) or cross_check.unlike(csv[0], one, json[0], other)
+    csv_code, json_code = (code.by_address() for _, code in (csv, json))
+    return cross_check.difference(csv[0], csv_code, json[0], json_code) or cross_check.unlike(
+        csv[0], csv_code, json[0], json_code
+    )
 
 
 def _files(ui: Path, missing: dict[str, str]) -> tuple[int | None, list[str]]:

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.analysis.shapley import MOST_EXACT, shapley
+from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, shapley
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, load
 from rocm_perf_lab.toml import tomllib
 
@@ -90,15 +90,15 @@ class TimeStack:
 
     def without(self, causes: Container[str]) -> int:
         """The time without any of these causes; causes that are not among the parts make no difference."""
-        taken = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
-        return self.subset_ns[taken] if self.subset_ns else self.duration_ns
+        removed = sum(1 << i for i, name in enumerate(self.chosen) if name in causes)
+        return self.subset_ns[removed] if self.subset_ns else self.duration_ns
 
     def shares_without(self, cause: str) -> dict[str, float]:
         """The parts of the other causes once this one is removed, as shares of the time that is then left, largest first."""
-        others = [name for name in self.chosen if name != cause]
-        sets = ({cause} | {name for i, name in enumerate(others) if n >> i & 1} for n in range(1 << len(others)))
-        times = [self.without(one) for one in sets]
-        parts = zip(others, shapley(times), strict=True)
+        other_causes = [name for name in self.chosen if name != cause]
+        sets = ({cause} | {name for i, name in enumerate(other_causes) if n >> i & 1} for n in range(1 << len(other_causes)))
+        times = [self.without(removed) for removed in sets]
+        parts = zip(other_causes, shapley(times), strict=True)
         return dict(sorted(((name, float(ns) / times[0]) for name, ns in parts), key=lambda item: -item[1]))
 
 
@@ -124,42 +124,45 @@ def read(folder: Path) -> TimeStack:
 def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
     if document["version"] != _VERSION:
         raise Unreadable(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
-    duration, chosen, times = _whole(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
-    times = [_whole(path, time) for time in times]
-    if len(chosen) > MOST_EXACT or len(times) != 1 << len(chosen) or times[0] != duration:
+    duration, chosen, times = _whole_number(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
+    times = [_whole_number(path, time) for time in times]
+    if len(chosen) > MAX_EXACT_CAUSES or len(times) != 1 << len(chosen) or times[0] != duration:
         raise Unreadable(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
     if not set(chosen) <= set(document["causes"]):
         raise Unreadable(f"{path.name} names a cause that it does not describe")
-    whole = len(times) - 1
+    all_causes = len(times) - 1
     parts = [
-        TimePart(name, float(value), duration - times[1 << i], times[whole & ~(1 << i)] - times[whole])
+        TimePart(name, float(value), duration - times[1 << i], times[all_causes & ~(1 << i)] - times[all_causes])
         for i, (name, value) in enumerate(zip(chosen, shapley(times), strict=True))
     ]
     instructions = [
         InstructionGain(
-            str(one["text"]), str(one["source"]), _whole(path, one["code_object"]), _whole(path, one["vaddr"]),
-            duration - _whole(path, one["without_ns"]),
+            str(instruction["text"]), str(instruction["source"]), _whole_number(path, instruction["code_object"]),
+            _whole_number(path, instruction["vaddr"]),
+            duration - _whole_number(path, instruction["without_ns"]),
         )
-        for one in document["instructions"]
+        for instruction in document["instructions"]
     ]  # fmt: skip
     return TimeStack(
         duration_ns=duration,
         parts=tuple(sorted(parts, key=lambda part: (-part.ns, part.cause))),
         rest_ns=times[-1],
-        without_ns={name: _whole(path, one["without_ns"]) for name, one in document["causes"].items()},
-        instructions=tuple(sorted(instructions, key=lambda one: (-one.gain_ns, one.code_object, one.vaddr))),
-        lines=tuple(_line(path, one, duration) for one in document.get("lines", [])),
+        without_ns={name: _whole_number(path, meaning["without_ns"]) for name, meaning in document["causes"].items()},
+        instructions=tuple(
+            sorted(instructions, key=lambda instruction: (-instruction.gain_ns, instruction.code_object, instruction.vaddr))
+        ),
+        lines=tuple(_line(path, line, duration) for line in document.get("lines", [])),
         chosen=tuple(chosen),
         subset_ns=tuple(times),
     )
 
 
-def _line(path: Path, one: dict[str, Any], duration: int) -> LineGain:
-    by_cause = {name: duration - _whole(path, time) for name, time in one["without_cause_ns"].items()}
-    return LineGain(str(one["source"]), duration - _whole(path, one["without_ns"]), by_cause)
+def _line(path: Path, line: dict[str, Any], duration: int) -> LineGain:
+    by_cause = {name: duration - _whole_number(path, time) for name, time in line["without_cause_ns"].items()}
+    return LineGain(str(line["source"]), duration - _whole_number(path, line["without_ns"]), by_cause)
 
 
-def _whole(path: Path, number: object) -> int:
+def _whole_number(path: Path, number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise Unreadable(f"{path.name} has {number!r} where a whole number belongs")
     return number

@@ -36,7 +36,7 @@ _SCALAR = re.compile(
 _FIELD = re.compile(r"(vmcnt|lgkmcnt|vscnt)\((\d+)\)")
 
 
-def counted_in(text: str, gfxip: int) -> tuple[tuple[str, ...], bool]:
+def counters_of(text: str, gfxip: int) -> tuple[tuple[str, ...], bool]:
     """The counters that an instruction increments, and whether it may complete before older accesses that they count."""
     if text.startswith(("v_", ";")):
         return (), False
@@ -56,11 +56,11 @@ def waits_for(text: str, gfxip: int) -> dict[str, int]:
     """For a wait instruction, counter -> how many accesses may still be outstanding; {} for any other instruction."""
     if not text.startswith("s_waitcnt"):
         return {}
-    name, _, rest = text.partition(" ")
-    fields = {counter: int(left) for counter, left in _FIELD.findall(rest)}
+    name, _, operands = text.partition(" ")
+    fields = {counter: int(left) for counter, left in _FIELD.findall(operands)}
     if fields:
         return fields
-    number = re.search(r"(0x[0-9a-fA-F]+|\d+)\s*$", rest)
+    number = re.search(r"(0x[0-9a-fA-F]+|\d+)\s*$", operands)
     if number is None:
         return {}
     value = int(number[1], 0)
@@ -112,15 +112,15 @@ def waits_of(rows: Integers, counted: Sequence[tuple[tuple[str, ...], bool]], wa
     """The waits of a wave that executed `rows` of the code (-1 if unknown). counted and waits are indexed by row."""
     counters = {name: _Counter() for name in ("vmcnt", "lgkmcnt", "vscnt")}
     matters = np.array([bool(names) or bool(fields) for (names, _), fields in zip(counted, waits, strict=True)] + [False])
-    found = []
+    executed_waits = []
     for record in np.flatnonzero(matters[rows]).tolist():
         row = int(rows[record])
         names, any_order = counted[row]
         for name in names:
             counters[name].add(record, any_order)
         if waits[row]:
-            found.append(_wait(record, counters, waits[row]))
-    return found
+            executed_waits.append(_wait(record, counters, waits[row]))
+    return executed_waits
 
 
 def _wait(record: int, counters: dict[str, _Counter], fields: dict[str, int]) -> Wait:
@@ -139,7 +139,7 @@ class WaitChains:
     """The waits of all waves; waves with the same instruction sequence are analysed once."""
 
     def __init__(self, code: TracedCode, waves: Sequence[Wave], gfxip: int):
-        self._counted = [counted_in(text, gfxip) for text in code.text]
+        self._counted = [counters_of(text, gfxip) for text in code.text]
         self._waits = [waits_for(text, gfxip) for text in code.text]
         self.code, self.waves = code, waves
         self.rows: list[Integers] = []

@@ -51,7 +51,7 @@ def compiled(kernel: DescribedKernel) -> CompiledKernel:
     spills = _SPILLS.search(kernel.amdgcn)
     return CompiledKernel(
         matrix_instructions=dict(sorted(Counter(_MATRIX.findall(kernel.amdgcn)).items())),
-        loads=dict(sorted(Counter(_bits(*found) for found in _LOAD.findall(kernel.amdgcn)).items())),
+        loads=dict(sorted(Counter(_bits(*load) for load in _LOAD.findall(kernel.amdgcn)).items())),
         spilled=int(spills[1]) if spills else 0,
         dots=len(re.findall(r"\btt\.dot\b", kernel.ttgir)),
         stages=_stages(kernel.ttgir, buffers),
@@ -60,10 +60,10 @@ def compiled(kernel: DescribedKernel) -> CompiledKernel:
     )
 
 
-def _bits(what: str, words: str) -> int:
-    if what.startswith("dword"):
+def _bits(unit: str, words: str) -> int:
+    if unit.startswith("dword"):
         return 32 * int(words or 1)
-    return 8 if "byte" in what else 16
+    return 8 if "byte" in unit else 16
 
 
 def _stages(ttgir: str, buffers: int) -> int | None:
@@ -77,8 +77,8 @@ def _stages(ttgir: str, buffers: int) -> int | None:
 
 def _layouts(ttgir: str) -> list[SharedLayout]:
     """The layouts that are actually used, not merely defined."""
-    found = [match for match in _SHARED.findall(ttgir) if len(re.findall(rf"#{match[0]}\b", ttgir)) > 1]
-    return [SharedLayout(kind, parameters, _spreads(kind, parameters)) for _, kind, parameters in found]
+    used = [match for match in _SHARED.findall(ttgir) if len(re.findall(rf"#{match[0]}\b", ttgir)) > 1]
+    return [SharedLayout(kind, parameters, _spreads(kind, parameters)) for _, kind, parameters in used]
 
 
 def _spreads(kind: str, parameters: str) -> bool:

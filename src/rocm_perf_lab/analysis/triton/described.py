@@ -42,15 +42,15 @@ def described_kernels(database: Path) -> DescribedKernels:
     """The kernels described during the run that wrote this database; none for programs that do not use Triton. Unreadable files
     are skipped.
     """
-    found: dict[str, list[DescribedKernel]] = defaultdict(list)
+    by_symbol: dict[str, list[DescribedKernel]] = defaultdict(list)
     for path in sorted((database.parent / FOLDER).glob("*.json")):
         try:
             kernel = DescribedKernel.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
             continue
-        if kernel not in found[kernel.symbol]:
-            found[kernel.symbol].append(kernel)
-    return DescribedKernels({symbol: sorted(some, key=_order) for symbol, some in found.items()})
+        if kernel not in by_symbol[kernel.symbol]:
+            by_symbol[kernel.symbol].append(kernel)
+    return DescribedKernels({symbol: sorted(kernels, key=_order) for symbol, kernels in by_symbol.items()})
 
 
 def _order(kernel: DescribedKernel) -> tuple[str, ...]:

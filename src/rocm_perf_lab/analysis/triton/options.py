@@ -10,12 +10,12 @@ from rocm_perf_lab.analysis.triton.described import DescribedKernel
 _LEAST_BLOCK, _MOST_WARPS = 16, 16
 
 
-def raising_occupancy(kernel: DescribedKernel, found: DispatchOccupancy) -> tuple[str, ...]:
+def raising_occupancy(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> tuple[str, ...]:
     """Suggestions, in words, for each resource that limits occupancy; () if nothing limits it, or the limit is not known."""
-    if found.occupancy is None or not found.lifts:
+    if occupancy.occupancy is None or not occupancy.lifts:
         return ()
-    simds = found.occupancy.simds_per_cu
-    changes = [(change, -(-lift.waves // simds)) for lift in found.lifts for change in lift.changes]
+    simds = occupancy.occupancy.simds_per_cu
+    changes = [(change, -(-lift.waves // simds)) for lift in occupancy.lifts for change in lift.changes]
     return tuple(text for change, waves in changes for text in _ways(change.resource, change.then, waves, kernel))
 
 

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 _ALIAS = re.compile(r"^#(loc\d*) = loc\((.*)\)$", re.MULTILINE)
-_PLACE = re.compile(r'"([^"]*)":(\d+):\d+')
+_LOCATION = re.compile(r'"([^"]*)":(\d+):\d+')
 _REFERENCE = re.compile(r"#(loc\d*)\b")
 _OPERATION = re.compile(r"^\s+(?:%[\w:, %#]+ = )?(\"?[a-z_]+\.[\w.]+\"?[ (].*?) loc\(#(loc\d*)\)\s*\{?$", re.MULTILINE)
 _TRIVIAL = ("arith.constant", "tt.return", "scf.yield", "ttg.memdesc_index")
@@ -18,12 +18,12 @@ def operations_by_line(ttgir: str, file: str) -> dict[int, list[str]]:
     The operations of a function in another file count toward the line that calls it.
     """
     aliases = dict(_ALIAS.findall(ttgir))
-    found: dict[int, list[str]] = defaultdict(list)
+    operations: dict[int, list[str]] = defaultdict(list)
     for operation, location in _OPERATION.findall(ttgir):
         line = _line(location, aliases, file)
         if line is not None and not operation.startswith(_TRIVIAL):
-            found[line].append(operation)
-    return dict(found)
+            operations[line].append(operation)
+    return dict(operations)
 
 
 def _line(location: str, aliases: dict[str, str], file: str) -> int | None:
@@ -31,8 +31,8 @@ def _line(location: str, aliases: dict[str, str], file: str) -> int | None:
     waiting = [location]
     while waiting:
         text = aliases.get(waiting.pop(0), "")
-        place = _PLACE.match(text)
-        if place is not None and place[1] == file:
-            return int(place[2])
+        match = _LOCATION.match(text)
+        if match is not None and match[1] == file:
+            return int(match[2])
         waiting = _REFERENCE.findall(text) + waiting
     return None

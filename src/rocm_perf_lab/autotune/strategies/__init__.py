@@ -12,14 +12,15 @@ import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
-from rocm_perf_lab.extras import absent_modules, missing
+from rocm_perf_lab.extras import absent_modules, missing_extra
 
 _CHOICE = 4  # this many configurations are drawn for each one wanted; those with the highest occupancy are kept
 
 
 @dataclass(frozen=True)
 class Options:
-    """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
+    """budget: the maximum number of evaluations. own_options: the strategy's own options by name; missing ones take their
+    defaults.
 
     occupancy: maps a configuration's values to its theoretical occupancy (0..1), if that is known before anything runs.
     features: maps values to a tuple of fixed length that describes the compiled code, if all configurations have already been
@@ -27,7 +28,7 @@ class Options:
     """
 
     budget: int
-    own: Mapping[str, float] = field(default_factory=dict)
+    own_options: Mapping[str, float] = field(default_factory=dict)
     occupancy: Callable[[dict[str, object]], float] | None = None
     features: Callable[[dict[str, object]], tuple[float, ...]] | None = None
     first: Sequence[Configuration] = ()
@@ -91,8 +92,8 @@ def create(name: str, space: Space, seed: int, options: Options) -> Strategy:
     """
     registered = STRATEGIES[name]
     if registered.extra is not None and absent_modules(registered.extra):
-        raise missing(f"the strategy {name} needs scikit-learn", registered.extra)
+        raise missing_extra(f"the strategy {name} needs scikit-learn", registered.extra)
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
-    options = replace(options, own=defaults(name) | dict(options.own))
+    options = replace(options, own_options=defaults(name) | dict(options.own_options))
     strategy: Strategy = kind(space, np.random.default_rng(seed), options)
     return strategy

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from rocm_perf_lab.autotune.candidate_pool import CandidatePool
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
-from rocm_perf_lab.autotune.neighbourhood import Pool
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 
@@ -48,7 +48,7 @@ _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
 class SequentialSearch(Strategy):
-    _pool: Pool | None = None
+    _pool: CandidatePool | None = None
     _process: GaussianProcess | None = None
     _walked = 0  # number of results at the last walk
     _noted = 0  # number of configurations in `asked` that the pool knows about
@@ -60,28 +60,30 @@ class SequentialSearch(Strategy):
 
     def ask(self) -> list[Configuration]:
         with _one_thread():
-            return self._next()
+            return self._next_batch()
 
-    def _next(self) -> list[Configuration]:
+    def _next_batch(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
-            return self._first()  # until two configurations have run, there is nothing to learn from
+            return self._first_batch()  # until two configurations have run, there is nothing to learn from
         pool = self._note_asked()
-        configurations, values = list(self.times), self._values()
+        configurations, values = list(self.times), self._values_to_model()
         order = np.argsort(values, kind="stable")
-        best = [configurations[at] for at in order[:_BEST]]
+        best = [configurations[index] for index in order[:_BEST]]
         pool.add_neighbours(best)
-        rest = pool.unasked()
-        if not len(rest):
+        unasked = pool.unasked()
+        if not len(unasked):
             return []
         smooth = self.generator.random() < _SMOOTH
         process = self._fit(pool, configurations, values, order, smooth)
         least = values.min()
         if len(values) >= _STALE * self._listed[smooth]:
-            self._listed[smooth], self._shortlists[smooth] = len(values), _most_promising(pool, process, rest, least)
-        near = [pool.near(pool.at[row]) for row in best]
-        candidates = self._candidates(pool, near, self._shortlists[smooth], rest)
+            self._listed[smooth], self._shortlists[smooth] = len(values), _most_promising(pool, process, unasked, least)
+        near = [pool.neighbours_of(pool.index_of[row]) for row in best]
+        candidates = self._candidates(pool, near, self._shortlists[smooth], unasked)
         beside = pool.unasked(near[0][0][:0] if smooth else near[0][0])
-        chosen = self._chosen(process.predict(pool.points[candidates]), candidates, beside, _batch_size(len(values)), least)
+        chosen = self._choose_batch(
+            process.predict(pool.points[candidates]), candidates, beside, _batch_size(len(values)), least
+        )
         return [tuple(row) for row in pool.rows[chosen].tolist()]
 
     def model(self) -> ModelQuality:
@@ -93,29 +95,29 @@ class SequentialSearch(Strategy):
         r2 = 1 - float(np.mean(errors**2)) / spread if spread > 0 else None
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
-    def _first(self) -> list[Configuration]:
+    def _first_batch(self) -> list[Configuration]:
         """A batch before the first fit. Half of the very first batch is at the ends of the lists of values, where optima often
         lie and trends are clearest.
         """
         ends: list[Configuration] = []
         if not self.asked:
             drawn = self.space.sample(self.generator, _ENDS_OF, self.asked.keys())
-            ends = sorted(drawn, key=self._off_ends)[:_ENDS]
+            ends = sorted(drawn, key=self._count_off_ends)[:_ENDS]
         return [*ends, *(row for row in self.promising(_START) if row not in ends)][:_START]
 
-    def _off_ends(self, row: Configuration) -> int:
+    def _count_off_ends(self, row: Configuration) -> int:
         """How many of the values are neither the first nor the last of their list."""
-        return sum(0 < place < size - 1 for place, size in zip(row, self.space.sizes, strict=True))
+        return sum(0 < position < size - 1 for position, size in zip(row, self.space.sizes, strict=True))
 
-    def _note_asked(self) -> Pool:
-        pool = self._pool = self._pool or Pool(self.space, self.generator, self.options.features)
+    def _note_asked(self) -> CandidatePool:
+        pool = self._pool = self._pool or CandidatePool(self.space, self.generator, self.options.features)
         new = list(islice(self.asked, self._noted, None))
         pool.add(new)
-        pool.without(new)
+        pool.exclude(new)
         self._noted = len(self.asked)
         return pool
 
-    def _values(self) -> Floats:
+    def _values_to_model(self) -> Floats:
         """The quantity to model: logarithms of the excess over the best. A failed configuration counts as the slowest.
 
         The excess is a difference of logarithms of time, because a program's times span orders of magnitude. The logarithm of
@@ -126,23 +128,27 @@ class SequentialSearch(Strategy):
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
         excess = logarithms - logarithms.min()
         floor = np.exp(self.generator.uniform(*np.log(_FLOOR)))
-        found: Floats = np.log(excess + floor * (float(np.median(excess)) or 1.0))
-        return found
+        transformed: Floats = np.log(excess + floor * (float(np.median(excess)) or 1.0))
+        return transformed
 
-    def _candidates(self, pool: Pool, near: list[tuple[Integers, Integers]], shortlist: Integers, rest: Integers) -> Integers:
+    def _candidates(
+        self, pool: CandidatePool, near: list[tuple[Integers, Integers]], shortlist: Integers, unasked: Integers
+    ) -> Integers:
         """The candidates' positions in the pool, in ascending order."""
-        far = pool.unasked(np.concatenate([two for _, two in near]))
-        drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
-        return pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
+        far = pool.unasked(np.concatenate([next_nearest for _, next_nearest in near]))
+        drawn = [
+            self.generator.choice(positions, most) for positions, most in ((far, _FAR), (unasked, _RANDOM)) if len(positions)
+        ]
+        return pool.unasked(np.unique(np.concatenate([shortlist, *(nearest for nearest, _ in near), *drawn])))
 
     def _fit(
-        self, pool: Pool, configurations: list[Configuration], values: Floats, order: Integers, smooth: bool
+        self, pool: CandidatePool, configurations: list[Configuration], values: Floats, order: Integers, smooth: bool
     ) -> GaussianProcess:
         chosen = order
         most = _MOST_SMOOTH if smooth else _MOST_FITTED
         if len(order) > most:
             chosen = np.append(order[: most // 2], self.generator.choice(order[most // 2 :], most - most // 2, replace=False))
-        points, self._fitted = pool.points[[pool.at[configurations[at]] for at in chosen]], values[chosen]
+        points, self._fitted = pool.points[[pool.index_of[configurations[index]] for index in chosen]], values[chosen]
         process = self._process = self._process or GaussianProcess(points.shape[1], self.generator)
         if smooth:
             process.fit_smooth(points, self._fitted)
@@ -152,7 +158,7 @@ class SequentialSearch(Strategy):
         process.fit(points, self._fitted, _STEPS if walks else 0)
         return process
 
-    def _chosen(
+    def _choose_batch(
         self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
     ) -> Integers:
         """The positions of the next batch. predicted: mean and spread of each candidate. beside: neighbours of the best; if
@@ -180,16 +186,16 @@ def _batch_size(results: int) -> int:
     return min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * results)))
 
 
-def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
+def _most_promising(pool: CandidatePool, process: GaussianProcess, candidates: Integers, best: float) -> Integers:
     """The shortlist, chosen from all candidates.
 
     Uncertainty is the costliest part of a prediction, so a preselection ignores it. This does little harm: far from all
     results, uncertainty hardly varies.
     """
-    if len(rest) > _CLOSER:
-        rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]
-    gain = _expected_improvement(*process.predict(pool.points[rest]), best)
-    return rest[np.argsort(-gain, kind="stable")[:_SHORTLIST]]
+    if len(candidates) > _CLOSER:
+        candidates = candidates[np.argpartition(process.means(pool.points[candidates]), _CLOSER)[:_CLOSER]]
+    gain = _expected_improvement(*process.predict(pool.points[candidates]), best)
+    return candidates[np.argsort(-gain, kind="stable")[:_SHORTLIST]]
 
 
 @cache
@@ -209,10 +215,10 @@ def _expected_improvement(mean: Reals, spread: Reals, best: float) -> Reals:
     """Jones, Schonlau and Welch 1998, equation 15."""
     gain = best - mean
     ratio = gain / spread
-    expected: Reals = gain * _below(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    expected: Reals = gain * _normal_distribution(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
     return expected
 
 
-def _below(values: Reals) -> Reals:
+def _normal_distribution(values: Reals) -> Reals:
     """The distribution function of the standard normal distribution."""
     return np.array([0.5 * math.erfc(value) for value in (values * -(0.5**0.5)).tolist()], values.dtype)

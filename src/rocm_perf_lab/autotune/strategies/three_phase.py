@@ -50,7 +50,7 @@ class ThreePhaseSearch(Strategy):
 
         pool, complete = self.space.pool(self.generator, _POOL)
         size = min(self.options.budget, len(pool) if complete else self.space.product)
-        count = max(LEAST_SEEDS, math.ceil(self.options.own["seed_fraction"] * size))
+        count = max(LEAST_SEEDS, math.ceil(self.options.own_options["seed_fraction"] * size))
         sizes = np.array(self.space.sizes)
         points = qmc.Halton(len(sizes), rng=self.generator).random(50 * count)
         chosen = dict.fromkeys(tuple(row) for row in (points * sizes).astype(int).tolist() if tuple(row) in self.space)
@@ -63,13 +63,13 @@ class ThreePhaseSearch(Strategy):
         if len(good) < _FOLDS or not pool:
             warning = "too few configurations ran to fit a model: nothing is pruned"
             self._model = {"r2": None, "residual": None, "warning": warning}
-            return [pool[at] for at in self.generator.permutation(len(pool))]
+            return [pool[index] for index in self.generator.permutation(len(pool))]
         regression, times, r2 = self._fit(good)
         predicted = regression.predict(self._features(pool))
         order = np.argsort(predicted, kind="stable")
         if r2 >= TRUSTED_R2:
-            order = order[predicted[order] <= self.options.own["prune_factor"] * times.min()]
-        return [pool[at] for at in order]
+            order = order[predicted[order] <= self.options.own_options["prune_factor"] * times.min()]
+        return [pool[index] for index in order]
 
     def _fit(self, good: dict[Configuration, float]) -> tuple[Pipeline, Floats, float]:
         """The fitted model, the times it was fitted to, and its R2."""
@@ -109,8 +109,8 @@ class ThreePhaseSearch(Strategy):
 def _numeric(space: Space, configurations: Integers) -> Floats:
     """An array (count, parameters): the values themselves, or their positions if a parameter's values are not all numbers."""
     columns = []
-    for place, choices in enumerate(space.values):
+    for column, choices in enumerate(space.values):
         is_number = all(isinstance(value, (int, float)) for value in choices)
         table = np.array(choices if is_number else range(len(choices)), float)
-        columns.append(table[configurations[:, place]])
+        columns.append(table[configurations[:, column]])
     return np.stack(columns, axis=1)

@@ -13,21 +13,21 @@ _EPSILONS = 32  # machine epsilons of the type; reordered sums differ by a few, 
 
 
 def disagreement(
-    reference: Mapping[str, str], found: Mapping[str, str], types: Mapping[str, str], folder: Path, tolerance: float | None
+    reference: Mapping[str, str], outputs: Mapping[str, str], types: Mapping[str, str], folder: Path, tolerance: float | None
 ) -> str | None:
     """How the arrays that a configuration changed differ from those that the reference changed; None if they agree.
 
-    reference, found: array -> name of the file in `folder` that holds it. types: array -> name of its dtype. tolerance:
+    reference, outputs: array -> name of the file in `folder` that holds it. types: array -> name of its dtype. tolerance:
     largest difference allowed, relative to the array's largest number; None for 32 machine epsilons of the type. Integers, and
     numbers of types that NumPy does not know, must be equal.
     """
-    if reference.keys() != found.keys():
-        return f"it changes {_names(found)}, where the reference changes {_names(reference)}"
+    if reference.keys() != outputs.keys():
+        return f"it changes {_names(outputs)}, where the reference changes {_names(reference)}"
     for name in reference:
-        if reference[name] != found[name]:
-            before, after = ((folder / files[name]).read_bytes() for files in (reference, found))
-            if (apart := _apart(before, after, types[name], tolerance)) is not None:
-                return f"{name} {apart}"
+        if reference[name] != outputs[name]:
+            before, after = ((folder / files[name]).read_bytes() for files in (reference, outputs))
+            if (difference := _difference_in_words(before, after, types[name], tolerance)) is not None:
+                return f"{name} {difference}"
     return None
 
 
@@ -35,7 +35,7 @@ def _names(files: Mapping[str, str]) -> str:
     return ", ".join(sorted(files)) or "nothing"
 
 
-def _apart(before: bytes, after: bytes, kind: str, tolerance: float | None) -> str | None:
+def _difference_in_words(before: bytes, after: bytes, kind: str, tolerance: float | None) -> str | None:
     dtype = float_type(kind)
     if dtype is None:
         return "is not the same"

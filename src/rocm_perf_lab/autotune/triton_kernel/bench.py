@@ -48,7 +48,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
         command = plan.kernel.command()
 
         def start(worker: int) -> ServedScript:
-            environment = environment_of(device.environment(os.environ), plan.key) | _share_of(worker, count, device)
+            environment = environment_of(device.environment(os.environ), plan.key) | _worker_environment(worker, count, device)
             return ServedScript(command, environment, scratch / f"stderr-{worker}")
 
         (folder := scratch / "arrays").mkdir()
@@ -56,7 +56,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
             yield Bench(device, workers, folder)
 
 
-def _share_of(worker: int, count: int, device: Device) -> dict[str, str]:
+def _worker_environment(worker: int, count: int, device: Device) -> dict[str, str]:
     """Variables that give a worker its own GPU or, on the software device, one thread for each core of its share.
 
     A single worker needs none.

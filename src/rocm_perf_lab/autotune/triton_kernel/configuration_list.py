@@ -13,16 +13,16 @@ _OF_CONFIG = ("num_warps", "num_stages", "maxnreg")  # named parameters of trito
 
 def best_configurations(tuned: TunedFunction) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Pairs of a configuration and the keys of all sizes for which it is best, in the order of the sizes."""
-    found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    pairs: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     for size in tuned.sizes:
         best = best_of(size.result.evaluated)
         values = {**size.result.fixed, **best.values} if best else {}
-        keys = next((keys for known, keys in found if known == values), None)
+        keys = next((keys for known, keys in pairs if known == values), None)
         if keys is None:
-            found.append((values, [size.key]))
+            pairs.append((values, [size.key]))
         else:
             keys.append(size.key)
-    return found
+    return pairs
 
 
 def configuration_list(tuned: TunedFunction) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_perf_lab.autotune.bench import Note
 from rocm_perf_lab.autotune.cache import canonical, experiment_key
-from rocm_perf_lab.autotune.entry import AutotuneRequest, Evaluator, Known, cache_of, expect_best, search
+from rocm_perf_lab.autotune.entry import AutotuneRequest, Evaluator, SpaceKnowledge, cache_of, expect_best, search
 from rocm_perf_lab.autotune.evaluation import UNSTABLE_CV
 from rocm_perf_lab.autotune.evaluation_outcome import (
     BUILD_FAILED,
@@ -25,7 +25,7 @@ from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.triton_kernel import tuning_space
 from rocm_perf_lab.autotune.triton_kernel.agreement import disagreement
 from rocm_perf_lab.autotune.triton_kernel.bench import Bench
-from rocm_perf_lab.autotune.triton_kernel.compiled import Compiled
+from rocm_perf_lab.autotune.triton_kernel.compiled_configurations import CompiledConfigurations
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.tuning_space import TuningSpace
 from rocm_perf_lab.autotune.triton_kernel.workers import Values
@@ -68,22 +68,22 @@ class SizeSearch:
     ):
         self._request, self._plan, self._bench, self._launch, self._note = request, plan, bench, launch, note
         self._earlier = earlier
-        self._types = {name: one["dtype"] for name, one in launch["arguments"].items() if one["kind"] == "array"}
+        self._types = {name: argument["dtype"] for name, argument in launch["arguments"].items() if argument["kind"] == "array"}
         self._whole = self._space()
-        self._compiled = Compiled(bench.workers, bench.stopped, bench.device.target)
+        self._compiled = CompiledConfigurations(bench.workers, bench.stopped, bench.device.target)
 
     def run(self) -> TunedSize:
         """Run the search. Raises NothingRanError if no configuration can run."""
         words = ", ".join(f"{name}={value}" for name, value in self._launch["key"].items())
         began = time.perf_counter()
-        known, space = self._known_before()
+        known, space = self._compile_ahead()
         compiled = time.perf_counter()
         self._note(f"{words or 'the only size'}: {len(self._compiled)} configurations compiled in {compiled - began:.1f} s")
         self._reference = self._run_reference()
         with cache_of(self._request, self._experiment()) as cache:
-            place = self._bench.device.description
-            evaluator = Evaluator(self._evaluate, place, self._bench.workers.count, stop=self._bench.stopped.set)
-            known = replace(known, first=space.those_of(self._earlier))
+            device = self._bench.device.description
+            evaluator = Evaluator(self._evaluate, device, self._bench.workers.count, stop=self._bench.stopped.set)
+            known = replace(known, first=space.configurations_with(self._earlier))
             result = search(self._request, space.space, evaluator, cache, self._note, known)
         expect_best(self._request, result)
         searched = time.perf_counter() - compiled
@@ -93,18 +93,18 @@ class SizeSearch:
         if self._plan.space is not None:
             return tuning_space.from_file(self._plan.space, self._launch)
         if self._launch["configurations"] is None:
-            what = f"{self._launch['kernel']} has no configurations of its own (@triton.autotune)"
-            raise SpaceError(what, "name a space file with --space")
+            message = f"{self._launch['kernel']} has no configurations of its own (@triton.autotune)"
+            raise SpaceError(message, "name a space file with --space")
         return tuning_space.from_configurations(self._launch["configurations"])
 
-    def _known_before(self) -> tuple[Known, TuningSpace]:
+    def _compile_ahead(self) -> tuple[SpaceKnowledge, TuningSpace]:
         """Compile the whole space, unless it is much larger than the budget. Configurations that cannot run are left out of the
         space.
         """
         space, fixed = self._whole.space, self._whole.fixed
         rows = space.listed if space.product <= _LISTED else None
         if rows is None or len(rows) > _most_ahead(self._request.budget):
-            return Known(fixed), self._whole
+            return SpaceKnowledge(fixed), self._whole
         named = [space.named(tuple(row)) for row in rows.tolist()]
         self._compiled.compile(self._with_fixed(values) for values in named)
         failures = self._compiled.failures
@@ -112,7 +112,7 @@ class SizeSearch:
         if not valid:
             raise NothingRanError(f"none of {len(named)} configurations can run: {min(failures.values())}", "change the space")
         occupancy = None if self._bench.device.target is None else self._occupancy
-        return Known(fixed, None, len(named) - len(valid), occupancy, self._coordinates), self._whole.only(valid)
+        return SpaceKnowledge(fixed, None, len(named) - len(valid), occupancy, self._coordinates), self._whole.reduced_to(valid)
 
     def _occupancy(self, values: Mapping[str, object]) -> float:
         features = self._compiled.features(self._with_fixed(values))
@@ -151,9 +151,9 @@ class SizeSearch:
         if "error" in answer:
             return EvaluationOutcome(answer["status"], answer["error"])
         words, expected = self._reference
-        apart = disagreement(expected, answer["outputs"], self._types, self._bench.folder, self._plan.tolerance)
-        if apart is not None:
-            return EvaluationOutcome(WRONG_OUTPUT, f"compared with {words}: {apart}")
+        difference = disagreement(expected, answer["outputs"], self._types, self._bench.folder, self._plan.tolerance)
+        if difference is not None:
+            return EvaluationOutcome(WRONG_OUTPUT, f"compared with {words}: {difference}")
         runs, features = answer["runs"], self._compiled.features(values)
         return EvaluationOutcome(
             OK, None, runs, GPU, (variation(runs) or 0.0) > UNSTABLE_CV, not self._bench.device.is_hardware,

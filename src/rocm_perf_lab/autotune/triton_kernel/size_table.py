@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf_lab.autotune.evaluation_outcome import OK
-from rocm_perf_lab.autotune.search_loop import those_that_ran
+from rocm_perf_lab.autotune.search_loop import timed_evaluations
 from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list
 from rocm_perf_lab.autotune.triton_kernel.size_search import TunedSize
 from rocm_perf_lab.autotune.triton_kernel.tune import TunedFunction
@@ -21,9 +21,11 @@ def size_table(tuned: TunedFunction) -> list[str]:
 
 def _row(size: TunedSize) -> str:
     result = size.result
-    ms, best = min(those_that_ran(result.evaluated), key=lambda ran: ran[0])  # SizeSearch.run() ensures that at least one ran
+    ms, best = min(
+        timed_evaluations(result.evaluated), key=lambda ran: ran[0]
+    )  # SizeSearch.run() ensures that at least one ran
     count, of = len(result.evaluated), "?" if result.total is None else str(result.total)
-    failed = sum(one.outcome.status != OK for one in result.evaluated)
+    failed = sum(evaluation.outcome.status != OK for evaluation in result.evaluated)
     seconds = (size.compile_seconds + size.search_seconds) / count
     words = " ".join(f"{name}={value}" for name, value in best.values.items())
     wrong = f", {failed} failed" if failed else ""

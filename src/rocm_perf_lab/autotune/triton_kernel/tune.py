@@ -38,8 +38,8 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
                 f"{plan.kernel.script} {error}", "make it run to its end with `rocm-perf run` first"
             ) from error
         if not sizes:
-            what = f"{plan.kernel.script} launched no kernel called {plan.kernel.kernel}, and ended with status {launch[1]}"
-            raise NoKernelsError(what, "check the name after the ::, and that the script runs with `rocm-perf run`")
+            message = f"{plan.kernel.script} launched no kernel called {plan.kernel.kernel}, and ended with status {launch[1]}"
+            raise NoKernelsError(message, "check the name after the ::, and that the script runs with `rocm-perf run`")
         if launch[1] != 0:
             note(f"with the best configurations the script ended with status {launch[1]}: {bench.workers.output_tail()}")
     return TunedFunction(plan.kernel.kernel, bench.device.description, sizes, launch[1])

@@ -27,44 +27,44 @@ class TuningSpace:
     space: Space
     fixed: Values
 
-    def only(self, valid: Collection[str]) -> TuningSpace:
+    def reduced_to(self, valid: Collection[str]) -> TuningSpace:
         """The space reduced to the configurations in `valid` (their values, as written by canonical())."""
         members = [row for row in self.space if canonical(self.space.named(row)) in valid]
         values = dict(zip(self.space.names, self.space.values, strict=True))
         return TuningSpace(Space(values, members=members), self.fixed)
 
-    def those_of(self, values: Iterable[Mapping[str, object]]) -> list[Configuration]:
+    def configurations_with(self, values: Iterable[Mapping[str, object]]) -> list[Configuration]:
         """The configurations with these values, each listed once; values outside the space are left out."""
-        found = []
-        for one in values:
+        configurations = []
+        for named_values in values:
             with contextlib.suppress(KeyError, ValueError):
-                found.append(self.space.position(one))
-        return [row for row in dict.fromkeys(found) if row in self.space]
+                configurations.append(self.space.configuration_of(named_values))
+        return [row for row in dict.fromkeys(configurations) if row in self.space]
 
 
 def from_file(path: Path, launch: Mapping[str, Any]) -> TuningSpace:
     """The space in a file. Raises whatever read_space() raises, and SpaceError for a parameter that the function lacks."""
-    found = read_space(path)
+    space_file = read_space(path)
     known = {*launch["constants"], *_DEFAULTS}
-    for name in (*found.space.names, *found.fixed):
+    for name in (*space_file.space.names, *space_file.fixed):
         if name not in known:
-            what = f"{path}: {name} is neither a constexpr of {launch['kernel']} nor an option of Triton's"
-            raise SpaceError(what, f"use {', '.join(sorted(known))}")
-    return TuningSpace(found.space, dict(found.fixed))
+            message = f"{path}: {name} is neither a constexpr of {launch['kernel']} nor an option of Triton's"
+            raise SpaceError(message, f"use {', '.join(sorted(known))}")
+    return TuningSpace(space_file.space, dict(space_file.fixed))
 
 
 def from_configurations(configurations: Sequence[Mapping[str, Any]]) -> TuningSpace:
     """The configurations of `@triton.autotune`. Raises SpaceError if the value of a parameter is missing or not plain."""
-    names = list(dict.fromkeys(name for one in configurations for name in one))
-    complete = [{name: _value(one, name) for name in names} for one in configurations]
-    values: dict[str, list[Any]] = {name: _sorted(one[name] for one in complete) for name in names}
+    names = list(dict.fromkeys(name for configuration in configurations for name in configuration))
+    complete = [{name: _value(configuration, name) for name in names} for configuration in configurations]
+    values: dict[str, list[Any]] = {name: _sorted(configuration[name] for configuration in complete) for name in names}
     tuned = [name for name in names if len(values[name]) > 1] or names
     space = Space({name: values[name] for name in tuned}, members=_members(complete, values, tuned))
     return TuningSpace(space, {name: values[name][0] for name in names if name not in tuned})
 
 
 def _members(complete: Sequence[Values], values: Mapping[str, list[Any]], tuned: Sequence[str]) -> list[Configuration]:
-    return [tuple(values[name].index(one[name]) for name in tuned) for one in complete]
+    return [tuple(values[name].index(configuration[name]) for name in tuned) for configuration in complete]
 
 
 def _value(configuration: Mapping[str, Any], name: str) -> Any:

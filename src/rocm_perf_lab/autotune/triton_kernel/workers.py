@@ -43,7 +43,7 @@ class Workers:
         Raises ScriptExited.
         """
         try:
-            return self._at_launch(self._workers[0]).launch, 0
+            return self._bring_to_launch(self._workers[0]).launch, 0
         except EndedEarly as end:
             return None, int(end.args[0])
 
@@ -56,16 +56,16 @@ class Workers:
 
         Raises ScriptExited, ScriptTimeout.
         """
-        one = self._workers[worker]
+        process = self._workers[worker]
         try:
-            answer = self._script(self._at_launch(one)).ask(self._timeout, **request)
+            answer = self._script(self._bring_to_launch(process)).ask(self._timeout, **request)
         except (ScriptExited, ScriptTimeout):
-            self._end(one)
+            self._end(process)
             raise
         except EndedEarly as end:
             raise ScriptExited(f"the script ended with status {end.args[0]} instead of launching the kernel as before") from end
         if answer.get("is_dead"):
-            self._end(one)
+            self._end(process)
         return answer
 
     def output_tail(self) -> str:
@@ -77,18 +77,18 @@ class Workers:
         for worker in self._workers:
             self._end(worker)
 
-    def _at_launch(self, worker: _Worker) -> _Worker:
+    def _bring_to_launch(self, worker: _Worker) -> _Worker:
         if worker.script is None:
             worker.script, worker.passed, worker.launch = self._start(worker.number), 0, {}
         if not worker.launch:
-            self._next(worker)
+            self._receive_launch(worker)
         while worker.passed < len(self._chosen):
             worker.script.send(do="continue", values=self._chosen[worker.passed])
             worker.passed += 1
-            self._next(worker)
+            self._receive_launch(worker)
         return worker
 
-    def _next(self, worker: _Worker) -> None:
+    def _receive_launch(self, worker: _Worker) -> None:
         message = self._script(worker).receive()
         if message["event"] == "end":
             raise EndedEarly(message["status"])

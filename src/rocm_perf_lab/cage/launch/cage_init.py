@@ -80,10 +80,10 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 
 
 def _limit(options: Settings) -> None:
-    command_line.lower(resource.RLIMIT_CORE, 0)
-    command_line.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    command_line.lower_limit(resource.RLIMIT_CORE, 0)
+    command_line.lower_limit(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     # This limit applies only inside the cage, and not to root, so the launcher checks the number of processes as well.
-    command_line.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
+    command_line.lower_limit(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child: int) -> int:
@@ -131,7 +131,7 @@ def main() -> NoReturn:
     for number in (channel.fileno(), descriptor):
         os.set_inheritable(number, False)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    environment = command_line.unpacked(os.read(descriptor, os.fstat(descriptor).st_size + 1))
+    environment = command_line.unpacked_environment(os.read(descriptor, os.fstat(descriptor).st_size + 1))
     os.close(descriptor)
     serve(channel, environment, *command_line.split(sys.argv[3:]))
 

@@ -15,18 +15,18 @@ def split(words: list[str]) -> tuple[Settings, list[str]]:
     return settings, words[end + 1 :]
 
 
-def lower(kind: int, limit: int) -> None:
+def lower_limit(kind: int, limit: int) -> None:
     """Set a resource limit of this process, but not above its current hard limit."""
     _, most = resource.getrlimit(kind)
     limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
     resource.setrlimit(kind, (limit, limit))
 
 
-def packed(environment: dict[bytes, bytes]) -> bytes:
+def packed_environment(environment: dict[bytes, bytes]) -> bytes:
     return b"\0".join(name + b"=" + value for name, value in environment.items())
 
 
-def unpacked(text: bytes) -> dict[bytes, bytes]:
-    """The inverse of packed(): {name: value}, in bytes."""
+def unpacked_environment(text: bytes) -> dict[bytes, bytes]:
+    """The inverse of packed_environment(): {name: value}, in bytes."""
     pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
     return {name: value for name, _, value in pairs}

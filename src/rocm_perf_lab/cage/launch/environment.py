@@ -42,9 +42,9 @@ def is_kept(name: str, more: Collection[str] = ()) -> bool:
     return known and not any(word in f"_{name.upper()}_" for word in _SECRETS)
 
 
-def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
+def environment_inside(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
     """The environment that a command sees. HOME, TMPDIR, TMP and TEMP are /tmp in the cage, unless `more` names them."""
-    found = {name: value for name, value in environment.items() if is_kept(name, more)}
-    found |= {name: value for name, value in _INSIDE.items() if name not in more}
+    variables = {name: value for name, value in environment.items() if is_kept(name, more)}
+    variables |= {name: value for name, value in _INSIDE.items() if name not in more}
     # Unless it has its own folder, HIP's cache of code compiled at run time is off: in a temporary home, it would not pay.
-    return found if "AMD_COMGR_CACHE_DIR" in found else found | {"AMD_COMGR_CACHE": "0"}
+    return variables if "AMD_COMGR_CACHE_DIR" in variables else variables | {"AMD_COMGR_CACHE": "0"}

@@ -36,14 +36,14 @@ _RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: up to
 
 
 def main() -> NoReturn:
-    options, rest = command_line.split(sys.argv[1:])
-    at = rest.index("--")
-    mounts, command = rest[:at], rest[at + 1 :]
+    options, words = command_line.split(sys.argv[1:])
+    separator = words.index("--")
+    mounts, command = words[:separator], words[separator + 1 :]
     report = int(options.get("report", [-1])[0])
     _close_all_but(report)
     if options["mechanism"] == ["trusted"]:
         _become(options, command)
-    end = _watched(options, mounts, command)
+    end = _run_watched(options, mounts, command)
     if end.over:
         sys.stderr.write(f"rocm-perf cage: it {end.over}\n")
         sys.stderr.flush()
@@ -52,7 +52,7 @@ def main() -> NoReturn:
     _end_as(end)
 
 
-def _watched(options: Settings, mounts: list[str], command: list[str]) -> End:
+def _run_watched(options: Settings, mounts: list[str], command: list[str]) -> End:
     import watch
 
     try:
@@ -71,9 +71,9 @@ def _close_all_but(report: int) -> None:
 
 def _become(options: Settings, command: list[str]) -> NoReturn:
     """Run a trusted command, without a cage."""
-    command_line.lower(resource.RLIMIT_CORE, 0)
-    command_line.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    command_line.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
+    command_line.lower_limit(resource.RLIMIT_CORE, 0)
+    command_line.lower_limit(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    command_line.lower_limit(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
     try:
         os.chdir(options["folder"][0])
         os.execvp(command[0], command)
@@ -85,7 +85,7 @@ def _become(options: Settings, command: list[str]) -> NoReturn:
 def _end_as(end: End) -> NoReturn:
     number = signal.SIGKILL if end.over else end.signal
     if number:
-        command_line.lower(resource.RLIMIT_CORE, 0)
+        command_line.lower_limit(resource.RLIMIT_CORE, 0)
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

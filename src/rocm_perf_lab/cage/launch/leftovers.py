@@ -11,7 +11,7 @@ def tidy(path: str, of_traces: bool) -> None:
     """Remove links, pipes, sockets, device files, set-id bits and anything nested too deep; in trace folders, also spool files
     that were not converted.
     """
-    with untrusted_folders.Opened(path) as folder:
+    with untrusted_folders.OpenFolder(path) as folder:
         if folder is not None:
             _tidy(folder, of_traces, folder, 1)
 
@@ -23,7 +23,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
             if depth >= storage.DEEPEST:
                 _remove_deep(name, folder, top)
                 continue
-            with untrusted_folders.Opened(name, folder) as below:
+            with untrusted_folders.OpenFolder(name, folder) as below:
                 if below is not None:  # otherwise it is another user's, and the cage could not write to it either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
@@ -34,28 +34,28 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
 
 def _remove_deep(name: str, folder: int, top: int) -> None:
     """Remove a folder with its contents, however deeply nested: each folder below it is moved to `top` first."""
-    waiting = [_moved(name, folder, top)]
+    waiting = [_move_to_top(name, folder, top)]
     while waiting:
-        one = waiting.pop()
-        with untrusted_folders.Opened(one, top) as here:
-            if here is not None:
-                waiting += _emptied(here, top)
-        os.rmdir(one, dir_fd=top)
+        entry = waiting.pop()
+        with untrusted_folders.OpenFolder(entry, top) as descriptor:
+            if descriptor is not None:
+                waiting += _empty_folder(descriptor, top)
+        os.rmdir(entry, dir_fd=top)
 
 
-def _emptied(folder: int, top: int) -> list[str]:
+def _empty_folder(folder: int, top: int) -> list[str]:
     """Move the folder's subfolders up and return their new names; remove all other entries."""
     moved = []
     for name in untrusted_folders.names(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            moved.append(_moved(name, folder, top))
+            moved.append(_move_to_top(name, folder, top))
         else:
             os.unlink(name, dir_fd=folder)
     return moved
 
 
-def _moved(name: str, folder: int, top: int) -> str:
-    with untrusted_folders.Opened(name, folder):
+def _move_to_top(name: str, folder: int, top: int) -> str:
+    with untrusted_folders.OpenFolder(name, folder):
         pass  # a folder must be writable to be moved; opening it makes it so
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)

@@ -29,7 +29,7 @@ _ALL_BUT_USER = _NEWNS | _NEWCGROUP | _NEWUTS | _NEWIPC | _NEWPID | _NEWNET
 _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND, _REC, _PRIVATE, _RDONLY = 2, 4, 8, 32, 4096, 16384, 1 << 18, 1
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
 _BASE, _OLD, _NEW = "/tmp", "/old", "/new"
-_SMALL = "size=4m"
+_SMALL_SIZE = "size=4m"
 
 
 def start(
@@ -52,7 +52,7 @@ def start(
         outer, channel = channels
         outer.close()
         os.setsid()
-        _leave(os.getuid(), os.getgid())
+        _enter_namespaces(os.getuid(), os.getgid())
         system_calls.die_with_parent(parent)
         _become_first(words, channel, environment, options, command)
     except Exception as error:
@@ -61,7 +61,7 @@ def start(
         os._exit(1)
 
 
-def _leave(user: int, group: int) -> None:
+def _enter_namespaces(user: int, group: int) -> None:
     """Enter new namespaces, including a user namespace unless this process is root and may create the others directly."""
     if user == 0:
         try:
@@ -102,8 +102,8 @@ def _furnish(words: list[str]) -> None:
         os.mkdir(_BASE + folder)
     system_calls.pivot_root(_BASE, _BASE + _OLD)
     os.chdir("/")
-    system_calls.mount("tmpfs", _NEW, "tmpfs", _NOSUID | _NODEV, f"{_SMALL},mode=0755")
-    _perform(words)
+    system_calls.mount("tmpfs", _NEW, "tmpfs", _NOSUID | _NODEV, f"{_SMALL_SIZE},mode=0755")
+    _make_mounts(words)
     system_calls.detach(_OLD)
     os.chdir(_NEW)
     system_calls.pivot_root(".", ".")
@@ -121,72 +121,72 @@ def _raise_loopback() -> None:
     any_socket.close()
 
 
-def _perform(all_words: list[str]) -> None:
+def _make_mounts(all_words: list[str]) -> None:
     """Make the mounts that these bubblewrap options describe; only the options that mounts.py uses are supported."""
     words = iter(all_words)
-    given: dict[str, str] = {}
+    settings: dict[str, str] = {}
     uppers = 0
     for word in words:
         name = word.removeprefix("--")
         if name in ("size", "perms", "overlay-src"):
-            given[name] = next(words)
+            settings[name] = next(words)
             continue
         if name in ("ro-bind", "ro-bind-try", "bind", "dev-bind"):
-            source, place = _OLD + next(words), _NEW + next(words)
+            source, mount_point = _OLD + next(words), _NEW + next(words)
             if not name.endswith("-try") or os.path.exists(source):
-                _bind(source, place, name.removesuffix("-try"))
+                _bind(source, mount_point, name.removesuffix("-try"))
         elif name == "symlink":
-            target, place = next(words), _NEW + next(words)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            os.symlink(target, place)
+            target, link = next(words), _NEW + next(words)
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(target, link)
         elif name == "tmp-overlay":
             uppers += 1
-            _overlay(_OLD + given["overlay-src"], _NEW + next(words), given.get("size"), f"/layer-{uppers}")
+            _overlay(_OLD + settings["overlay-src"], _NEW + next(words), settings.get("size"), f"/layer-{uppers}")
         else:
-            _simple(name, _NEW + next(words), given)
-        given = {}
+            _make_simple_mount(name, _NEW + next(words), settings)
+        settings = {}
 
 
-def _simple(name: str, place: str, given: Mapping[str, str]) -> None:
+def _make_simple_mount(name: str, path: str, settings: Mapping[str, str]) -> None:
     if name == "remount-ro":
-        system_calls.mount(None, place, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if place.endswith("/dev") else _NODEV))
+        system_calls.mount(None, path, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if path.endswith("/dev") else _NODEV))
         return
-    os.makedirs(place, exist_ok=True)
+    os.makedirs(path, exist_ok=True)
     if name == "tmpfs":
-        size = f"size={given['size']}," if "size" in given else ""
-        system_calls.mount("tmpfs", place, "tmpfs", _NOSUID | _NODEV, f"{size}mode={given.get('perms', '0755')}")
+        size = f"size={settings['size']}," if "size" in settings else ""
+        system_calls.mount("tmpfs", path, "tmpfs", _NOSUID | _NODEV, f"{size}mode={settings.get('perms', '0755')}")
     elif name == "proc":
-        system_calls.mount("proc", place, "proc", _NOSUID | _NODEV | _NOEXEC)
+        system_calls.mount("proc", path, "proc", _NOSUID | _NODEV | _NOEXEC)
     elif name != "dir":
         raise ValueError(f"unknown word --{name}")
 
 
-def _bind(source: str, place: str, kind: str) -> None:
-    _make_place(place, os.stat(source).st_mode)
-    system_calls.mount(source, place, flags=_BIND | _REC)
+def _bind(source: str, mount_point: str, kind: str) -> None:
+    _make_mount_point(mount_point, os.stat(source).st_mode)
+    system_calls.mount(source, mount_point, flags=_BIND | _REC)
     attributes = _ATTR_NOSUID | (_ATTR_RDONLY if kind == "ro-bind" else 0) | (0 if kind == "dev-bind" else _ATTR_NODEV)
-    system_calls.mount_setattr(place, attributes)
+    system_calls.mount_setattr(mount_point, attributes)
 
 
-def _make_place(place: str, mode: int) -> None:
-    if os.path.lexists(place):
+def _make_mount_point(path: str, mode: int) -> None:
+    if os.path.lexists(path):
         return
-    os.makedirs(place if stat.S_ISDIR(mode) else os.path.dirname(place), exist_ok=True)
+    os.makedirs(path if stat.S_ISDIR(mode) else os.path.dirname(path), exist_ok=True)
     if not stat.S_ISDIR(mode):
-        os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
-def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
-    """Keep writes to `place` in memory, as a layer over `source`."""
+def _overlay(source: str, mount_point: str, size: str | None, layer: str) -> None:
+    """Keep writes to `mount_point` in memory, as a layer over `source`."""
     os.mkdir(layer)
     system_calls.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
     system_calls.mount(source, f"{layer}/lower", flags=_BIND)  # its name has no commas or colons, which separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
-    os.makedirs(place, exist_ok=True)
+    os.makedirs(mount_point, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"
     try:
-        system_calls.mount("overlay", place, "overlay", _NOSUID | _NODEV, f"{options},userxattr")
+        system_calls.mount("overlay", mount_point, "overlay", _NOSUID | _NODEV, f"{options},userxattr")
     except OSError:
-        system_calls.mount("overlay", place, "overlay", _NOSUID | _NODEV, options)
+        system_calls.mount("overlay", mount_point, "overlay", _NOSUID | _NODEV, options)

@@ -48,7 +48,7 @@ def _only_if(call: int, body: list[_Step]) -> list[_Step]:
     return [(_EQUAL, 0, len(body), call), *body]
 
 
-def _among(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
+def _allow_only(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
     """Allow the call if the argument at `offset`, masked, is one of `values`; otherwise refuse it with EACCES."""
     masked = [(_LOAD, 0, 0, offset)] + ([(_AND, 0, 0, mask)] if mask else [])
     tests = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
@@ -67,9 +67,9 @@ def program() -> list[_Step]:
     steps += _only_if(_FCNTL, [(_LOAD, 0, 0, _SECOND), (_EQUAL, 0, 1, _F_SETLEASE), _refuse(), allow])
     steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # filters cannot read its flags; C libraries fall back to clone
     steps += _only_if(_CLONE, [(_LOAD, 0, 0, _FIRST), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(), allow])
-    steps += _only_if(_SOCKET, _among(_FIRST, 0, (_INET, _INET6, _NETLINK)))
+    steps += _only_if(_SOCKET, _allow_only(_FIRST, 0, (_INET, _INET6, _NETLINK)))
     # Datagram sockets made as a pair could still send to any address.
-    steps += _only_if(_SOCKETPAIR, _among(_SECOND, 0xF, (_STREAM, _SEQPACKET)))
+    steps += _only_if(_SOCKETPAIR, _allow_only(_SECOND, 0xF, (_STREAM, _SEQPACKET)))
     ioctl = [(_LOAD, 0, 0, _SECOND), (_EQUAL, 1, 0, _TIOCSTI), (_EQUAL, 0, 1, _TIOCLINUX), _refuse(), allow]
     return [*steps, *_only_if(_IOCTL, ioctl), allow]
 

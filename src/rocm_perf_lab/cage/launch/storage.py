@@ -15,23 +15,23 @@ class Storage:
 
     def __init__(self, writable: list[str]):
         self._writable = writable
-        self._before = self._stored()
+        self._stored_before = self._stored()
 
-    def grown(self) -> tuple[int, int]:
+    def growth(self) -> tuple[int, int]:
         """Bytes added, and the number of files and folders added."""
         used, files = self._stored()
-        return used - self._before[0], files - self._before[1]
+        return used - self._stored_before[0], files - self._stored_before[1]
 
     def _stored(self) -> tuple[int, int]:
         total = files = 0
         for path in self._writable:
-            with untrusted_folders.Opened(path) as folder:
-                more = (0, 0) if folder is None else _below(folder)
+            with untrusted_folders.OpenFolder(path) as folder:
+                more = (0, 0) if folder is None else _stored_below(folder)
             total, files = total + more[0], files + more[1]
         return total, files
 
 
-def _below(folder: int, depth: int = 0) -> tuple[int, int]:
+def _stored_below(folder: int, depth: int = 0) -> tuple[int, int]:
     """Bytes and entries below the folder with this descriptor, including the overhead of each entry. Links are not followed."""
     if depth > DEEPEST:
         return ENDLESS, 0
@@ -43,7 +43,7 @@ def _below(folder: int, depth: int = 0) -> tuple[int, int]:
             continue
         total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
         if stat.S_ISDIR(status.st_mode):
-            with untrusted_folders.Opened(name, folder) as below:
-                more = (0, 0) if below is None else _below(below, depth + 1)
+            with untrusted_folders.OpenFolder(name, folder) as below:
+                more = (0, 0) if below is None else _stored_below(below, depth + 1)
             total, files = total + more[0], files + more[1]
     return total, files

@@ -11,10 +11,10 @@ _SYS_CAPSET, _SYS_PIVOT_ROOT, _SYS_MOUNT_SETATTR = 126, 155, 442  # x86-64
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int, what: str) -> int:
+def _checked(result: int, call: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{call}: {os.strerror(number)}")
     return result
 
 

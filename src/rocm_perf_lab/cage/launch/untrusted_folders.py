@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 
-class Opened:
+class OpenFolder:
     """A context manager for the descriptor of a folder; None if `name` is not, or is no longer, a folder that can be opened. If
     the folder's owner lacks any permission, its mode is changed to 0700.
     """
@@ -24,17 +24,17 @@ class Opened:
 def _opened(name: str, parent: int | None) -> int | None:
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        place = os.open(name, flags | os.O_PATH, dir_fd=parent)
+        descriptor = os.open(name, flags | os.O_PATH, dir_fd=parent)
     except OSError:
         return None
     try:
-        if os.fstat(place).st_mode & 0o700 != 0o700:
-            os.chmod(f"/proc/self/fd/{place}", 0o700)
-        return os.open(".", flags, dir_fd=place)
+        if os.fstat(descriptor).st_mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+        return os.open(".", flags, dir_fd=descriptor)
     except OSError:
         return None
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def names(folder: int) -> list[str]:

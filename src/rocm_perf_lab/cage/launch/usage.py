@@ -5,7 +5,7 @@ import stat
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _INODE_BYTES = 1024  # memory that an inode takes; the kernel also counts extended attributes as inodes (mm/shmem.c)
-_OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
+_MEMORY_FIELDS = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
 class Usage:
@@ -21,7 +21,7 @@ class Usage:
         self._devices = {os.stat(folder).st_dev for folder in writable}
         self._open: dict[tuple[int, int], int] = {}  # (device, inode) -> bytes
 
-    def look(self) -> tuple[int, int, int]:
+    def current_usage(self) -> tuple[int, int, int]:
         """(tasks, bytes of memory, bytes of deleted files that are still open)."""
         tasks = memory = 0
         self._open = {}
@@ -30,15 +30,15 @@ class Usage:
             threads, used = self._status(name)
             tasks, memory = tasks + threads, memory + used
             self._note_open_files(name)
-        return tasks, memory + self._in_files(), self._deleted()
+        return tasks, memory + self._bytes_in_files(), self._deleted_bytes()
 
-    def precisely(self) -> int:
-        """Bytes of memory, with shared memory counted only once. This is slower than look(), and is therefore called only if
-        look() finds more than the limit.
+    def precise_memory(self) -> int:
+        """Bytes of memory, with shared memory counted only once. This is slower than current_usage(), and is therefore
+        called only if current_usage() finds more than the limit.
         """
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
-        return sum(self._proportional(name, counted) for name in members) + self._in_files()
+        return sum(self._proportional_bytes(name, counted) for name in members) + self._bytes_in_files()
 
     def _read(self, path: str) -> bytes:
         try:
@@ -72,7 +72,7 @@ class Usage:
         for line in self._read(f"{name}/status").splitlines():
             if line.startswith(b"Threads:"):
                 threads = int(line.split()[1])
-            elif line.startswith(_OF_MEMORY):
+            elif line.startswith(_MEMORY_FIELDS):
                 used += int(line.split()[1]) << 10
         return threads, used
 
@@ -80,25 +80,25 @@ class Usage:
         """Record the process's open files that have no directory entry: memfd files and deleted files."""
         for number in self._names(f"{name}/fd"):
             try:
-                found = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)
+                status = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)
             except OSError:
                 continue
-            if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
-                self._open[found.st_dev, found.st_ino] = found.st_blocks * 512
+            if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                self._open[status.st_dev, status.st_ino] = status.st_blocks * 512
 
-    def _in_files(self) -> int:
+    def _bytes_in_files(self) -> int:
         used = sum(size for (device, _), size in self._open.items() if device == self._kernel_memory)
         seen: dict[int, int] = {}
         for folder in self._folders:
-            found = os.fstatvfs(folder)
-            inodes = found.f_files - found.f_ffree
-            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize + inodes * _INODE_BYTES
+            stats = os.fstatvfs(folder)
+            inodes = stats.f_files - stats.f_ffree
+            seen[os.fstat(folder).st_dev] = (stats.f_blocks - stats.f_bfree) * stats.f_frsize + inodes * _INODE_BYTES
         return used + sum(seen.values())
 
-    def _deleted(self) -> int:
+    def _deleted_bytes(self) -> int:
         return sum(size for (device, _), size in self._open.items() if device in self._devices)
 
-    def _proportional(self, name: str, counted: set[int]) -> int:
+    def _proportional_bytes(self, name: str, counted: set[int]) -> int:
         """A process's share of memory. counted: inodes of in-memory files that have already been counted."""
         text = self._read(f"{name}/smaps")
         if not text:
@@ -108,12 +108,12 @@ class Usage:
         for line in text.splitlines():
             words = line.split()
             if not words[0].endswith(b":"):
-                take = self._charged(words, counted)
+                take = self._charged_fields(words, counted)
             elif words[0] in take:
                 total += int(words[1]) << 10
         return total
 
-    def _charged(self, words: list[bytes], counted: set[int]) -> tuple[bytes, ...]:
+    def _charged_fields(self, words: list[bytes], counted: set[int]) -> tuple[bytes, ...]:
         """The fields of a mapping that count towards the total."""
         major, minor = (int(part, 16) for part in words[3].split(b":"))
         device, inode = os.makedev(major, minor), int(words[4])

@@ -20,9 +20,9 @@ TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:
     from command_line import Settings
 
-_TICK_SECONDS, _LOOKING = 0.03, 3  # even if the cage is full of processes, checks take at most a third of the time
+_TICK_SECONDS, _PAUSE_PER_CHECK = 0.03, 3  # even if the cage is full of processes, checks take at most a third of the time
 _MOST_DESCRIPTORS = 16
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class End:
@@ -63,7 +63,7 @@ class Watch:
         self._poll.register(self._channel.fileno(), select.POLLIN)
         self._maker = self._start(inner)
         inner.close()
-        _come_first()
+        _raise_priority()
         try:
             end = self._await_end()
         finally:
@@ -78,14 +78,14 @@ class Watch:
         """Make signals wake the poll, so that none is missed."""
         self._signals, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
-        for number in _ENDING:
+        for number in _ENDING_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
         self._poll.register(self._signals, select.POLLIN)
 
     def _start(self, inner: _socket.socket) -> int:
-        kept = environment.kept(os.environ, self._options.get("keep", []))
-        variables = {os.fsencode(name): os.fsencode(value) for name, value in kept.items()}
+        variables_inside = environment.environment_inside(os.environ, self._options.get("keep", []))
+        variables = {os.fsencode(name): os.fsencode(value) for name, value in variables_inside.items()}
         if self._options["mechanism"] == ["namespaces"]:
             import namespaces
 
@@ -95,17 +95,17 @@ class Watch:
 
     def _start_bubblewrap(self, inner: _socket.socket, variables: dict[bytes, bytes]) -> int:
         file = os.memfd_create("environment")
-        os.write(file, command_line.packed(variables))
-        given = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
+        os.write(file, command_line.packed_environment(variables))
+        settings = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cage_init.py")
-        first = [sys.executable, "-I", "-S", script, str(inner.fileno()), str(file), *given, "--", *self._command]
+        first = [sys.executable, "-I", "-S", script, str(inner.fileno()), str(file), *settings, "--", *self._command]
         words = [self._options["program"][0], *self._options.get("option", []), *self._mounts, "--", *first]
         child = os.fork()
         if child == 0:
             try:
                 for descriptor in (inner.fileno(), file):
                     os.set_inheritable(descriptor, True)
-                _be_ended_first()
+                _be_killed_first_by_kernel()
                 os.execve(words[0], words, {})
             finally:
                 os._exit(1)
@@ -119,9 +119,9 @@ class Watch:
             if now >= self._end_time:
                 return End(over=f"did not end within {self._seconds:g} s")
             if self._usage and now >= next_look:
-                if over := self._broken(self._usage):
+                if over := self._exceeded_limit(self._usage):
                     return End(over=over)
-                next_look = now + max(_TICK_SECONDS, _LOOKING * (time.monotonic() - now))
+                next_look = now + max(_TICK_SECONDS, _PAUSE_PER_CHECK * (time.monotonic() - now))
             if end := self._wait(min(self._end_time, next_look or self._end_time) - now):
                 return end
 
@@ -132,9 +132,9 @@ class Watch:
             return End(number=os.read(self._signals, 1)[0])
         if self._owner in ready:
             return End(number=signal.SIGKILL)
-        return self._hear() if self._channel.fileno() in ready else None
+        return self._receive_message() if self._channel.fileno() in ready else None
 
-    def _hear(self) -> End | None:
+    def _receive_message(self) -> End | None:
         """Handle a message from the first process in the cage. Returns how the command ended; None if it is still running."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
@@ -147,12 +147,12 @@ class Watch:
         # The first process ended without a message: the cage could not be built, or the process was killed from outside.
         return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
 
-    def _broken(self, used: usage.Usage) -> str:
+    def _exceeded_limit(self, used: usage.Usage) -> str:
         """The limit that the cage exceeds, in words; empty if there is none."""
-        tasks, memory, deleted = used.look()
+        tasks, memory, deleted = used.current_usage()
         if tasks > self._tasks:
             return f"had more than {self._tasks} processes and threads"
-        if memory > self._memory and used.precisely() > self._memory:
+        if memory > self._memory and used.precise_memory() > self._memory:
             return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
         return self._too_much_stored(deleted)
 
@@ -161,7 +161,7 @@ class Watch:
 
         deleted: bytes of files without a directory entry.
         """
-        used, files = self._storage.grown()
+        used, files = self._storage.growth()
         if used >= storage.ENDLESS // 2:
             return f"nested more than {storage.DEEPEST} folders"
         if files > self._files:
@@ -190,7 +190,7 @@ def _descriptor_of(process: int) -> int:
         os._exit(126)  # nobody is waiting for this process any more
 
 
-def _be_ended_first() -> None:
+def _be_killed_first_by_kernel() -> None:
     """Make the kernel kill this process and its children first if memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
@@ -199,7 +199,7 @@ def _be_ended_first() -> None:
         pass
 
 
-def _come_first() -> None:
+def _raise_priority() -> None:
     """Raise this process's priority, if permitted, so that a cage full of processes cannot prevent its checks."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))

@@ -42,11 +42,11 @@ ENDS_BADLY = (
     ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignAccessError, KernelFailedError,
 )  # fmt: skip
 
-_NOTICED = 1e-3  # smaller relative changes of a counter are ignored
+_LEAST_COUNTER_CHANGE = 1e-3  # smaller relative changes of a counter are ignored
 # A candidate may take this multiple of the baseline's wall time, and in any case this many seconds.
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0
+_TIMEOUT_FACTOR, _LEAST_TIMEOUT_SECONDS = 20, 60.0
 _DAY_SECONDS = 86400.0
-_SAID, _SHOWN = "stderr", 200  # file for error output, and how many characters of it are shown
+_STDERR_FILE, _SHOWN_CHARACTERS = "stderr", 200  # file for error output, and how many characters of it are shown
 _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every run takes the same time
 
 
@@ -76,12 +76,12 @@ class SourceText:
 
     def written_to(self, folder: Path) -> list[tuple[Path, Path]]:
         """Write the texts to files in `folder`. Returns pairs of a path and the file that contains its text."""
-        found = []
+        pairs = []
         for number, (path, text) in enumerate(self.texts.items()):
             file = folder / f"source-{number}"
             file.write_bytes(text)
-            found.append((path, file))
-        return found
+            pairs.append((path, file))
+        return pairs
 
 
 class BaselineProgram:
@@ -102,33 +102,33 @@ class BaselineProgram:
         self._arguments, self._folder, self._options = tuple(arguments), folder, options
         self._runs, self._running = 0, threading.Lock()  # all programs run from the same path
         folder.mkdir(parents=True, exist_ok=True)
-        self._place = folder / "program" / baseline.name
+        self._program_path = folder / "program" / baseline.name
         self._limit = options.timeout
         began = time.monotonic()
         # Cache for code that HIP compiles at run time: the baseline's runs fill it, the candidates' runs only read it.
-        self._cache = folder / "compiled"
-        self._cached = cage.copy_of_cache(self._cache)
-        with self._last_words():
-            first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
+        self._code_cache = folder / "compiled"
+        self._code_cache_environment = cage.copy_of_cache(self._code_cache)
+        with self._with_error_output():
+            first, second = (self._run(baseline, writable=(self._code_cache,)) for _ in range(2))
             if self._limit is None:
-                self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
-            self._take([first, second])
+                self._limit = max(_LEAST_TIMEOUT_SECONDS, _TIMEOUT_FACTOR * (time.monotonic() - began) / 2)
+            self._set_baseline_runs([first, second])
             self.reproducible = first.stdout == second.stdout
-            self._other_arguments = {tuple(words): self._printed(baseline, words) for words in other_arguments}
-        if options.check and (complaint := self._checked(first.stdout)):
+            self._other_arguments = {tuple(words): self._reproducible_output(baseline, words) for words in other_arguments}
+        if options.check and (complaint := self._check_complaint(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
     @contextlib.contextmanager
-    def _last_words(self) -> Iterator[None]:
+    def _with_error_output(self) -> Iterator[None]:
         """If the program fails, add the last line of its error output to the error. Not used for candidates, whose output is
         not trusted.
         """
         try:
             yield
         except (ProgramFailedError, ProgramKilledError) as error:
-            said = (self._folder / f"run-{self._runs}" / _SAID).read_text("utf-8", "replace").split("\n")
-            last = next((line for line in reversed(said) if line.strip()), "")
-            error.what += f" (its last words: {' '.join(last.split())[:_SHOWN]})" if last else ""
+            error_lines = (self._folder / f"run-{self._runs}" / _STDERR_FILE).read_text("utf-8", "replace").split("\n")
+            last = next((line for line in reversed(error_lines) if line.strip()), "")
+            error.problem += f" (its last words: {' '.join(last.split())[:_SHOWN_CHARACTERS]})" if last else ""
             raise
 
     def take_as_baseline(self, accepted: Path, source: SourceText | None = None) -> None:
@@ -136,9 +136,9 @@ class BaselineProgram:
 
         Raises any error from running the program.
         """
-        self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted, source)])
+        self._set_baseline_runs([replace(run, stdout=self.baseline.stdout) for run in self._run_repeatedly(accepted, source)])
 
-    def _take(self, runs: Sequence[ProgramRun]) -> None:
+    def _set_baseline_runs(self, runs: Sequence[ProgramRun]) -> None:
         self._baselines, self.baseline = runs, runs[0]
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
@@ -149,9 +149,9 @@ class BaselineProgram:
         candidate's source text; None to leave the source files as they are.
         """
         try:
-            runs = self._runs_of(candidate, source)
+            runs = self._run_repeatedly(candidate, source)
         except ENDS_BADLY as error:
-            return rejected(STEP, f"the program no longer succeeds: {error.what}")
+            return rejected(STEP, f"the program no longer succeeds: {error.problem}")
         after = runs[0]
         runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
         gain = SeenGain.of(claim, self._baselines, runs) if claim is not None else None
@@ -159,44 +159,44 @@ class BaselineProgram:
         if complaint := next(filter(None, (self.wrong_output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, evidence)
         complaint = self._regression(after, runtime_ms) or (gain.complaint() if gain else None)
-        if complaint := complaint or self._otherwise_elsewhere(candidate, source):
+        if complaint := complaint or self._complaint_with_other_arguments(candidate, source):
             return rejected(STEP, complaint, evidence)
         before_ms, after_ms = runtime_ms
         time = f"{before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}"
         saved = f", {gain.saved:.2%} of the kernel's time saved there" if gain and gain.saved is not None else ""
-        return passed(STEP, f"the program ends as before{self._compared()}; {time}{saved}", evidence)
+        return passed(STEP, f"the program ends as before{self._comparison_text()}; {time}{saved}", evidence)
 
-    def _runs_of(self, program: Path, source: SourceText | None) -> list[ProgramRun]:
+    def _run_repeatedly(self, program: Path, source: SourceText | None) -> list[ProgramRun]:
         with self._running:
             runs = [self._run(program, source=source)]
             if runs[0].timing == "measured":
                 runs += [self._run(program, source=source) for _ in range(_MEASURED_RUNS - 1)]
             return runs
 
-    def _printed(self, program: Path, words: Sequence[str]) -> bytes | None:
+    def _reproducible_output(self, program: Path, words: Sequence[str]) -> bytes | None:
         """The program's output with other arguments; None if two runs print different output."""
         first, second = (self._run(program, words).stdout for _ in range(2))
-        if self._options.check and (complaint := self._checked(first)):
-            what = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
-            raise UsageError(what, "fix the check, or omit this --also")
+        if self._options.check and (complaint := self._check_complaint(first)):
+            message = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
+            raise UsageError(message, "fix the check, or omit this --also")
         return first if first == second else None
 
-    def _otherwise_elsewhere(self, candidate: Path, source: SourceText | None) -> str | None:
+    def _complaint_with_other_arguments(self, candidate: Path, source: SourceText | None) -> str | None:
         """Why the candidate fails or prints something else with one of the other argument lists; None if it does not."""
         for words, printed in self._other_arguments.items():
             try:
                 with self._running:
                     stdout = self._run(candidate, words, source=source).stdout
             except ENDS_BADLY as error:
-                return f"with {shlex.join(words)} the program no longer succeeds: {error.what}"
+                return f"with {shlex.join(words)} the program no longer succeeds: {error.problem}"
             if self._options.check:
-                if complaint := self._checked(stdout):
+                if complaint := self._check_complaint(stdout):
                     return f"with {shlex.join(words)} --check rejects its output: {complaint}"
             elif printed not in (None, stdout):
                 return f"with {shlex.join(words)} it prints something else: {_first_difference(printed, stdout)}"
         return None
 
-    def _compared(self) -> str:
+    def _comparison_text(self) -> str:
         also = "".join(f", also with `{shlex.join(words)}`" for words in self._other_arguments)
         if self._options.check:
             return f", and --check accepts its output{also}"
@@ -212,7 +212,7 @@ class BaselineProgram:
     def wrong_output(self, stdout: bytes) -> str | None:
         """What is wrong with a program's output; None if nothing is, or if, without --check, the baseline's output varies."""
         if self._options.check:
-            return f"--check rejects its output: {complaint}" if (complaint := self._checked(stdout)) else None
+            return f"--check rejects its output: {complaint}" if (complaint := self._check_complaint(stdout)) else None
         if self.reproducible and stdout != self.baseline.stdout:
             return f"it prints something else: {_first_difference(self.baseline.stdout, stdout)}"
         return None
@@ -235,7 +235,7 @@ class BaselineProgram:
 
     def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: SeenGain | None) -> ApplicationEvidence:
         before = self.baseline
-        moved = {symbol: _moved(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
+        moved = {symbol: _changed_counters(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
         return ApplicationEvidence(
             timing=after.timing,
             timing_parameters=after.timing_parameters,
@@ -256,13 +256,13 @@ class BaselineProgram:
             },
         )
 
-    def _checked(self, stdout: bytes) -> str | None:
+    def _check_complaint(self, stdout: bytes) -> str | None:
         """Why the user's check rejects an output; None if the check accepts the output."""
         try:
             ended = subprocess.run(self._options.check, input=stdout, capture_output=True, timeout=self._options.timeout)
         except subprocess.TimeoutExpired as error:
-            what = f"--check {self._options.check[0]} was still running after {error.timeout:g} s and was stopped"
-            raise UsageError(what, "raise --timeout, or name a program that ends") from error
+            message = f"--check {self._options.check[0]} was still running after {error.timeout:g} s and was stopped"
+            raise UsageError(message, "raise --timeout, or name a program that ends") from error
         except OSError as error:
             raise UsageError(f"--check {self._options.check[0]} cannot be run ({error})", "name a program") from error
         if ended.returncode == 0:
@@ -286,8 +286,8 @@ class BaselineProgram:
         folder = self._folder / f"run-{self._runs}"
         shutil.rmtree(folder, ignore_errors=True)  # left over from a run that was killed
         folder.mkdir()
-        self._place.parent.mkdir(exist_ok=True)
-        shutil.copy2(program, self._place)
+        self._program_path.parent.mkdir(exist_ok=True)
+        shutil.copy2(program, self._program_path)
         device = devices.select(self._options.device, folder)
         if not device.is_hardware:
             device = devices.select(self._options.device, folder, [devices.MEMORY_CHECK])
@@ -295,19 +295,19 @@ class BaselineProgram:
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
         foreign = database.parent / "foreign"  # placed in the only folder that the cage lets the program write to
-        words = (str(self._place), *(self._arguments if arguments is None else arguments))
+        words = (str(self._program_path), *(self._arguments if arguments is None else arguments))
         replaced = () if source is None else tuple(source.written_to(folder))
-        command = self._caged(words, folder, writable, replaced, device.is_hardware)
-        environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign)} | self._cached
+        command = self._caged_command(words, folder, writable, replaced, device.is_hardware)
+        environment = os.environ | {devices.FOREIGN_ACCESSES_VARIABLE: str(foreign)} | self._code_cache_environment
         try:
-            with output.open("wb") as stdout, (folder / _SAID).open("wb") as said:
-                tracer.trace(command, environment, database, stdout, said)
+            with output.open("wb") as stdout, (folder / _STDERR_FILE).open("wb") as stderr:
+                tracer.trace(command, environment, database, stdout, stderr)
         finally:  # also for a program that exits normally although its kernel failed
             if foreign.exists():
                 raise ForeignAccessError(program.name, foreign.read_text().splitlines()[0])
         return read_program_run(program.name, database, output.read_bytes())
 
-    def _caged(
+    def _caged_command(
         self,
         words: Sequence[str],
         folder: Path,
@@ -320,22 +320,22 @@ class BaselineProgram:
         words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is writable.
         replaced: see View.
         """
-        seen = self._options.view.showing((folder, self._cache), writable, replaced)
+        seen = self._options.view.showing((folder, self._code_cache), writable, replaced)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)
-        limits = CageLimits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
+        limits = CageLimits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_TIMEOUT_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)
-        return Command(tuple(caged), Path(caged[0]), self._place.name)
+        return Command(tuple(caged), Path(caged[0]), self._program_path.name)
 
 
-def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
+def _changed_counters(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
     """The counters that change noticeably, each with its values [before, after]."""
     both = {name: [before[name], value] for name, value in after.items() if name in before}
-    return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _NOTICED * max(abs(pair[0]), 1)}
+    return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _LEAST_COUNTER_CHANGE * max(abs(pair[0]), 1)}
 
 
 def _first_difference(before: bytes, after: bytes) -> str:
     old, new = before.decode(errors="replace").splitlines(), after.decode(errors="replace").splitlines()
-    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):  # one may be shorter
-        if one != other:
-            return f"line {number} is {other[:120]!r}, the baseline's {one[:120]!r}"
+    for number, (old_line, new_line) in enumerate(zip(old, new, strict=False), start=1):  # one may be shorter
+        if old_line != new_line:
+            return f"line {number} is {new_line[:120]!r}, the baseline's {old_line[:120]!r}"
     return f"{len(new)} lines, the baseline {len(old)}"

@@ -24,24 +24,26 @@ if TYPE_CHECKING:
 _HINT = "(`__FILE__`, `__LINE__`, types of lambdas)"
 
 
-def depends_on_place(baseline: HipSource, judged: HipSource, given: bytes, plain: bytes, builder: Builder) -> str | None:
+def depends_on_location(
+    baseline: HipSource, judged: HipSource, candidate_text: bytes, plain: bytes, builder: Builder
+) -> str | None:
     """How the candidate's code, unlike the baseline's, depends on its file's name or on line numbers, or why it does not
     compile under another file name. None if it compiles under every name and has no such dependence.
 
-    given: the contents of the candidate's file. plain: the text that would be kept, without line directives. Raises any error
-    from building the baseline.
+    candidate_text: the contents of the candidate's file. plain: the text that would be kept, without line directives. Raises
+    any error from building the baseline.
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):
         code = pieces_of(builder.code_object(after))
-        places = [(name, after.with_text(given)) for name in usual_names(after)]
-        places.append((_long_name(after.main), after.with_text(_shifted(plain))))
+        places = [(name, after.with_text(candidate_text)) for name in usual_names(after)]
+        places.append((_unpredictable_name(after.main), after.with_text(_with_shifted_lines(plain))))
         for name, source in places:
             try:
-                moved = _unlike(code, pieces_of(builder.code_object_named(source, name)))
+                moved = _differing_names(code, pieces_of(builder.code_object_named(source, name)))
             except SourceError as error:
-                return f"it does not compile if its file is named {name}: {error.what}"
-            if moved and (found := moved - _moving(before, builder)):
-                return f"its code depends on the name of its file or on its line {_HINT}: {sorted(found)[0]} differs"
+                return f"it does not compile if its file is named {name}: {error.problem}"
+            if moved and (differing := moved - _location_dependent_pieces(before, builder)):
+                return f"its code depends on the name of its file or on its line {_HINT}: {sorted(differing)[0]} differs"
     return None
 
 
@@ -57,21 +59,23 @@ def usual_names(unit: HipSource) -> list[str]:
     return list(dict.fromkeys([*written, os.path.relpath(main, unit.folder.resolve())]))
 
 
-def _long_name(main: Path) -> str:
+def _unpredictable_name(main: Path) -> str:
     """A name that nobody could have predicted."""
     path = main.resolve()
     return f"{path.parent}{'/.' * (8 + secrets.randbelow(56))}/{path.name}"
 
 
-def _shifted(text: bytes) -> bytes:
+def _with_shifted_lines(text: bytes) -> bytes:
     return b"\n" * (100 + secrets.randbelow(5000)) + text
 
 
-def _moving(baseline: HipSource, builder: Builder) -> set[str]:
+def _location_dependent_pieces(baseline: HipSource, builder: Builder) -> set[str]:
     """The pieces of the baseline's code that depend on their location."""
-    moved = builder.code_object_named(baseline.with_text(_shifted(baseline.text)), _long_name(baseline.main))
-    return _unlike(pieces_of(builder.code_object(baseline)), pieces_of(moved))
+    moved = builder.code_object_named(
+        baseline.with_text(_with_shifted_lines(baseline.text)), _unpredictable_name(baseline.main)
+    )
+    return _differing_names(pieces_of(builder.code_object(baseline)), pieces_of(moved))
 
 
-def _unlike(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:
+def _differing_names(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:
     return {name for name in {*one, *other} if one.get(name) != other.get(name)}

@@ -53,6 +53,6 @@ def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
         trace.timing,
         trace.timing_parameters,
         {symbol: of_symbol.values for symbol, of_symbol in sums.items()},
-        {one.kernel.symbol: one.total_ns / len(one.rows) / 1e6 for one in symbols_of(trace)},
-        next((one.product_name for one in devices_of(trace).values()), ""),
+        {symbol.kernel.symbol: symbol.total_ns / len(symbol.rows) / 1e6 for symbol in symbols_of(trace)},
+        next((device.product_name for device in devices_of(trace).values()), ""),
     )

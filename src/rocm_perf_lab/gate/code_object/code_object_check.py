@@ -10,8 +10,8 @@ from rocm_perf_lab.code_object.symbol_contents import pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_device
 from rocm_perf_lab.gate.code_object.fences import lost_fence
-from rocm_perf_lab.gate.code_object.image_layout import laid_out_otherwise, other_kernels, runs_on
-from rocm_perf_lab.gate.code_object.reached_functions import reached
+from rocm_perf_lab.gate.code_object.image_layout import layout_difference, newly_referenced_kernel, runs_past_end
+from rocm_perf_lab.gate.code_object.reached_functions import kernel_and_callees
 from rocm_perf_lab.gate.code_object.run_dependent_values import TRAP, new_observations
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
@@ -66,37 +66,45 @@ def check_code_object(
     before, after = baseline.parsed.kernels[symbol], candidate.parsed.kernels.get(symbol)
     if after is None:
         return rejected(STEP, f"the candidate has no kernel {symbol}"), None
-    figures = _figures(before, after, waves, symbol)
+    figures = _resource_evidence(before, after, waves, symbol)
     largest = workgroup_threads if own_launch else max(workgroup_threads, promised_threads or before.max_workgroup_size)
     try:
         complaint = (
-            _targets(baseline.parsed, candidate.parsed)
+            _target_complaint(baseline.parsed, candidate.parsed)
             or contract_breach(before, after, largest, own_launch)
             or ("none of its workgroups fits on a compute unit" if waves[1] == 0 else None)
-            or _nothing_gained(baseline, candidate, symbol, may_be_the_same or own_launch)
-            or _other_metadata(baseline.parsed, candidate.parsed, kernel, symbol)
-            or _observes(baseline, candidate, symbol)
-            or _lost_fence(baseline, candidate, symbol)
-            or _laid_out(baseline, candidate, kernel, symbol)
+            or _same_code_complaint(baseline, candidate, symbol, may_be_the_same or own_launch)
+            or _metadata_complaint(baseline.parsed, candidate.parsed, kernel, symbol)
+            or _observation_complaint(baseline, candidate, symbol)
+            or _fence_complaint(baseline, candidate, symbol)
+            or _layout_complaint(baseline, candidate, kernel, symbol)
         )
         same = compare_device(baseline.content, candidate.content, instances(baseline.parsed, kernel, symbol))
     except SourceError as error:
-        return rejected(STEP, error.what, figures), None
+        return rejected(STEP, error.problem, figures), None
     if complaint := complaint or same.complaint:
         return rejected(STEP, complaint, figures), None
     concern = concern_of(before, after, waves, limits)
-    others = {"other_symbols_the_same": same.same, "added_functions": [*same.added], "removed_functions": [*same.removed]}
-    evidence = figures.model_copy(update={"concern": concern, **others})
+    other_code = {
+        "other_symbols_the_same": same.identical_count,
+        "added_functions": [*same.added],
+        "removed_functions": [*same.removed],
+    }
+    evidence = figures.model_copy(update={"concern": concern, **other_code})
     reason = "same arguments and launch requirements; all other machine code is the baseline's"
     outweigh = f"; its time has to make up for this: {concern}" if concern else ""
     return passed(STEP, reason + outweigh, evidence), concern
 
 
-def changed_beside(baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str) -> str | None:
+def changed_outside_kernel(
+    baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str
+) -> str | None:
     """How two code objects differ outside the kernel's instantiations; None if they do not. Raises SourceError."""
     own = instances(baseline.parsed, kernel, symbol)
-    changed = _targets(baseline.parsed, candidate.parsed) or _other_metadata(baseline.parsed, candidate.parsed, kernel, symbol)
-    changed = changed or _laid_out(baseline, candidate, kernel, symbol)
+    changed = _target_complaint(baseline.parsed, candidate.parsed) or _metadata_complaint(
+        baseline.parsed, candidate.parsed, kernel, symbol
+    )
+    changed = changed or _layout_complaint(baseline, candidate, kernel, symbol)
     return changed or compare_device(baseline.content, candidate.content, own).complaint
 
 
@@ -106,7 +114,11 @@ def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection
         return (symbol,)
     name = qualified_name(demangled(symbol))
     # The symbol of a kernel that is not a template does not contain a return type.
-    return [one for one in code.kernels if qualified_name(demangled(one)) == name and demangled(one).startswith("void ")]
+    return [
+        mangled
+        for mangled in code.kernels
+        if qualified_name(demangled(mangled)) == name and demangled(mangled).startswith("void ")
+    ]
 
 
 def contract_breach(
@@ -116,10 +128,10 @@ def contract_breach(
     `after`, so that hidden arguments that follow from its shape may differ.
     """
     if own_launch:
-        if _but_the_launch(before) != _but_the_launch(after):
-            return _other_arguments(before, after)
+        if _arguments_beside_launch(before) != _arguments_beside_launch(after):
+            return _argument_layout_complaint(before, after)
     elif before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
-        return _other_arguments(before, after)
+        return _argument_layout_complaint(before, after)
     if before.wave_size != after.wave_size:
         return f"its waves have {after.wave_size} lanes, the baseline's {before.wave_size}"
     if before.required_workgroup_size != after.required_workgroup_size:
@@ -145,85 +157,91 @@ def concern_of(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, 
     return None
 
 
-def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
+def _target_complaint(baseline: CodeObject, candidate: CodeObject) -> str | None:
     if baseline.target != candidate.target:
         return f"it is built for {candidate.target}, the baseline for {baseline.target}"
     return None
 
 
-_OF_THE_GRID = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "hidden_grid_dims", "hidden_global_offset")
+_GRID_ARGUMENTS = ("hidden_block_count", "hidden_group_size", "hidden_remainder", "hidden_grid_dims", "hidden_global_offset")
 
 
-_OF_THE_LAUNCH = (*_OF_THE_GRID, "hidden_dynamic_lds_size", "hidden_none")
+_LAUNCH_ARGUMENTS = (*_GRID_ARGUMENTS, "hidden_dynamic_lds_size", "hidden_none")
 
 
-def _but_the_launch(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
-    return [one for one in kernel.kernarg_layout if not one[2].startswith(_OF_THE_LAUNCH)]
+def _arguments_beside_launch(kernel: KernelMetadata) -> list[tuple[int, int, str]]:
+    return [argument for argument in kernel.kernarg_layout if not argument[2].startswith(_LAUNCH_ARGUMENTS)]
 
 
-def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
+def _argument_layout_complaint(before: KernelMetadata, after: KernelMetadata) -> str:
     known = {argument.value_kind for argument in before.arguments}
-    new = [one.value_kind for one in after.arguments if one.hidden and one.value_kind not in known]
+    new = [argument.value_kind for argument in after.arguments if argument.hidden and argument.value_kind not in known]
     if not new:
         return "the layout of its arguments differs"
-    what = f"the layout of its arguments differs: it reads {', '.join(new)}, which the captured launches do not pass"
-    if not any(kind.startswith(_OF_THE_GRID) for kind in new):
-        return what
+    message = f"the layout of its arguments differs: it reads {', '.join(new)}, which the captured launches do not pass"
+    if not any(kind.startswith(_GRID_ARGUMENTS) for kind in new):
+        return message
     return (
-        f"{what}. The baseline uses neither blockDim nor gridDim, nor functions of cooperative_groups that do: write the "
+        f"{message}. The baseline uses neither blockDim nor gridDim, nor functions of cooperative_groups that do: write the "
         "sizes as constants, or let the baseline use them as well"
     )
 
 
-def _nothing_gained(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str, may_be_the_same: bool) -> str | None:
+def _same_code_complaint(
+    baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str, may_be_the_same: bool
+) -> str | None:
     if may_be_the_same:
         return None
-    one, other = ([(p.content, p.references) for p in reached(pieces_of(i.content), symbol)] for i in (baseline, candidate))
-    return "the compiler generates the same machine code for it: nothing can be gained" if one == other else None
+    old_code, new_code = (
+        [(p.content, p.references) for p in kernel_and_callees(pieces_of(i.content), symbol)] for i in (baseline, candidate)
+    )
+    return "the compiler generates the same machine code for it: nothing can be gained" if old_code == new_code else None
 
 
-def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceKernel, symbol: str) -> str | None:
+def _metadata_complaint(baseline: CodeObject, candidate: CodeObject, kernel: SourceKernel, symbol: str) -> str | None:
     """How the metadata that the runtime uses to launch other kernels differs; their code is compared separately."""
     if baseline.kernels.keys() != candidate.kernels.keys():
         names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())
         return f"kernels were added or removed: {', '.join(names)}"
     own = instances(baseline, kernel, symbol)
-    one, other = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
-    changed = [name for name in one if name not in own and one[name] != other[name]]
+    before, after = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
+    changed = [name for name in before if name not in own and before[name] != after[name]]
     return f"the kernel {demangled(changed[0])} has different metadata, but is not part of {kernel.name}" if changed else None
 
 
-def _lost_fence(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
+def _fence_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
     return lost_fence(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
 
 
-def _observes(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
+def _observation_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
     """How the candidate, unlike the baseline, can tell runs apart: it could be right, or fast, only in the judged runs."""
-    found = new_observations(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
-    if not found:
+    observations = new_observations(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
+    if not observations:
         return None
-    what, how = next(iter(found.items()))
-    if what == TRAP:
+    means, how = next(iter(observations.items()))
+    if means == TRAP:
         return (
-            f"it uses {what} ({how}), which the baseline does not: it could fail where the baseline does not. Functions such "
+            f"it uses {means} ({how}), which the baseline does not: it could fail where the baseline does not. Functions such "
             "as __shfl_sync() contain one to check their mask (use __shfl() and so on), and so does assert()"
         )
-    return f"it uses {what} ({how}), which the baseline does not: it could distinguish judged runs from others"
+    return f"it uses {means} ({how}), which the baseline does not: it could distinguish judged runs from others"
 
 
-def _laid_out(baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str) -> str | None:
+def _layout_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str) -> str | None:
     """Why the loader, a reader of the metadata or a wave could interpret the code object differently than the gate does."""
-    if complaint := laid_out_otherwise(baseline.content, candidate.content):
+    if complaint := layout_difference(baseline.content, candidate.content):
         return complaint
     before, after = pieces_of(baseline.content), pieces_of(candidate.content)
     own = [name for name in instances(baseline.parsed, kernel, symbol) if name in candidate.parsed.kernels]
-    if complaint := runs_on(before, after, own, candidate.parsed.target):
+    if complaint := runs_past_end(before, after, own, candidate.parsed.target):
         return complaint
-    other = other_kernels(before, after, baseline.parsed.kernels)
+    other = newly_referenced_kernel(before, after, baseline.parsed.kernels)
     return f"it refers to the kernel {demangled(other)}, which the baseline does not" if other else None
 
 
-def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], symbol: str) -> CodeObjectEvidence:
+def _resource_evidence(
+    before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], symbol: str
+) -> CodeObjectEvidence:
     """Each resource as a pair (baseline, candidate)."""
     return CodeObjectEvidence(
         vgprs=(before.vgprs, after.vgprs),

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent, host_sections, pieces_of
 
 _DESCRIPTOR = ".kd"
-_OF_ASSERTIONS = ("__assert_fail", "__assertfail")
-_ASSERTED = (
+_ASSERTION_FUNCTIONS = ("__assert_fail", "__assertfail")
+_ASSERTION_HINT = (
     "the compiler has put an assertion's text and line into it. Leave assert() as it is and on the line where it was, or build "
     "both with -DNDEBUG"
 )
 
 
 @dataclass(frozen=True)
-class DeviceCode:
+class DeviceCodeComparison:
     """Result of comparing two code objects.
 
-    complaint: what the candidate changes besides the target; None if nothing. same: number of identical functions,
+    complaint: what the candidate changes besides the target; None if nothing. identical_count: number of identical functions,
     descriptors and variables; added, removed: functions that only the target uses.
     """
 
     complaint: str | None
-    same: int
+    identical_count: int
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
-def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
+def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCodeComparison:
     """Compare the machine code outside the targets in two code objects.
 
     baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
@@ -39,17 +39,17 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
     """
     before, after = pieces_of(baseline), pieces_of(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
-    kept = [name for name in before if name in after and name not in own and not _numbered(name)]
-    for name in kept:
+    common = [name for name in before if name in after and name not in own and not _is_constant_label(name)]
+    for name in common:
         if difference := _difference(before[name], after[name]):
-            why = _ASSERTED if name in _OF_ASSERTIONS else "it is not part of the kernel"
-            return DeviceCode(f"{_what(before[name])} {name} has {difference}: {why}", 0)
+            why = _ASSERTION_HINT if name in _ASSERTION_FUNCTIONS else "it is not part of the kernel"
+            return DeviceCodeComparison(f"{_kind_in_words(before[name])} {name} has {difference}: {why}", 0)
     added = [piece for name, piece in after.items() if name not in before and name not in own]
     removed = [piece for name, piece in before.items() if name not in after and name not in own]
     for piece in (*added, *removed):
-        if complaint := _not_the_targets(piece, "added" if piece in added else "removed"):
-            return DeviceCode(complaint, 0)
-    return DeviceCode(None, len(kept), _functions(added), _functions(removed))
+        if complaint := _unrelated_piece_complaint(piece, "added" if piece in added else "removed"):
+            return DeviceCodeComparison(complaint, 0)
+    return DeviceCodeComparison(None, len(common), _function_names(added), _function_names(removed))
 
 
 def compare_host(baseline: bytes, candidate: bytes) -> str | None:
@@ -62,7 +62,7 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
     return f"the host's object code differs in {where}: something there depends on the kernel, such as a size or __LINE__"
 
 
-def _numbered(name: str) -> bool:
+def _is_constant_label(name: str) -> bool:
     """Whether the name is a generated label for a constant, which is compared as part of the code that refers to it."""
     return name.startswith(".L")
 
@@ -77,7 +77,7 @@ def _difference(before: SymbolContent, after: SymbolContent) -> str | None:
     return None if before.references == after.references else "different references"
 
 
-def _not_the_targets(piece: SymbolContent, how: str) -> str | None:
+def _unrelated_piece_complaint(piece: SymbolContent, how: str) -> str | None:
     if piece.is_function or (piece.name.startswith(".L") and not piece.writable):
         return None
     if piece.writable:
@@ -87,11 +87,11 @@ def _not_the_targets(piece: SymbolContent, how: str) -> str | None:
     return None
 
 
-def _functions(pieces: Collection[SymbolContent]) -> tuple[str, ...]:
+def _function_names(pieces: Collection[SymbolContent]) -> tuple[str, ...]:
     return tuple(sorted(piece.name for piece in pieces if piece.is_function))
 
 
-def _what(piece: SymbolContent) -> str:
+def _kind_in_words(piece: SymbolContent) -> str:
     if piece.is_function:
         return "the function"
     return "the descriptor" if piece.name.endswith(_DESCRIPTOR) else "the variable"

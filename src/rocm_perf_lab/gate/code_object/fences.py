@@ -21,7 +21,7 @@ _FENCES = (
 )
 # Communication with the host and other devices while the kernel runs: system-scope fences, accesses (including volatile ones)
 # and atomics.
-_OF_THE_SYSTEM = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
+_SYSTEM_SCOPE = re.compile(r"buffer_(wbl2|invl2)$|.*\bsc0 sc1\b|\w+_atomic_\w+ .*\bsc1\b")
 
 
 def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernel: str, target: str) -> str | None:
@@ -30,12 +30,12 @@ def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolCo
     kernel runs, and a device may reorder accesses that a replay leaves in order.
     """
     old, new = (instructions_in(pieces, kernel, target) for pieces in (before, after))
-    if (was := _for_the_system(old)) and was != (now := _for_the_system(new)):
-        one, other = next(pair for pair in itertools.zip_longest(was, now) if pair[0] != pair[1])
-        there, here = (f"`{text}`" if text else "nothing" for text in (one, other))
+    if (was := _system_scope_instructions(old)) and was != (now := _system_scope_instructions(new)):
+        old_text, new_text = next(pair for pair in itertools.zip_longest(was, now) if pair[0] != pair[1])
+        old_shown, new_shown = (f"`{text}`" if text else "nothing" for text in (old_text, new_text))
         return (
-            f"what the host and other devices can see while it runs differs: where the baseline has {there} there is {here}; "
-            "its fences, volatile accesses and atomics of system scope must stay as they are"
+            f"what the host and other devices can see while it runs differs: where the baseline has {old_shown} there is "
+            f"{new_shown}; its fences, volatile accesses and atomics of system scope must stay as they are"
         )
     for pattern, as_well, does in _FENCES:
         fence = next((text for text in old if re.match(pattern, text)), None)
@@ -46,11 +46,11 @@ def lost_fence(before: Mapping[str, SymbolContent], after: Mapping[str, SymbolCo
 
 def speaks_to_the_host(image: bytes, kernel: str, target: str) -> bool:
     """Whether a code object's kernel has system-scope fences, volatile accesses or atomics. Raises SourceError."""
-    return bool(_for_the_system(instructions_of(image, kernel, target)))
+    return bool(_system_scope_instructions(instructions_of(image, kernel, target)))
 
 
-def _for_the_system(texts: Sequence[str]) -> list[str]:
+def _system_scope_instructions(texts: Sequence[str]) -> list[str]:
     """System-scope instructions in code order, without registers; repetitions, such as those from unrolling, count once."""
-    found = (text for text in texts if _OF_THE_SYSTEM.match(text))
-    names = (" ".join([text.split()[0], *re.findall(r"\b(?:sc0|sc1|nt)\b", text)]) for text in found)
+    of_system = (text for text in texts if _SYSTEM_SCOPE.match(text))
+    names = (" ".join([text.split()[0], *re.findall(r"\b(?:sc0|sc1|nt)\b", text)]) for text in of_system)
     return [name for name, _ in itertools.groupby(names)]

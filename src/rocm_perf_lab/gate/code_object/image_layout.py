@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.layout import CodeObjectLayout, ElfSection, layout_of
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
-from rocm_perf_lab.gate.code_object.reached_functions import named, reached
+from rocm_perf_lab.gate.code_object.reached_functions import kernel_and_callees, referenced_symbol
 
 _ALLOCATED, _WRITABLE, _NOT_LOADED = 2, 1, 0
 # Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these tables
 # and for calls.
-_ADDED = frozenset(
+_ADDABLE_SECTIONS = frozenset(
     {
         ElfSection(".rodata", "SHT_PROGBITS", _ALLOCATED),
         ElfSection(".data.rel.ro", "SHT_PROGBITS", _ALLOCATED | _WRITABLE),
@@ -25,24 +25,24 @@ _ADDED = frozenset(
         *(ElfSection(f".rela{name}", "SHT_RELA", _NOT_LOADED) for name in (".text", ".rodata", ".data.rel.ro")),
     }
 )
-_ENDS = re.compile(r"s_(endpgm(_saved)?|set_?pc_[bi]64|branch|trap)\b")  # a trap halts the wave
-_FILLS = re.compile(r"s_(nop|code_end)\b")
-_CALLS, _RETURNS = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[bi]64\b")
+_END_INSTRUCTION = re.compile(r"s_(endpgm(_saved)?|set_?pc_[bi]64|branch|trap)\b")  # a trap halts the wave
+_FILLER_INSTRUCTION = re.compile(r"s_(nop|code_end)\b")
+_CALL_INSTRUCTION, _RETURN_INSTRUCTION = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[bi]64\b")
 
 
-def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
+def layout_difference(baseline: bytes, candidate: bytes) -> str | None:
     """The aspect of the candidate's layout that cannot result from compiling an honest change; None if there is none. Raises
     SourceError.
     """
     before, after = layout_of(baseline), layout_of(candidate)
     if after.notes:
         return f"its code object can be read in more than one way: {after.notes}"
-    if added := sorted(section.name for section in after.sections - before.sections - _ADDED):
+    if added := sorted(section.name for section in after.sections - before.sections - _ADDABLE_SECTIONS):
         return f"its code object has a section {added[0]} that the baseline's does not have"
-    return _unowned(before, after)
+    return _unowned_code_complaint(before, after)
 
 
-def _unowned(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
+def _unowned_code_complaint(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
     left = list(before.unowned)
     for gap in after.unowned:
         if gap not in left:
@@ -51,56 +51,56 @@ def _unowned(before: CodeObjectLayout, after: CodeObjectLayout) -> str | None:
     return None
 
 
-def runs_on(
+def runs_past_end(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str], target: str
 ) -> str | None:
     """Why a new, changed or newly used function could run on past its end; None if none could."""
     if empty := [kernel for kernel in kernels if kernel not in after]:
         return f"the kernel {empty[0]} has no instructions: the code after it would be executed"
-    known = {piece.name for kernel in kernels for piece in reached(before, kernel) if after.get(piece.name) == piece}
-    pieces = {piece.name: piece for kernel in kernels for piece in reached(after, kernel)}
+    known = {piece.name for kernel in kernels for piece in kernel_and_callees(before, kernel) if after.get(piece.name) == piece}
+    pieces = {piece.name: piece for kernel in kernels for piece in kernel_and_callees(after, kernel)}
     pieces |= {name: piece for name, piece in after.items() if piece.is_function and name not in before}
     for name in sorted(pieces.keys() - known):
-        if not _ends(pieces[name], after, target):
+        if not _is_terminated(pieces[name], after, target):
             return f"the function {name} does not end with its last instruction: the code after it would be executed"
     return None
 
 
-def other_kernels(
+def newly_referenced_kernel(
     before: Mapping[str, SymbolContent], after: Mapping[str, SymbolContent], kernels: Collection[str]
 ) -> str | None:
     """The name of a kernel that is newly referred to in `after`, or None. kernels: all kernels of both code objects."""
-    added = _referred(after, kernels) - _referred(before, kernels)
+    added = _kernel_references(after, kernels) - _kernel_references(before, kernels)
     return sorted(added)[0][1] if added else None
 
 
-def _referred(pieces: Mapping[str, SymbolContent], kernels: Collection[str]) -> set[tuple[str, str]]:
+def _kernel_references(pieces: Mapping[str, SymbolContent], kernels: Collection[str]) -> set[tuple[str, str]]:
     """Pairs of (referring piece, kernel), excluding the references from a kernel's own code and descriptor."""
-    found = set()
+    pairs = set()
     for piece in pieces.values():
         for _, reference in piece.references:
-            kernel = named(reference).removesuffix(".kd")
+            kernel = referenced_symbol(reference).removesuffix(".kd")
             if kernel in kernels and piece.name not in (kernel, f"{kernel}.kd"):
-                found.add((piece.name, kernel))
-    return found
+                pairs.add((piece.name, kernel))
+    return pairs
 
 
-def _ends(piece: SymbolContent, pieces: Mapping[str, SymbolContent], target: str) -> bool:
+def _is_terminated(piece: SymbolContent, pieces: Mapping[str, SymbolContent], target: str) -> bool:
     words = list(instructions(piece.content or b"", target))
-    while words and _FILLS.match(words[-1]):
+    while words and _FILLER_INSTRUCTION.match(words[-1]):
         words.pop()
-    if words and _CALLS.match(words[-1]):
-        return any(not _returns(callee, target) for callee in _last_called(piece, pieces))
-    return bool(words) and bool(_ENDS.match(words[-1]))
+    if words and _CALL_INSTRUCTION.match(words[-1]):
+        return any(not _can_return(callee, target) for callee in _last_called(piece, pieces))
+    return bool(words) and bool(_END_INSTRUCTION.match(words[-1]))
 
 
 def _last_called(piece: SymbolContent, pieces: Mapping[str, SymbolContent]) -> Iterator[SymbolContent]:
     """The function named by the piece's last reference, if any."""
-    callee = pieces.get(named(piece.references[-1][1])) if piece.references else None
+    callee = pieces.get(referenced_symbol(piece.references[-1][1])) if piece.references else None
     if callee is not None and callee is not piece and callee.is_function:
         yield callee
 
 
-def _returns(piece: SymbolContent, target: str) -> bool:
-    """Whether the function can return. If it cannot, runs_on() checks that it does not run past its own end."""
-    return any(_RETURNS.match(word) for word in instructions(piece.content or b"", target))
+def _can_return(piece: SymbolContent, target: str) -> bool:
+    """Whether the function can return. If it cannot, runs_past_end() checks that it does not run past its own end."""
+    return any(_RETURN_INSTRUCTION.match(word) for word in instructions(piece.content or b"", target))

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.symbol_contents import SymbolContent
-from rocm_perf_lab.gate.code_object.reached_functions import reached
+from rocm_perf_lab.gate.code_object.reached_functions import kernel_and_callees
 
 # Offset of kernel_code_properties in the kernel descriptor, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
-_PROPERTIES = 56
+_PROPERTIES_OFFSET = 56
 _SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
 # Fields of the MODE register that control floating-point arithmetic, as "offset, width": rounding and denormals (bits 0 to 7,
 # or parts of them), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
-_FLOATING_POINT = "|".join([*(f"{at}, {bits}" for at in range(10) for bits in range(1, 11 - at)), "23, 1"])
+_FLOATING_POINT = "|".join([*(f"{offset}, {bits}" for offset in range(10) for bits in range(1, 11 - offset)), "23, 1"])
 TRAP = "a trap"
 _MNEMONICS = (
     (re.compile(r"s_mem(real)?time\b|s_get_shader_cycles|s_sendmsg_rtn"), "a clock"),
@@ -46,19 +46,19 @@ def new_observations(
 
     before, after: pieces of the code objects. target: the GPU's name in the code objects' metadata.
     """
-    known = dict(_observed(before, kernel, target))
+    known = dict(_observations(before, kernel, target))
     # New functions are checked even if no symbol refers to them: a numeric address may refer to them.
     added = [piece for name, piece in after.items() if piece.is_function and name not in before]
-    return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
+    return {means: how for means, how in _observations(after, kernel, target, added) if means not in known}
 
 
-def _observed(
+def _observations(
     pieces: Mapping[str, SymbolContent], kernel: str, target: str, also: Sequence[SymbolContent] = ()
 ) -> Iterator[tuple[str, str]]:
     descriptor = pieces.get(f"{kernel}.kd")
     if descriptor is not None and descriptor.content is not None:
-        properties = int.from_bytes(descriptor.content[_PROPERTIES : _PROPERTIES + 2], "little")
-        yield from ((what, "its descriptor") for bit, what in _SET_UP.items() if properties >> bit & 1)
-    for piece in {piece.name: piece for piece in (*reached(pieces, kernel), *also)}.values():
+        properties = int.from_bytes(descriptor.content[_PROPERTIES_OFFSET : _PROPERTIES_OFFSET + 2], "little")
+        yield from ((means, "its descriptor") for bit, means in _SET_UP.items() if properties >> bit & 1)
+    for piece in {piece.name: piece for piece in (*kernel_and_callees(pieces, kernel), *also)}.values():
         for text in instructions(piece.content or b"", target):
-            yield from ((what, f"`{text}`") for pattern, what in _MNEMONICS if pattern.match(text))
+            yield from ((means, f"`{text}`") for pattern, means in _MNEMONICS if pattern.match(text))

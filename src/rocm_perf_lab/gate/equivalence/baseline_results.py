@@ -17,16 +17,16 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
-from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_but_for
-from rocm_perf_lab.gate.equivalence.named_numbers import with_numbers
-from rocm_perf_lab.gate.equivalence.nans import Nans, computes
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, UnvariedInput
+from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_outside
+from rocm_perf_lab.gate.equivalence.named_numbers import perturbations_with_numbers
+from rocm_perf_lab.gate.equivalence.nans import Nans, computes_with_floats
 from rocm_perf_lab.gate.equivalence.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.equivalence.races import races_of, without_host
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import is_too_little_work
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import same_memory_unproven, unproven_in
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.software_device_options import is_modelled, memory_check
@@ -37,15 +37,15 @@ from rocm_perf_lab.replaying import Case, CaseOutcome, replay_cases
 POISONS = (0xA5, 0xFF)
 DEPENDS_ON_ORDER = "dropped: with these inputs, the baseline itself depends on the order of workgroups"
 _LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
-_CAPTURED = "captured inputs"
-_AGAIN = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
+_CAPTURED_INPUTS = "captured inputs"
+_MOST_GPU_RERUNS = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
 
 
-class Reference:
+class BaselineResults:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
-    tried: the cases, starting with the captured inputs. unfit: for each case on which a candidate differed, why the baseline's
-    own result is not the only correct one; None if it is. seconds: the average wall time per case in the slowest of the batches
+    cases: starting with the captured inputs. unfit_reasons: for each case on which a candidate differed, why the baseline's own
+    result is not the only correct one; None if it is. seconds: the average wall time per case in the slowest of the batches
     that have run.
     """
 
@@ -60,17 +60,21 @@ class Reference:
         """folder: where the results are kept. baseline: the baseline's code and launches."""
         self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
         self.ulps = options.ulps
-        self.unfit: dict[str, str | None] = {}
+        self.unfit_reasons: dict[str, str | None] = {}
         self.seconds = 0.0
         self._options = options
         self._perturber = Perturber(capture, arguments, options.seed)
         self._related = RelatedInputs(capture, arguments, self._perturber.fields, options.seed)
-        self._parts: dict[str, list[TriedCase]] = {}  # for each dropped case, the cases that replace it
-        self._named: dict[tuple[float, ...], list[TriedCase]] = {}  # keyed by the numbers that a candidate names
-        self._making = threading.Lock()
-        self.tried = self._tried(self._cases())
-        for unfit in [one for one in self.tried if one.outcome.failure or is_too_little_work(one, self.tried[0])]:
-            self.tried += self._parts_of(unfit)
+        self._parts_by_case: dict[str, list[BaselineCase]] = {}  # for each dropped case, the cases that replace it
+        self._cases_by_numbers: dict[tuple[float, ...], list[BaselineCase]] = {}  # keyed by the numbers that a candidate names
+        self._lock = threading.Lock()
+        self.cases = self._run_baseline(self._planned_cases())
+        for unfit in [
+            baseline_case
+            for baseline_case in self.cases
+            if baseline_case.outcome.failure or is_too_little_work(baseline_case, self.cases[0])
+        ]:
+            self.cases += self._run_parts(unfit)
 
     def replay(
         self, cases: Sequence[Case], folder: Path, code: ReplayableCode, seconds: float | None = None
@@ -78,7 +82,7 @@ class Reference:
         """Replay cases with this step's options. seconds: wall time allowed for all cases together."""
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
-    def why_unfit(self, one: TriedCase, outcome: CaseOutcome) -> str | None:
+    def why_unfit(self, baseline_case: BaselineCase, outcome: CaseOutcome) -> str | None:
         """Why a wrong outcome on a case is not held against the candidate; None if it is.
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several of its
@@ -86,35 +90,35 @@ class Reference:
         result differs. A failure counts unless the case passes a larger size than the captured one, or the baseline depends on
         bytes outside its buffers. Captured inputs are never dropped.
         """
-        if one.perturbation is None:
+        if baseline_case.perturbation is None:
             return None
-        if outcome.failure and one.perturbation.beyond and one.perturbation.numbers:
+        if outcome.failure and baseline_case.perturbation.may_leave_buffers and baseline_case.perturbation.numbers:
             return _LARGER_SIZE
-        if one.name not in self.unfit:
-            self.unfit[one.name] = self._reason_unfit(one, one.perturbation)
-        why = self.unfit[one.name]
+        if baseline_case.name not in self.unfit_reasons:
+            self.unfit_reasons[baseline_case.name] = self._reason_unfit(baseline_case, baseline_case.perturbation)
+        why = self.unfit_reasons[baseline_case.name]
         return None if outcome.failure and why == DEPENDS_ON_ORDER else why
 
-    def parts_of(self, whole: TriedCase) -> list[TriedCase]:
+    def parts_of(self, dropped: BaselineCase) -> list[BaselineCase]:
         """The cases that replace a case for which why_unfit() gave a reason."""
-        with self._making:
-            if whole.name not in self._parts:
-                self._parts[whole.name] = self._parts_of(whole)
-        return self._parts[whole.name]
+        with self._lock:
+            if dropped.name not in self._parts_by_case:
+                self._parts_by_case[dropped.name] = self._run_parts(dropped)
+        return self._parts_by_case[dropped.name]
 
-    def usable(self) -> Iterator[TriedCase]:
+    def usable_cases(self) -> Iterator[BaselineCase]:
         """All cases on which the baseline works and, as far as is known, gives the only correct result. The captured inputs
         come first.
         """
-        for one in (*self.tried, *(part for parts in self._parts.values() for part in parts)):
-            if not one.outcome.failure and self.unfit.get(one.name) is None:
-                yield one
+        for baseline_case in (*self.cases, *(part for parts in self._parts_by_case.values() for part in parts)):
+            if not baseline_case.outcome.failure and self.unfit_reasons.get(baseline_case.name) is None:
+                yield baseline_case
 
-    def unproven(self, found: dict[str, str]) -> Iterator[Unknown]:
-        tried = [*self.tried, *(part for parts in self._parts.values() for part in parts)]
-        return unproven_in(self.capture, self.arguments, self._perturber.fields, tried, found)
+    def unproven_inputs(self, outcomes: dict[str, str]) -> Iterator[UnvariedInput]:
+        baseline_cases = [*self.cases, *(part for parts in self._parts_by_case.values() for part in parts)]
+        return unproven_in(self.capture, self.arguments, self._perturber.fields, baseline_cases, outcomes)
 
-    def with_numbers(self, numbers: tuple[float, ...]) -> list[TriedCase]:
+    def cases_with_numbers(self, numbers: tuple[float, ...]) -> list[BaselineCase]:
         """The cases that use the numbers named by a candidate; none unless the level is full. On the software device, they run
         under the race check.
         """
@@ -122,48 +126,48 @@ class Reference:
             return []
         checked = races_of(seeds.USUAL_ORDER) if is_modelled(self.capture) else ()
         cases: list[tuple[str, Case, Perturbation | None]] = [
-            (other.name, replace(_case(other, number), device_options=checked, findings=bool(checked)), other)
+            (other.name, replace(_case_for(other, number), device_options=checked, findings=bool(checked)), other)
             for number, other in enumerate(
-                with_numbers(self.capture, self.arguments, self._perturber.fields, numbers, self._options.seed)
+                perturbations_with_numbers(self.capture, self.arguments, self._perturber.fields, numbers, self._options.seed)
             )
         ]
-        with self._making:
-            if numbers not in self._named:
-                self._named[numbers] = self._tried(cases)
-            return self._named[numbers]
+        with self._lock:
+            if numbers not in self._cases_by_numbers:
+                self._cases_by_numbers[numbers] = self._run_baseline(cases)
+            return self._cases_by_numbers[numbers]
 
-    def same_memory_unproven(self, found: dict[str, str]) -> Iterator[str]:
+    def same_memory_unproven(self, outcomes: dict[str, str]) -> Iterator[str]:
         """See unproven_inputs.same_memory_unproven()."""
-        return same_memory_unproven(self.tried, found)
+        return same_memory_unproven(self.cases, outcomes)
 
     def races_that_matter(self, races: Sequence[str]) -> Sequence[str]:
         """These races, except races with the host if the baseline does not communicate with the host while it runs."""
         return races if self._speaks_to_the_host else without_host(races)
 
-    def inputs_on(self, one: TriedCase) -> Inputs:
+    def inputs_on(self, baseline_case: BaselineCase) -> Inputs:
         """A case's memory before the kernel runs, but without the fill values of its outputs. Outputs.regions lists the regions
         that differ from this memory after a replay.
         """
-        return inputs_of(self.capture, one.case.overlays)
+        return inputs_of(self.capture, baseline_case.case.overlays)
 
-    def nans_on(self, one: TriedCase) -> Nans | None:
+    def nans_on(self, baseline_case: BaselineCase) -> Nans | None:
         """The NaNs that computing with a case's inputs may produce; None if the baseline only moves numbers."""
-        if not self.computes:
+        if not self.computes_with_floats:
             return None
-        return Nans(lambda: floats_in(self.arguments, self.capture, one.case.overlays))
+        return Nans(lambda: floats_in(self.arguments, self.capture, baseline_case.case.overlays))
 
     @functools.cached_property
-    def computes(self) -> bool:
+    def computes_with_floats(self) -> bool:
         """Whether the baseline computes with floating-point numbers."""
         code = self.capture.code_object.read_bytes()
-        return computes(code, self.capture.symbol, parse(code).target)
+        return computes_with_floats(code, self.capture.symbol, parse(code).target)
 
     @functools.cached_property
     def _speaks_to_the_host(self) -> bool:
         code = self.capture.code_object.read_bytes()
         return speaks_to_the_host(code, self.capture.symbol, parse(code).target)
 
-    def in_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
+    def runs_in_other_orders(self, runs: int) -> list[tuple[str, tuple[str, ...]]]:
         """For each of `runs` runs, the name of an order other than the usual one, and the software device's options for it.
 
         The orders are used in rotation. Consecutive runs have different options, because a device reports each pair of racing
@@ -178,19 +182,19 @@ class Reference:
     def _other_orders(self) -> list[tuple[str, ...]]:
         """Software device options for each run. A GPU needs none: its order of workgroups varies from run to run anyway."""
         if not is_modelled(self.capture):
-            return [()] * _AGAIN
-        return [options for _, options in self.in_orders(len(self._options.orders))]
+            return [()] * _MOST_GPU_RERUNS
+        return [options for _, options in self.runs_in_other_orders(len(self._options.orders))]
 
-    def _cases(self) -> list[tuple[str, Case, Perturbation | None]]:
-        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
+    def _planned_cases(self) -> list[tuple[str, Case, Perturbation | None]]:
+        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED_INPUTS, Case(compare=True), None)]
         for poison in POISONS:
-            cases.append((f"{_CAPTURED}, outputs filled with {poison:#04x}", Case(poison=poison), None))
+            cases.append((f"{_CAPTURED_INPUTS}, outputs filled with {poison:#04x}", Case(poison=poison), None))
         for number, other in enumerate(itertools.chain(self._perturber.all(), self._related.all())):
             if self._options.level == "full" or other.name in FIRST:
-                cases.append((other.name, _case(other, number), other))
+                cases.append((other.name, _case_for(other, number), other))
         return cases
 
-    def _tried(self, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[TriedCase]:
+    def _run_baseline(self, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[BaselineCase]:
         """Run the baseline on these cases; return them with its results."""
         if not cases:
             return []
@@ -198,40 +202,42 @@ class Reference:
         began = time.monotonic()
         outcomes = self.replay([case for _, case, _ in cases], folder, self.baseline)
         self.seconds = max(self.seconds, (time.monotonic() - began) / len(cases))
-        return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
+        return [BaselineCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
-    def _parts_of(self, whole: TriedCase) -> list[TriedCase]:
+    def _run_parts(self, dropped: BaselineCase) -> list[BaselineCase]:
         """The cases that replace a dropped case: the same perturbation, applied to one parameter at a time."""
-        parts = self._perturber.parts(whole.perturbation) if whole.perturbation else []
-        return self._tried([(one.name, _case(one, number), one) for number, one in enumerate(parts)])
+        parts = self._perturber.parts(dropped.perturbation) if dropped.perturbation else []
+        return self._run_baseline([(part.name, _case_for(part, number), part) for number, part in enumerate(parts)])
 
-    def _reason_unfit(self, one: TriedCase, other: Perturbation) -> str | None:
-        if self._reads_around(one):
+    def _reason_unfit(self, baseline_case: BaselineCase, perturbation: Perturbation) -> str | None:
+        if self._reads_outside_buffers(baseline_case):
             return "dropped: with these inputs, the baseline itself depends on what lies outside its buffers"
-        in_orders = [replace(one.case, device_options=more) for more in self._other_orders()]
-        if any(self._differs_again(case, one) for case in in_orders):
+        in_orders = [replace(baseline_case.case, device_options=more) for more in self._other_orders()]
+        if any(self._differs_when_rerun(case, baseline_case) for case in in_orders):
             return DEPENDS_ON_ORDER
-        return DEPENDS_ON_ORDER if other.beyond and self._reads_what_it_writes(one) else None
+        return DEPENDS_ON_ORDER if perturbation.may_leave_buffers and self._reads_what_it_writes(baseline_case) else None
 
-    def _reads_what_it_writes(self, one: TriedCase) -> bool:
+    def _reads_what_it_writes(self, baseline_case: BaselineCase) -> bool:
         """Whether the baseline's result on a case depends on the previous contents of its outputs, for instance because it
         reads past the end of an input.
         """
-        others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
-        return any(self._differs_again(replace(one.case, poison=poison), one) for poison in others)
+        other_poisons = (poison for poison in (None, *POISONS) if poison != baseline_case.case.poison)
+        return any(
+            self._differs_when_rerun(replace(baseline_case.case, poison=poison), baseline_case) for poison in other_poisons
+        )
 
-    def _reads_around(self, one: TriedCase) -> bool:
+    def _reads_outside_buffers(self, baseline_case: BaselineCase) -> bool:
         """Whether the baseline gives different results, or fails, if the bytes around its buffers are changed."""
         around = self._perturber.around
-        with self._again(replace(one.case, overlays=(*one.case.overlays, *around))) as again:
-            return again is None or not same_but_for(around, Outputs(one.outcome.dump), again)
+        with self._rerun_memory(replace(baseline_case.case, overlays=(*baseline_case.case.overlays, *around))) as again:
+            return again is None or not same_outside(around, Outputs(baseline_case.outcome.dump), again)
 
-    def _differs_again(self, case: Case, one: TriedCase) -> bool:
-        with self._again(case) as again:
-            return again is not None and difference(Outputs(one.outcome.dump), again, [], self.ulps) is not None
+    def _differs_when_rerun(self, case: Case, baseline_case: BaselineCase) -> bool:
+        with self._rerun_memory(case) as again:
+            return again is not None and difference(Outputs(baseline_case.outcome.dump), again, [], self.ulps) is not None
 
     @contextlib.contextmanager
-    def _again(self, case: Case) -> Iterator[Outputs | None]:
+    def _rerun_memory(self, case: Case) -> Iterator[Outputs | None]:
         """The memory after another run of the baseline; None if that run fails."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             (outcome,) = self.replay([case], Path(folder), self.baseline)
@@ -246,7 +252,7 @@ def replay_with(
     code: ReplayableCode = CAPTURED,
     seconds: float | None = None,
 ) -> list[CaseOutcome]:
-    """See Reference.replay()."""
+    """See BaselineResults.replay()."""
     limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
 
     def run(runnable: Sequence[Case]) -> list[CaseOutcome]:
@@ -262,17 +268,17 @@ def replay_with(
             seconds=seconds,
         )
 
-    return code.replayed(capture, cases, run, folder)
+    return code.replay(capture, cases, run, folder)
 
 
-def succeeded(outcome: CaseOutcome) -> CaseOutcome:
+def expect_success(outcome: CaseOutcome) -> CaseOutcome:
     """The outcome of a case on which the baseline must not fail. Raises ReplayFailedError if it failed."""
     if outcome.failure:
         raise ReplayFailedError(outcome.failure, "see docs/REPLAY.md")
     return outcome
 
 
-def _case(other: Perturbation, number: int) -> Case:
+def _case_for(other: Perturbation, number: int) -> Case:
     """The case for a perturbation. `number` selects the initial contents of the outputs: the captured ones, or one of the
     poisons. Not all cases are poisoned, because poison overwrites the perturbed values of a buffer that is both input and
     output. Outputs that hold results are never poisoned.

@@ -7,74 +7,88 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import UnfitCodeError
-from rocm_perf_lab.gate.equivalence.baseline_results import Reference
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
+from rocm_perf_lab.gate.equivalence.baseline_results import BaselineResults
 from rocm_perf_lab.gate.equivalence.memory_difference import Outputs, difference
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.equivalence.unproven_inputs import DIFFERS_IN_SAME_MEMORY
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.replaying import CaseOutcome
 
 # A candidate may take this multiple of the baseline's wall time, or this many seconds if that is longer.
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0
+_TIME_FACTOR, _LEAST_SECONDS = 20, 90.0
 
 
-def wrong_memory(reference: Reference, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
+def wrong_memory(baseline_results: BaselineResults, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
     """What is wrong with the candidate's memory after any of the cases; None if nothing is. outcomes: receives the outcome of
     each case.
     """
-    left = reference.tried
+    left = baseline_results.cases
     while left:
-        outcomes |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
-        dropped: list[TriedCase] = []
-        if complaint := _wrong_on(reference, [one for one in left if not one.outcome.failure], candidate, outcomes, dropped):
+        outcomes |= {
+            baseline_case.name: "dropped: the baseline itself fails on it"
+            for baseline_case in left
+            if baseline_case.outcome.failure
+        }
+        dropped: list[BaselineCase] = []
+        if complaint := _mismatch_on(
+            baseline_results,
+            [baseline_case for baseline_case in left if not baseline_case.outcome.failure],
+            candidate,
+            outcomes,
+            dropped,
+        ):
             return complaint
-        left = [part for one in dropped for part in reference.parts_of(one)]
+        left = [part for baseline_case in dropped for part in baseline_results.parts_of(baseline_case)]
     return None
 
 
-def _wrong_on(
-    reference: Reference,
-    tried: Sequence[TriedCase],
+def _mismatch_on(
+    baseline_results: BaselineResults,
+    baseline_cases: Sequence[BaselineCase],
     candidate: ReplayableCode,
     outcomes: dict[str, str],
-    dropped: list[TriedCase],
+    dropped: list[BaselineCase],
 ) -> Mismatch | None:
     """Like wrong_memory(), but for these cases. dropped: receives the cases for which why_unfit() gave a reason."""
-    if not tried:
+    if not baseline_cases:
         return None
-    with tempfile.TemporaryDirectory(dir=reference.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=baseline_results.folder) as folder:
         try:
-            cases = [one.case for one in tried]
-            replayed = reference.replay(cases, Path(folder), candidate, seconds=patience(reference, len(cases)))
+            cases = [baseline_case.case for baseline_case in baseline_cases]
+            replayed = baseline_results.replay(
+                cases, Path(folder), candidate, seconds=allowed_seconds(baseline_results, len(cases))
+            )
         except UnfitCodeError as error:
-            return Mismatch(error.what)
-        for one, outcome in zip(tried, replayed, strict=True):
-            complaint = compared(reference, one, outcome)
-            if complaint and one.perturbation and one.perturbation.same_memory:
-                outcomes[one.name] = DIFFERS_IN_SAME_MEMORY
+            return Mismatch(error.problem)
+        for baseline_case, outcome in zip(baseline_cases, replayed, strict=True):
+            complaint = compare_case(baseline_results, baseline_case, outcome)
+            if complaint and baseline_case.perturbation and baseline_case.perturbation.same_memory:
+                outcomes[baseline_case.name] = DIFFERS_IN_SAME_MEMORY
                 continue
-            if complaint and (why := reference.why_unfit(one, outcome)):
-                outcomes[one.name] = why
-                dropped.append(one)
+            if complaint and (why := baseline_results.why_unfit(baseline_case, outcome)):
+                outcomes[baseline_case.name] = why
+                dropped.append(baseline_case)
                 continue
-            outcomes[one.name] = "differs" if complaint else "equal"
+            outcomes[baseline_case.name] = "differs" if complaint else "equal"
             if complaint:
-                return Mismatch(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
+                return Mismatch(f"on {baseline_case.name}: {complaint.reason}", complaint.difference, baseline_case.name)
     return None
 
 
-def patience(reference: Reference, cases: int) -> float:
+def allowed_seconds(baseline_results: BaselineResults, cases: int) -> float:
     """The wall time in seconds that a candidate is allowed for this many cases."""
-    return max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * cases)
+    return max(_LEAST_SECONDS, _TIME_FACTOR * baseline_results.seconds * cases)
 
 
-def compared(reference: Reference, one: TriedCase, outcome: CaseOutcome) -> Mismatch | None:
+def compare_case(baseline_results: BaselineResults, baseline_case: BaselineCase, outcome: CaseOutcome) -> Mismatch | None:
     """What is wrong with a candidate's memory after one case; None if nothing is."""
     if outcome.failure:  # omit the capture's path, which means nothing to a proposer
-        return Mismatch(outcome.failure.removeprefix(f"{reference.capture.path}: "))
-    expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
-    inputs, nans = reference.inputs_on(one), reference.nans_on(one)
-    if apart := difference(expected, found, reference.arguments.buffers, reference.ulps, inputs, nans):
-        return Mismatch(apart.reason, apart.where)
+        return Mismatch(outcome.failure.removeprefix(f"{baseline_results.capture.path}: "))
+    expected, actual = Outputs(baseline_case.outcome.dump), Outputs(outcome.dump)
+    inputs, nans = baseline_results.inputs_on(baseline_case), baseline_results.nans_on(baseline_case)
+    if memory_difference := difference(
+        expected, actual, baseline_results.arguments.buffers, baseline_results.ulps, inputs, nans
+    ):
+        return Mismatch(memory_difference.reason, memory_difference.where)
     return None

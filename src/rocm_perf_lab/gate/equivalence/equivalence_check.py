@@ -12,14 +12,14 @@ from types import MappingProxyType
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.equivalence.baseline_results import Reference, replay_with, succeeded
+from rocm_perf_lab.gate.equivalence.baseline_results import BaselineResults, expect_success, replay_with
 from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, arguments_of
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
-from rocm_perf_lab.gate.equivalence.program_memory_comparison import InProgram, difference_in_program
-from rocm_perf_lab.gate.equivalence.race_and_order_runs import OtherRuns
+from rocm_perf_lab.gate.equivalence.program_memory_comparison import DispatchInProgram, difference_in_program
+from rocm_perf_lab.gate.equivalence.race_and_order_runs import RaceAndOrderRuns
 from rocm_perf_lab.gate.equivalence.runs_on_named_numbers import wrong_on_named_numbers
 from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import timed_inputs
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
@@ -46,26 +46,26 @@ _SERVICES = {  # services of the runtime on the host, keyed by the hidden argume
 
 
 @dataclass(frozen=True)
-class _Known:
+class _CaptureJudge:
     """What is known about one capture, determined once and used for all candidates. complaint: why no candidate can be judged
-    on this capture, or None. again: the same dispatch in other runs of the baseline's program.
+    on this capture, or None. repeated_dispatches: the same dispatch in other runs of the baseline's program.
     """
 
-    reference: Reference
-    others: OtherRuns
+    baseline_results: BaselineResults
+    other_runs: RaceAndOrderRuns
     complaint: str | None
-    again: list[InProgram] = field(default_factory=list)
+    repeated_dispatches: list[DispatchInProgram] = field(default_factory=list)
 
     def judge(self, candidate: ReplayableCode, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives each case's outcome."""
         return (
-            wrong_memory(self.reference, candidate, outcomes)
-            or self.others.judge(candidate, outcomes)
-            or wrong_on_named_numbers(self.reference, candidate, named, outcomes)
+            wrong_memory(self.baseline_results, candidate, outcomes)
+            or self.other_runs.judge(candidate, outcomes)
+            or wrong_on_named_numbers(self.baseline_results, candidate, named, outcomes)
         )
 
 
-class Equivalence:
+class EquivalenceCheck:
     """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they determine the types of the inputs.
     captures_by_arguments: captures made with other program arguments, keyed by these arguments.
 
@@ -84,12 +84,12 @@ class Equivalence:
         options = options or EquivalenceOptions()
         by_arguments = [(options.arguments, captures), *captures_by_arguments.items()]
         most = 1 if options.level == "sampled" else None
-        self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
+        self._captures = [(arguments, capture) for arguments, captured in by_arguments for capture in captured[:most]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
-        self._known: dict[tuple[int, LaunchRule | None], _Known] = {}
-        self._making = threading.Lock()
+        self._capture_judges: dict[tuple[int, LaunchRule | None], _CaptureJudge] = {}
+        self._lock = threading.Lock()
 
-    def __enter__(self) -> Equivalence:
+    def __enter__(self) -> EquivalenceCheck:
         self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
         return self
 
@@ -109,34 +109,40 @@ class Equivalence:
             return skipped(STEP, "not replayed, as requested: the program's output decides", evidence)
         evidence.race_seeds = list(options.orders)
         left: list[dict[str, str]] = []
-        apart: list[str] = []
+        same_memory: list[str] = []
         for index in range(len(self._captures)):
-            known = self._known_of(index, rule)
+            known = self._capture_judge(index, rule)
             outcomes: dict[str, str] = {}
             complaint = None if known.complaint else known.judge(candidate, named, outcomes)
-            evidence.captures = [*evidence.captures, _about(*self._captures[index], candidate, outcomes)]
+            evidence.captures = [*evidence.captures, _captured_launch(*self._captures[index], candidate, outcomes)]
             if known.complaint:
                 return rejected(STEP, known.complaint, evidence)
             if complaint:
                 arguments = self._captures[index][0]
                 where = "" if arguments == options.arguments else f"with `{arguments}`, "
                 return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
-            left.append({one.name: str(one) for one in known.reference.unproven(outcomes)})
-            apart += known.reference.same_memory_unproven(outcomes)
+            left.append({unknown.name: str(unknown) for unknown in known.baseline_results.unproven_inputs(outcomes)})
+            same_memory += known.baseline_results.same_memory_unproven(outcomes)
         # An input remains unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
         unproven += ["sizes beyond the captured ones in the new shape of its launches"] if rule is not None else []
-        unproven += [*dict.fromkeys(apart), *self._always_the_same(rule)]
+        unproven += [*dict.fromkeys(same_memory), *self._always_equal_pointers(rule)]
         unproven += [f"its requests to {service}, which a replay does not answer" for service in self._services()]
         evidence.unproven = unproven
-        return passed(STEP, self._in_words(evidence.captures, unproven, self._known_of(0, rule).reference.computes), evidence)
+        return passed(
+            STEP,
+            self._in_words(evidence.captures, unproven, self._capture_judge(0, rule).baseline_results.computes_with_floats),
+            evidence,
+        )
 
-    def _always_the_same(self, rule: LaunchRule | None) -> list[str]:
+    def _always_equal_pointers(self, rule: LaunchRule | None) -> list[str]:
         """The launches that no capture covers because two pointers point to the same memory in every captured launch."""
         pairs = [
             {
                 (one.name, other.name)
-                for one, other in itertools.combinations(self._known_of(index, rule).reference.arguments.pointers, 2)
+                for one, other in itertools.combinations(
+                    self._capture_judge(index, rule).baseline_results.arguments.pointers, 2
+                )
                 if one.target == other.target
             }
             for index in range(len(self._captures))
@@ -146,7 +152,7 @@ class Equivalence:
 
     def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str], computes: bool) -> str:
         options = self._options
-        compared = sum(outcome == "equal" for one in captures for outcome in one.cases.values())
+        compared = sum(outcome == "equal" for launch in captures for outcome in launch.cases.values())
         exactly = "bit for bit except for the signs of NaNs" if computes else "bit for bit"
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else exactly
         level = "" if options.level == "full" else f" (level {options.level}: one dispatch, no other orders of waves)"
@@ -155,70 +161,76 @@ class Equivalence:
 
     def outputs_of(self, index: int, rule: LaunchRule | None = None) -> Outputs:
         """What the baseline writes when it runs on the captured inputs of capture `index`."""
-        return Outputs(self._known_of(index, rule).reference.tried[0].outcome.dump)
+        return Outputs(self._capture_judge(index, rule).baseline_results.cases[0].outcome.dump)
 
     def other_inputs(self, rule: LaunchRule | None = None) -> list[OtherInputs]:
         """Other inputs for the first capture, similar to the captured ones and valid for the baseline."""
-        return timed_inputs(list(self._known_of(0, rule).reference.usable()))
+        return timed_inputs(list(self._capture_judge(0, rule).baseline_results.usable_cases()))
 
-    def in_program(
-        self, index: int, made: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
+    def compare_in_program(
+        self, index: int, candidate_capture: Capture, again: Callable[[], Capture], rules: LaunchRules | None = None
     ) -> tuple[Difference | None, list[str]]:
-        """See difference_in_program() and _at_its_own_address(). made: the same dispatch as capture `index`, in the candidate's
-        program; again: captures the dispatch once more in the baseline's program. rules: the launch rules, if launches change.
-        """
-        if rules is not None and (complaint := rules.after.mismatch_with(made)):
-            return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
-        known = self._known_of(index, rules.before if rules else None)
+        """See difference_in_program() and _difference_at_program_address().
 
-        def with_arguments(capture: Capture) -> InProgram:
+        candidate_capture: the same dispatch as capture `index`, in the candidate's program; again: captures the dispatch once
+        more in the baseline's program. rules: the launch rules, if launches change.
+        """
+        if rules is not None and (complaint := rules.after.mismatch_with(candidate_capture)):
+            return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
+        known = self._capture_judge(index, rules.before if rules else None)
+
+        def with_arguments(capture: Capture) -> DispatchInProgram:
             return capture, self._arguments_of(capture)
 
-        def baseline_again(turn: int) -> InProgram:
-            with self._making:
-                while len(known.again) <= turn:
-                    known.again.append(with_arguments(again()))
-                return known.again[turn]
+        def baseline_again(turn: int) -> DispatchInProgram:
+            with self._lock:
+                while len(known.repeated_dispatches) <= turn:
+                    known.repeated_dispatches.append(with_arguments(again()))
+                return known.repeated_dispatches[turn]
 
-        first = known.reference.capture, known.reference.arguments
-        found, unlike = difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
-        return found or self._at_its_own_address(known.reference, made, rules), unlike
+        first = known.baseline_results.capture, known.baseline_results.arguments
+        difference, unlike = difference_in_program(first, with_arguments(candidate_capture), baseline_again, self._options.ulps)
+        return difference or self._difference_at_program_address(known.baseline_results, candidate_capture, rules), unlike
 
-    def _at_its_own_address(self, reference: Reference, made: Capture, rules: LaunchRules | None) -> Difference | None:
+    def _difference_at_program_address(
+        self, baseline_results: BaselineResults, candidate_capture: Capture, rules: LaunchRules | None
+    ) -> Difference | None:
         """Try the other inputs on the dispatch as captured in the candidate's program. There, the candidate's code is at the
         address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
         address or from what is stored at some other address.
         """
         arguments, code = (
-            self._arguments_of(made),
-            ReplayableCode(reference.capture.code_object, rules.before if rules else None),
+            self._arguments_of(candidate_capture),
+            ReplayableCode(baseline_results.capture.code_object, rules.before if rules else None),
         )
-        with tempfile.TemporaryDirectory(dir=self._scratch.name) as kept:
-            there = Reference(made, arguments, self._options, Path(kept), baseline=code)
-            complaint = wrong_memory(there, ReplayableCode(None, rules.after if rules else None), {})
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            reference_in_program = BaselineResults(candidate_capture, arguments, self._options, Path(folder), baseline=code)
+            complaint = wrong_memory(reference_in_program, ReplayableCode(None, rules.after if rules else None), {})
         return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
 
     def _arguments_of(self, capture: Capture) -> KernelInputs:
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
         return arguments_of(capture, self._kernel, types, self._metadata)
 
-    def _known_of(self, index: int, rule: LaunchRule | None) -> _Known:
-        with self._making:
-            if (index, rule) not in self._known:
-                self._known[index, rule] = self._made_known(self._captures[index][1], rule)
-        return self._known[index, rule]
+    def _capture_judge(self, index: int, rule: LaunchRule | None) -> _CaptureJudge:
+        with self._lock:
+            if (index, rule) not in self._capture_judges:
+                self._capture_judges[index, rule] = self._create_capture_judge(self._captures[index][1], rule)
+        return self._capture_judges[index, rule]
 
-    def _made_known(self, capture: Capture, rule: LaunchRule | None) -> _Known:
+    def _create_capture_judge(self, capture: Capture, rule: LaunchRule | None) -> _CaptureJudge:
         self._require_no_answers(capture)
         baseline = ReplayableCode(rule=rule)
-        reference = Reference(capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline)
+        baseline_results = BaselineResults(
+            capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline
+        )
         complaint = None
-        if not succeeded(reference.tried[0].outcome).equal and self._options.ulps == 0:
+        if not expect_success(baseline_results.cases[0].outcome).equal and self._options.ulps == 0:
             complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
-        return _Known(reference, OtherRuns(reference, self._options), complaint)
+        return _CaptureJudge(baseline_results, RaceAndOrderRuns(baseline_results, self._options), complaint)
 
     def _services(self) -> list[str]:
-        return [_SERVICES[one.value_kind] for one in self._metadata.arguments if one.value_kind in _SERVICES]
+        return [_SERVICES[argument.value_kind] for argument in self._metadata.arguments if argument.value_kind in _SERVICES]
 
     def _require_no_answers(self, capture: Capture) -> None:
         """Raises ReplayFailedError if the kernel sends a request to the host, which is not answered in a replay. The compiler's
@@ -238,7 +250,9 @@ class Equivalence:
             )
 
 
-def _about(arguments: str | None, capture: Capture, candidate: ReplayableCode, cases: dict[str, str]) -> CapturedLaunch:
+def _captured_launch(
+    arguments: str | None, capture: Capture, candidate: ReplayableCode, cases: dict[str, str]
+) -> CapturedLaunch:
     """Describe a launch and the outcomes of its cases. arguments: the program's arguments."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
     other = candidate.launch(capture)
@@ -255,22 +269,23 @@ def _about(arguments: str | None, capture: Capture, candidate: ReplayableCode, c
 
 def _judged_sizes(captures: Sequence[CapturedLaunch]) -> str:
     launches = dict.fromkeys(
-        f"{_size(one.grid)} threads in groups of {_size(one.workgroup)}{_as_changed(one)}{_with(one.arguments)}"
-        for one in captures
+        f"{_size_in_words(launch.grid)} threads in groups of {_size_in_words(launch.workgroup)}"
+        f"{_candidate_size_in_words(launch)}{_arguments_in_words(launch.arguments)}"
+        for launch in captures
     )
     return f"judged at {', '.join(launches)}"
 
 
-def _as_changed(launch: CapturedLaunch) -> str:
+def _candidate_size_in_words(launch: CapturedLaunch) -> str:
     other = launch.candidate_launch
-    return f" (the candidate's {_size(other.grid)} in groups of {_size(other.workgroup)})" if other else ""
+    return f" (the candidate's {_size_in_words(other.grid)} in groups of {_size_in_words(other.workgroup)})" if other else ""
 
 
-def _with(arguments: str | None) -> str:
+def _arguments_in_words(arguments: str | None) -> str:
     return f" (`{arguments}`)" if arguments else ""
 
 
-def _size(extent: Sequence[int]) -> str:
+def _size_in_words(extent: Sequence[int]) -> str:
     *more, last = [f"{number}" for number in extent]
     while more and last == "1":
         *more, last = more

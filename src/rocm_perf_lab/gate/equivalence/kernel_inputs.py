@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.equivalence.numbers import Bytes, Numbers
 
-_MOST_DEEP = 3  # length of the longest chain of pointers
+_LARGEST_DEPTH = 3  # length of the longest chain of pointers
 _MOST_POINTERS = 64  # pointers followed from one buffer
 _MOST_BUFFERS = 512
 _MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
@@ -75,7 +75,9 @@ class Buffer:
 
     def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
         """The name of one number, such as `out[17].x`. index: into the array that view() returns."""
-        return f"{self.name}{'' if self.is_variable else f'[{index[0] - self.before}]'}{filled(leaf.path, index[1:])}"
+        return (
+            f"{self.name}{'' if self.is_variable else f'[{index[0] - self.before}]'}{path_with_indices(leaf.path, index[1:])}"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,19 +94,19 @@ class NumberArgument:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnvariedInput:
     """An input whose values cannot be changed meaningfully, and the reason. address, size: the memory behind it; size is in
     bytes, and 0 if no such memory is known.
     """
 
     name: str
     type: str
-    why: str
+    reason: str
     address: int = 0
     size: int = 0
 
     def __str__(self) -> str:
-        return f"`{self.name}` ({self.type}: {self.why})"
+        return f"`{self.name}` ({self.type}: {self.reason})"
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class KernelInputs:
 
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[NumberArgument] = field(default_factory=list)
-    unknown: list[Unknown] = field(default_factory=list)
+    unvaried: list[UnvariedInput] = field(default_factory=list)
     pointers: list[PointerArgument] = field(default_factory=list)
 
 
@@ -138,7 +140,7 @@ class _Pointer:
     depth: int
 
 
-def filled(path: str, index: tuple[int, ...]) -> str:
+def path_with_indices(path: str, index: tuple[int, ...]) -> str:
     """A Leaf.path with its indices filled in."""
     for number in index:
         path = path.replace("[]", f"[{number}]", 1)
@@ -153,36 +155,38 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
-    found = KernelInputs()
+    inputs = KernelInputs()
     pointers: deque[_Pointer] = deque()
-    taken = zip(kernel.parameters, types.parameters, explicit, strict=False)  # the code may have more parameters
-    for parameter, layout, argument in taken:
+    passed = zip(kernel.parameters, types.parameters, explicit, strict=False)  # the code may have more parameters
+    for parameter, layout, argument in passed:
         raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
-        found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
+        inputs.unvaried += [UnvariedInput(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
         if layout.size == raw.size:
-            one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
-            by_value = list(_pointers_by_value(one, raw))
+            buffer = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
+            by_value = list(_pointers_by_value(buffer, raw))
             pointers += [pointer for pointer, _ in by_value]
-            found.pointers += [
-                PointerArgument(pointer.name, address, _plain(pointer.pointee), pointer.address)
+            inputs.pointers += [
+                PointerArgument(pointer.name, address, _without_const(pointer.pointee), pointer.address)
                 for pointer, address in by_value
                 if pointer.pointee is not None and pointer.address
             ]
-            found.numbers += _numbers(one, raw)
-            pointers += _addresses(capture, one, raw, 0)
-            found.unknown += _unchanged(one, raw)
-    if beyond := found.numbers[_MOST_NUMBERS:]:
+            inputs.numbers += _number_arguments(buffer, raw)
+            pointers += _addresses(capture, buffer, raw, 0)
+            inputs.unvaried += _unchangeable_arguments(buffer, raw)
+    if beyond := inputs.numbers[_MOST_NUMBERS:]:
         why = f"it and the numbers after it are beyond the first {_MOST_NUMBERS} numbers passed by value"
-        found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
-        del found.numbers[_MOST_NUMBERS:]
-    for one in _variables(capture, types):
-        found.buffers.append(one)
-        found.unknown += [Unknown(one.name + path, one.layout.spelling, why) for path, why in one.layout.unknown]
-        pointers += _leading_on(capture, one, 0, found)
-    found.unknown += _of_unknown_type(capture, types)
-    _follow(capture, types, pointers, found)
-    found.buffers = _with_what_is_before(capture, _apart(found.buffers))
-    return found
+        inputs.unvaried.append(UnvariedInput(beyond[0].name, beyond[0].scalar, why))
+        del inputs.numbers[_MOST_NUMBERS:]
+    for variable in _variables(capture, types):
+        inputs.buffers.append(variable)
+        inputs.unvaried += [
+            UnvariedInput(variable.name + path, variable.layout.spelling, why) for path, why in variable.layout.unknown
+        ]
+        pointers += _pointers_and_addresses_in(capture, variable, 0, inputs)
+    inputs.unvaried += _variables_of_unknown_type(capture, types)
+    _follow(capture, types, pointers, inputs)
+    inputs.buffers = _extended_to_allocation_starts(capture, _without_overlaps(inputs.buffers))
+    return inputs
 
 
 def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
@@ -193,53 +197,58 @@ def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
             yield Buffer(name, name, int(loaded["address"], 16), layout, 1, is_variable=True)
 
 
-def _of_unknown_type(capture: Capture, types: Types) -> Iterator[Unknown]:
+def _variables_of_unknown_type(capture: Capture, types: Types) -> Iterator[UnvariedInput]:
     """Variables whose types the source does not reveal, such as variables of templates and of system headers."""
     for symbol, size in writable_variables(capture).items():
         _, layout = types.variables.get(symbol, ("", None))
         if layout is None or layout.size != size:
-            yield Unknown(demangled(symbol), "variable", "its type is not known")
+            yield UnvariedInput(demangled(symbol), "variable", "its type is not known")
 
 
 def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(count) for count, _ in leaf.dims))
 
 
-def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
+def _unchangeable_arguments(buffer: Buffer, raw: Bytes) -> Iterator[UnvariedInput]:
     """Inputs passed by value that cannot be changed: enums with no other value, and null pointers."""
-    for leaf in one.layout.leaves:
+    for leaf in buffer.layout.leaves:
         if leaf.enumerators is not None and len(leaf.enumerators) < 2:
-            yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum has no value other than the captured one")
+            yield UnvariedInput(buffer.name + leaf.path, leaf.scalar or "", "its enum has no value other than the captured one")
         elif leaf.pointee is not None and not raw[leaf.offset : leaf.offset + 8].any():
-            yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
+            yield UnvariedInput(buffer.name + leaf.path, f"{leaf.pointee}*", "it was null")
 
 
-def _plain(type_name: str) -> str:
+def _without_const(type_name: str) -> str:
     return type_name.replace("const ", "").removesuffix(" const")
 
 
-def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]]:
+def _pointers_by_value(buffer: Buffer, raw: Bytes) -> Iterator[tuple[_Pointer, int]]:
     """The pointers in an argument, each with its location."""
-    for leaf in one.layout.leaves:
+    for leaf in buffer.layout.leaves:
         if leaf.pointee is None:
             continue
         for index in _indices(leaf):
-            place = (0, *index)
-            target = int(one.view(raw, leaf)[place])
-            location = one.address + _offset(leaf, index)
-            yield _Pointer(one.name + filled(leaf.path, index), one.parameter, target, leaf.pointee, 0), location
+            position = (0, *index)
+            target = int(buffer.view(raw, leaf)[position])
+            location = buffer.address + _offset(leaf, index)
+            yield (
+                _Pointer(buffer.name + path_with_indices(leaf.path, index), buffer.parameter, target, leaf.pointee, 0),
+                location,
+            )
 
 
-def _addresses(capture: Capture, one: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
+def _addresses(capture: Capture, buffer: Buffer, content: Bytes, depth: int) -> list[_Pointer]:
     """Integers that are addresses of captured memory, as in programs written in a language without pointers."""
-    found: dict[int, _Pointer] = {}
-    for leaf in one.layout.leaves:
+    pointers: dict[int, _Pointer] = {}
+    for leaf in buffer.layout.leaves:
         if leaf.scalar in _ADDRESS_SIZED:
-            values = one.view(content, leaf)
+            values = buffer.view(content, leaf)
             for index in map(tuple, np.argwhere(_is_captured(capture, values))[:_MOST_POINTERS]):
                 address = int(values[index])
-                found.setdefault(address, _Pointer(f"*{one.element(leaf, index)}", one.parameter, address, None, depth))
-    return list(found.values())[:_MOST_POINTERS]
+                pointers.setdefault(
+                    address, _Pointer(f"*{buffer.element(leaf, index)}", buffer.parameter, address, None, depth)
+                )
+    return list(pointers.values())[:_MOST_POINTERS]
 
 
 def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
@@ -249,29 +258,29 @@ def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
         return np.zeros(values.shape, bool)
     starts, sizes = np.array(extents, np.uint64).T
     numbers = values.astype(np.uint64)
-    at = np.maximum(np.searchsorted(starts, numbers, side="right"), 1) - 1
-    inside: NDArray[np.bool_] = (numbers >= starts[at]) & (numbers - starts[at] < sizes[at])
+    allocation = np.maximum(np.searchsorted(starts, numbers, side="right"), 1) - 1
+    inside: NDArray[np.bool_] = (numbers >= starts[allocation]) & (numbers - starts[allocation] < sizes[allocation])
     return inside
 
 
-def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
-    for leaf in one.layout.leaves:
+def _number_arguments(buffer: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
+    for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue
         values = (0, 1) if leaf.scalar == "bool" else leaf.enumerators
         for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
-            place = (0, *index)
-            value = one.view(raw, leaf)[place]
+            position = (0, *index)
+            value = buffer.view(raw, leaf)[position]
             number = int(value) if value.dtype.kind in "iub" else float(value)
-            address = one.address + _offset(leaf, index)
-            yield NumberArgument(one.name + filled(leaf.path, index), address, leaf.scalar, number, values)
+            address = buffer.address + _offset(leaf, index)
+            yield NumberArgument(buffer.name + path_with_indices(leaf.path, index), address, leaf.scalar, number, values)
 
 
 def _offset(leaf: Leaf, index: tuple[int, ...]) -> int:
     return leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
 
 
-def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: KernelInputs) -> None:
+def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], inputs: KernelInputs) -> None:
     """Add the buffers behind the pointers, and the buffers behind the pointers in those buffers, and so on."""
     seen: dict[int, Buffer] = {}
     while pointers:
@@ -280,24 +289,28 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ke
             continue
         buffer = _buffer(capture, types, pointer)
         if isinstance(buffer, Buffer) and len(seen) == _MOST_BUFFERS:
-            buffer = Unknown(pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MOST_BUFFERS} pointers")
-        if isinstance(buffer, Unknown):
-            found.unknown.append(buffer)
+            buffer = UnvariedInput(
+                pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MOST_BUFFERS} pointers"
+            )
+        if isinstance(buffer, UnvariedInput):
+            inputs.unvaried.append(buffer)
             continue
         if _holds_pointers(buffer.layout) and any(_is_element_of(buffer, other) for other in seen.values()):
             continue  # a node of a list or tree stored in an array
         seen[buffer.address] = buffer
-        found.buffers.append(buffer)
-        found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
-        pointers += _leading_on(capture, buffer, pointer.depth, found)
+        inputs.buffers.append(buffer)
+        inputs.unvaried += [
+            UnvariedInput(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown
+        ]
+        pointers += _pointers_and_addresses_in(capture, buffer, pointer.depth, inputs)
 
 
-def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unknown:
+def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | UnvariedInput:
     layout = _WORDS if pointer.pointee is None else types.behind[pointer.pointee]
     size = bytes_behind(capture, pointer.address)
 
-    def unknown(why: str) -> Unknown:
-        return Unknown(pointer.name, f"{layout.spelling}*", why, pointer.address, size)
+    def unknown(why: str) -> UnvariedInput:
+        return UnvariedInput(pointer.name, f"{layout.spelling}*", why, pointer.address, size)
 
     if not layout.leaves or not layout.size:
         return unknown(next((why for _, why in layout.unknown), "it holds no numbers"))
@@ -312,26 +325,28 @@ def _holds_pointers(layout: TypeLayout) -> bool:
     return any(leaf.scalar is None for leaf in layout.leaves)
 
 
-def _is_element_of(one: Buffer, other: Buffer) -> bool:
-    offset = one.address - other.address
-    return one.layout == other.layout and 0 <= offset < other.size and offset % one.layout.size == 0
+def _is_element_of(buffer: Buffer, array: Buffer) -> bool:
+    offset = buffer.address - array.address
+    return buffer.layout == array.layout and 0 <= offset < array.size and offset % buffer.layout.size == 0
 
 
-def _leading_on(capture: Capture, buffer: Buffer, depth: int, found: KernelInputs) -> list[_Pointer]:
+def _pointers_and_addresses_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInputs) -> list[_Pointer]:
     """The buffer's pointers to captured memory, and its integers that are addresses of captured memory."""
-    pointers = _pointers_in(capture, buffer, depth, found)
-    if depth < _MOST_DEEP and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
+    pointers = _pointers_in(capture, buffer, depth, inputs)
+    if depth < _LARGEST_DEPTH and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
         content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
         pointers += _addresses(capture, buffer, content, depth + 1)
     return pointers
 
 
-def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: KernelInputs) -> list[_Pointer]:
+def _pointers_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInputs) -> list[_Pointer]:
     """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
     if not _holds_pointers(buffer.layout):
         return []
-    if depth == _MOST_DEEP:
-        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, "its pointers are nested too deeply to be followed"))
+    if depth == _LARGEST_DEPTH:
+        inputs.unvaried.append(
+            UnvariedInput(buffer.name, buffer.layout.spelling, "its pointers are nested too deeply to be followed")
+        )
         return []
     content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
     pointers: dict[int, _Pointer] = {}
@@ -347,29 +362,32 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: KernelInpu
                     break
     if len(pointers) > _MOST_POINTERS:
         why = f"it has more than {_MOST_POINTERS} pointers; the others are not followed"
-        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, why))
+        inputs.unvaried.append(UnvariedInput(buffer.name, buffer.layout.spelling, why))
     return list(pointers.values())[:_MOST_POINTERS]
 
 
-def _apart(buffers: list[Buffer]) -> list[Buffer]:
+def _without_overlaps(buffers: list[Buffer]) -> list[Buffer]:
     """Truncate each buffer where the next one in memory begins, so that each byte has the type and name of the last pointer at
     or before it. A buffer that would be left without elements keeps its size.
     """
     addresses = sorted(buffer.address for buffer in buffers)
     following = dict(itertools.pairwise(addresses))
-    return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
+    return [_truncated(buffer, following.get(buffer.address)) for buffer in buffers]
 
 
-def _with_what_is_before(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
+def _extended_to_allocation_starts(capture: Capture, buffers: list[Buffer]) -> list[Buffer]:
     """The buffers in the same order; the first one in each allocation is extended back to the allocation's start."""
-    starts = {buffer.address: _start_of(capture, buffer) for buffer in buffers}
+    starts = {buffer.address: _allocation_start(capture, buffer) for buffer in buffers}
     first: dict[int, int] = {}
     for address, start in sorted(starts.items()):
         first.setdefault(start, address)
-    return [_extended(one, start) if first[start := starts[one.address]] == one.address else one for one in buffers]
+    return [
+        _extended_back_to(buffer, start) if first[start := starts[buffer.address]] == buffer.address else buffer
+        for buffer in buffers
+    ]
 
 
-def _start_of(capture: Capture, buffer: Buffer) -> int:
+def _allocation_start(capture: Capture, buffer: Buffer) -> int:
     """Where the buffer's allocation begins. A variable has no allocation: the bytes before it are code or another variable."""
     for region in capture.regions if not buffer.is_variable else ():
         for start, size in region.allocations if region.kind != "code" else ():
@@ -378,15 +396,15 @@ def _start_of(capture: Capture, buffer: Buffer) -> int:
     return buffer.address
 
 
-def _extended(buffer: Buffer, start: int) -> Buffer:
+def _extended_back_to(buffer: Buffer, start: int) -> Buffer:
     before = (buffer.address - start) // buffer.layout.size
     address = buffer.address - before * buffer.layout.size
     return replace(buffer, address=address, count=buffer.count + before, before=before)
 
 
-def _cut(buffer: Buffer, end: int | None) -> Buffer:
-    whole = buffer.count if end is None else min(buffer.count, (end - buffer.address) // buffer.layout.size)
-    return replace(buffer, count=whole) if whole else buffer
+def _truncated(buffer: Buffer, end: int | None) -> Buffer:
+    count = buffer.count if end is None else min(buffer.count, (end - buffer.address) // buffer.layout.size)
+    return replace(buffer, count=count) if count else buffer
 
 
 def bytes_behind(capture: Capture, address: int) -> int:

@@ -64,8 +64,8 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class _Leaves:
-    """How the numbers of one leaf in one buffer differ. places: flat indices of the numbers that differ, shape (differing,),
+class _LeafDifference:
+    """How the numbers of one leaf in one buffer differ. indices: flat indices of the numbers that differ, shape (differing,),
     not empty.
 
     baseline, candidate: all numbers of the leaf, shape (count, *the leaf's dims).
@@ -73,13 +73,13 @@ class _Leaves:
 
     buffer: Buffer
     leaf: Leaf
-    places: NDArray[np.intp]
+    indices: NDArray[np.intp]
     baseline: Numbers
     candidate: Numbers
 
     @property
     def first(self) -> tuple[int, ...]:
-        return tuple(int(i) for i in np.unravel_index(self.places[0], self.baseline.shape))
+        return tuple(int(i) for i in np.unravel_index(self.indices[0], self.baseline.shape))
 
     @property
     def address(self) -> int:
@@ -95,7 +95,7 @@ class _Leaves:
         """
         if not is_float(self.leaf.scalar):
             return None
-        x, y = (values.reshape(-1)[self.places] for values in (self.baseline, self.candidate))
+        x, y = (values.reshape(-1)[self.indices] for values in (self.baseline, self.candidate))
         numbers = ~(np.isnan(x) | np.isnan(y))
         return int(np.max(ulps_between(x[numbers], y[numbers]))) if numbers.any() else None
 
@@ -107,10 +107,10 @@ Inputs = Callable[[int, int], "Bytes"]
 def inputs_of(capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Inputs:
     """The captured memory with these (address, bytes) pairs laid over it."""
 
-    return lambda address, size: _overlaid(capture.memory(address, size), address, overlays)
+    return lambda address, size: _with_overlays(capture.memory(address, size), address, overlays)
 
 
-def _overlaid(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]]) -> Bytes:
+def _with_overlays(content: bytes, address: int, overlays: Sequence[tuple[int, bytes]]) -> Bytes:
     memory = np.frombuffer(content, np.uint8).copy()
     for start, written in overlays:
         low, high = max(start, address), min(start + len(written), address + memory.size)
@@ -129,95 +129,97 @@ def floats_in(arguments: KernelInputs, capture: Capture, overlays: Sequence[tupl
     for number in arguments.numbers:
         if is_float(number.scalar):
             captured = np.array(number.value, dtype_of(number.scalar))
-            yield _overlaid(captured.tobytes(), number.address, overlays).view(captured.dtype)
+            yield _with_overlays(captured.tobytes(), number.address, overlays).view(captured.dtype)
 
 
 def difference(
     expected: Outputs,
-    found: Outputs,
+    actual: Outputs,
     buffers: Sequence[Buffer],
     ulps: int = 0,
     inputs: Inputs | None = None,
     nans: Nans | None = None,
 ) -> Difference | None:
-    """How `found` (the candidate's outputs) differs from `expected` (the baseline's); None if it does not.
+    """How `actual` (the candidate's outputs) differs from `expected` (the baseline's); None if it does not.
 
     ulps: by how many units in the last place floating-point numbers may differ. nans: which NaNs count as equal; None if only
     NaNs with the same bits do. inputs: needed with `ulps` or `nans`, since one kernel may then leave memory unchanged where the
     other writes numbers that count as equal.
     """
-    before, after = expected.regions, found.regions
+    before, after = expected.regions, actual.regions
     if (ulps or nans is not None) and inputs is not None and before.keys() != after.keys():
-        if not any(_in_region_of_either(expected, found, base, inputs, buffers, ulps, nans) for base in {**before, **after}):
+        if not any(
+            _compare_region_of_either(expected, actual, base, inputs, buffers, ulps, nans) for base in {**before, **after}
+        ):
             return None
     if lost := before.keys() - after.keys():
-        where = _where(lost, before, buffers)
+        where = _region_in_words(lost, before, buffers)
         return Difference(f"the candidate leaves {where} unchanged, but the baseline writes to it")
     if more := after.keys() - before.keys():
-        where = _where(more, after, buffers)
+        where = _region_in_words(more, after, buffers)
         return Difference(f"the candidate writes to {where}, which the baseline does not change")
-    leaves: list[_Leaves] = []
+    leaves: list[_LeafDifference] = []
     for base, region in before.items():
-        one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps, nans)
-        if isinstance(one, Difference):
-            return one
-        leaves += one
-    return _told(leaves) if leaves else None
+        result = _compare_region(int(base, 16), expected.content(region), actual.content(after[base]), buffers, ulps, nans)
+        if isinstance(result, Difference):
+            return result
+        leaves += result
+    return _number_difference(leaves) if leaves else None
 
 
-def _in_region_of_either(
+def _compare_region_of_either(
     expected: Outputs,
-    found: Outputs,
+    actual: Outputs,
     base: str,
     inputs: Inputs,
     buffers: Sequence[Buffer],
     ulps: int,
     nans: Nans | None,
-) -> list[_Leaves] | Difference:
+) -> list[_LeafDifference] | Difference:
     """Compare a region that at least one of the two replays changed."""
-    size = {**expected.regions, **found.regions}[base]["bytes"]
-    one, other = (
+    size = {**expected.regions, **actual.regions}[base]["bytes"]
+    before, after = (
         outputs.content(outputs.regions[base]) if base in outputs.regions else inputs(int(base, 16), size)
-        for outputs in (expected, found)
+        for outputs in (expected, actual)
     )
-    return _in_region(int(base, 16), one, other, buffers, ulps, nans)
+    return _compare_region(int(base, 16), before, after, buffers, ulps, nans)
 
 
-def same_but_for(extents: Sequence[tuple[int, bytes]], expected: Outputs, found: Outputs) -> bool:
+def same_outside(extents: Sequence[tuple[int, bytes]], expected: Outputs, actual: Outputs) -> bool:
     """Whether both contain the same bytes outside these (address, bytes) extents."""
-    before, after = expected.regions, found.regions
+    before, after = expected.regions, actual.regions
     return before.keys() == after.keys() and all(
         np.array_equal(
-            _without(extents, int(base, 16), expected.content(region)),
-            _without(extents, int(base, 16), found.content(after[base])),
+            _with_zeroed_extents(extents, int(base, 16), expected.content(region)),
+            _with_zeroed_extents(extents, int(base, 16), actual.content(after[base])),
         )
         for base, region in before.items()
     )
 
 
-def _without(extents: Sequence[tuple[int, bytes]], base: int, content: Bytes) -> Bytes:
+def _with_zeroed_extents(extents: Sequence[tuple[int, bytes]], base: int, content: Bytes) -> Bytes:
     for address, replaced in extents:
         begin, end = address - base, address - base + len(replaced)
         content[max(begin, 0) : max(end, 0)] = 0
     return content
 
 
-def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
+def buffer_difference(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
     """Like difference(), but for the bytes of one buffer, shape (buffer.size,)."""
-    found = _in_region(buffer.address, before, after, [buffer], ulps)
-    return found if isinstance(found, Difference) else _told(found) if found else None
+    result = _compare_region(buffer.address, before, after, [buffer], ulps)
+    return result if isinstance(result, Difference) else _number_difference(result) if result else None
 
 
-def _where(bases: Iterable[str], regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
+def _region_in_words(bases: Iterable[str], regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
     """Describe the first of the regions at these bases, naming the buffers in it."""
     start, base = min((int(base, 16), base) for base in bases)
     names = dict.fromkeys(buffer.name for buffer in buffers if start <= buffer.address < start + regions[base]["bytes"])
     return f"the region at {start:#x}" + (f" (of {', '.join(names)})" if names else "")
 
 
-def _in_region(
+def _compare_region(
     base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int, nans: Nans | None = None
-) -> list[_Leaves] | Difference:
+) -> list[_LeafDifference] | Difference:
     """Compare one region.
 
     a, b: the bytes of a region, shape (bytes,). Bytes that do not belong to numbers of a known type must be identical.
@@ -226,35 +228,37 @@ def _in_region(
     if not differing.size:
         return []
     explained = np.zeros(a.size, bool)
-    leaves: list[_Leaves] = []
+    leaves: list[_LeafDifference] = []
     for buffer in buffers:
         start = buffer.address - base
-        if 0 <= start and start + buffer.size <= a.size and _any_in(differing, start, start + buffer.size):
+        if 0 <= start and start + buffer.size <= a.size and _has_index_in(differing, start, start + buffer.size):
             inside = slice(start, start + buffer.size)
-            leaves += _in_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps, nans)
+            leaves += _compare_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps, nans)
     if (left := differing[~explained[differing]]).size and not leaves:
-        return _bytes(base + int(left[0]), int(left.size), buffers)
+        return _byte_difference(base + int(left[0]), int(left.size), buffers)
     return leaves
 
 
-def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
+def _has_index_in(places: NDArray[np.intp], start: int, end: int) -> bool:
     first, last = np.searchsorted(places, (start, end))
     return bool(first < last)
 
 
-def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int, nans: Nans | None) -> Iterator[_Leaves]:
+def _compare_buffer(
+    buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int, nans: Nans | None
+) -> Iterator[_LeafDifference]:
     """Compare the numbers of one buffer. explained: set to 1 for every byte that belongs to one of the numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue
         x, y = buffer.view(a, leaf), buffer.view(b, leaf)
-        apart = bits_of(x) != bits_of(y)
+        differing = bits_of(x) != bits_of(y)
         if is_float(leaf.scalar):
-            apart &= ~_within(x, y, ulps) if ulps else True
-            apart &= ~nans.same(x, y) if nans is not None else True
+            differing &= ~_are_within_tolerance(x, y, ulps) if ulps else True
+            differing &= ~nans.same(x, y) if nans is not None else True
         bits_of(buffer.view(explained, leaf))[...] = _all_bytes(x.dtype.itemsize)
-        if apart.any():
-            yield _Leaves(buffer, leaf, np.flatnonzero(apart), x, y)
+        if differing.any():
+            yield _LeafDifference(buffer, leaf, np.flatnonzero(differing), x, y)
 
 
 def _all_bytes(size: int) -> int:
@@ -262,11 +266,11 @@ def _all_bytes(size: int) -> int:
     return int.from_bytes(b"\x01" * size, "little")
 
 
-def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
+def _are_within_tolerance(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
     return (ulps_between(x, y) <= ulps) & ~np.isnan(x) & ~np.isnan(y)
 
 
-def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
+def _byte_difference(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
     where, section = location(address, buffers)
     differ = f"{count} bytes differ, the first" if count > 1 else "1 byte differs,"
     return Difference(f"{differ} at {where}", section.model_copy(update={"differing_bytes": count}))
@@ -280,13 +284,13 @@ def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSe
     return f"{address:#x}{where}", section
 
 
-def _told(leaves: Sequence[_Leaves]) -> Difference:
+def _number_difference(leaves: Sequence[_LeafDifference]) -> Difference:
     """What the next attempt needs to know: the first number that differs, how many differ, and by how much."""
-    first = min(leaves, key=lambda one: one.address)
+    first = min(leaves, key=lambda leaf: leaf.address)
     name = first.buffer.element(first.leaf, first.first)
-    before, after = _both(first)
-    count, total = sum(one.places.size for one in leaves), sum(one.baseline.size for one in leaves)
-    distances = [ulps for one in leaves if (ulps := one.largest_ulps) is not None]
+    before, after = _first_pair_in_words(first)
+    count, total = sum(leaf.indices.size for leaf in leaves), sum(leaf.baseline.size for leaf in leaves)
+    distances = [ulps for leaf in leaves if (ulps := leaf.largest_ulps) is not None]
     largest = max(distances, default=None)
     where = DifferenceSection(
         parameter=first.buffer.parameter,
@@ -302,9 +306,9 @@ def _told(leaves: Sequence[_Leaves]) -> Difference:
     return Difference(f"{name}: baseline {before}, candidate {after}; {count} of {total} elements differ{how_far}", where)
 
 
-def _both(one: _Leaves) -> tuple[str, str]:
+def _first_pair_in_words(leaf: _LeafDifference) -> tuple[str, str]:
     """The first differing pair as decimal numbers, with their bits if both decimals look the same."""
-    x, y = one.baseline[one.first], one.candidate[one.first]
+    x, y = leaf.baseline[leaf.first], leaf.candidate[leaf.first]
     words = in_words(x), in_words(y)
     if words[0] != words[1]:
         return words

@@ -21,8 +21,8 @@ class Mismatch:
     @property
     def evidence(self) -> dict[str, object]:
         """Values for fields of EquivalenceEvidence."""
-        found: dict[str, object] = {} if self.difference is None else {"difference": self.difference}
-        found |= {} if self.case is None else {"case": self.case}
-        one = self.stores
+        values: dict[str, object] = {} if self.difference is None else {"difference": self.difference}
+        values |= {} if self.case is None else {"case": self.case}
+        stores = self.stores
         places = ("parameter", "address", "stored_bytes")
-        return found | ({} if one is None else {name: getattr(one, name) for name in places})
+        return values | ({} if stores is None else {name: getattr(stores, name) for name in places})

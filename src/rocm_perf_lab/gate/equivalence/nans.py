@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.numbers import Numbers
 
 _WIDEST = 51  # payload bits in double precision; a narrower type's payload corresponds to the leading bits
-_COMPUTING = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # instructions and atomics with a floating-point result
+_FLOAT_INSTRUCTION = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # instructions and atomics with a floating-point result
 
 
 class Nans:
@@ -39,15 +39,15 @@ class Nans:
         """A mask of the places where both are NaNs of the same kind (quiet or signalling) and each has the payload of some
         input or none; signs are ignored. x, y: arrays of the same floating-point type and shape.
         """
-        found: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
-        if found.any():
-            a, b = x[found], y[found]
-            found[found] = (_is_quiet(a) == _is_quiet(b)) & self._may_be(a) & self._may_be(b)
-        return found
+        matching: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
+        if matching.any():
+            a, b = x[matching], y[matching]
+            matching[matching] = (_is_quiet(a) == _is_quiet(b)) & self._have_known_payloads(a) & self._have_known_payloads(b)
+        return matching
 
-    def _may_be(self, nans: Numbers) -> NDArray[np.bool_]:
-        kept = _payload_bits(nans.dtype)
-        known = self._payloads & ~np.uint64((1 << _WIDEST - kept) - 1)  # a conversion keeps the leading bits
+    def _have_known_payloads(self, nans: Numbers) -> NDArray[np.bool_]:
+        payload_bits = _payload_bits(nans.dtype)
+        known = self._payloads & ~np.uint64((1 << _WIDEST - payload_bits) - 1)  # a conversion keeps the leading bits
         return np.isin(_payloads(nans), known)
 
     @functools.cached_property
@@ -68,13 +68,13 @@ def _payloads(nans: Numbers) -> NDArray[np.uint64]:
 
 
 def _is_quiet(nans: Numbers) -> NDArray[np.bool_]:
-    place = max(int(limits_of(nans.dtype).nmant) - 1, 0)
+    quiet_bit = max(int(limits_of(nans.dtype).nmant) - 1, 0)
     bits: NDArray[np.uint64] = bits_of(np.ascontiguousarray(nans)).astype(np.uint64)
-    return (bits >> np.uint64(place) & np.uint64(1)).astype(np.bool_)
+    return (bits >> np.uint64(quiet_bit) & np.uint64(1)).astype(np.bool_)
 
 
-def computes(image: bytes, kernel: str, target: str) -> bool:
+def computes_with_floats(image: bytes, kernel: str, target: str) -> bool:
     """Whether a code object's kernel computes with floating-point numbers; a kernel that only moves them keeps every bit.
     Raises SourceError.
     """
-    return any(_COMPUTING.match(text) for text in instructions_of(image, kernel, target))
+    return any(_FLOAT_INSTRUCTION.match(text) for text in instructions_of(image, kernel, target))

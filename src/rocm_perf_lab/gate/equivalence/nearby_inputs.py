@@ -30,8 +30,8 @@ def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
         chosen = (wide < 0 if negative else wide > 0) & np.isfinite(wide)
         seen, places = np.unique(_magnitudes(wide[chosen]), return_inverse=True)
         if seen.size:
-            others = _closer_to_zero(seen, random)[places]
-            result[chosen] = (-others if negative else others).astype(values.dtype)
+            closer = _closer_to_zero(seen, random)[places]
+            result[chosen] = (-closer if negative else closer).astype(values.dtype)
     return result
 
 

@@ -53,14 +53,14 @@ def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.ra
         every = np.concatenate([payloads, payloads | np.uint64(1 << bits - 1)])
         every = np.concatenate([every | np.uint64(1 << fraction - 1), every & ~np.uint64(1 << fraction - 1)]).astype(unsigned)
     nans = every[np.isnan(every.view(dtype))]
-    nans = _those(nans, bits - 1, negative)
-    nans = _those(nans, max(limits_of(dtype).nmant - 1, 0), not signalling)
+    nans = _with_bit(nans, bits - 1, negative)
+    nans = _with_bit(nans, max(limits_of(dtype).nmant - 1, 0), not signalling)
     return random.choice(nans, 1).view(dtype) if nans.size else None
 
 
-def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
-    """The values whose bit at `place` is set (or clear, if not `is_set`); all values if there are none."""
-    wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
+def _with_bit(bits: Numbers, position: int, is_set: bool) -> Numbers:
+    """The values whose bit at `position` is set (or clear, if not `is_set`); all values if there are none."""
+    wanted = (bits >> np.array(position, bits.dtype) & np.array(1, bits.dtype)) == is_set
     return bits[wanted] if wanted.any() else bits
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.numbers import Bytes, Numbers
 
 
-class Contents:
+class OverlayBuilder:
     """Copies of buffers: each buffer whose numbers are requested for writing becomes an overlay."""
 
     def __init__(self, capture: Capture):

@@ -37,7 +37,7 @@ _MOST_ENUMERATORS = 6  # values tried per enum
 _MOST_PARTS = 32  # cases that a dropped case is split into
 _MOST_PAIRS = 12  # pairs of parameters with floats
 _MOST_ALONE = 8  # parameters that are each changed alone while the outputs hold results
-_RESULTS = "outputs as after the captured inputs"
+_ON_RESULTS = "outputs as after the captured inputs"
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Perturbation:
 
     name: used in the verdict and the journal. overlays: (address, bytes) pairs. kind: a key of FLOATS or INTEGERS, or NEARBY;
     None for other changes, such as a number passed by value. fields: the fields whose bits it changes. numbers: names of the
-    by-value numbers that it changes. beyond: whether the kernel may access memory past the end of a buffer. on_results: whether
-    the memory that the kernel changed holds the results for the captured inputs and so must not be poisoned. same_memory:
-    whether two arguments point to the same memory.
+    by-value numbers that it changes. may_leave_buffers: whether the kernel may access memory past the end of a buffer.
+    on_results: whether the memory that the kernel changed holds the results for the captured inputs and so must not be
+    poisoned. same_memory: whether two arguments point to the same memory.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Perturbation:
     kind: str | None = None
     fields: tuple[Field, ...] = ()
     numbers: tuple[str, ...] = ()
-    beyond: bool = False
+    may_leave_buffers: bool = False
     on_results: bool = False
     same_memory: bool = False
 
@@ -95,7 +95,7 @@ def _in_range(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.uniform(low, high, values.size)
 
 
-def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Values:
+def _with_some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Values:
     """Values from the captured range, with special values at random places."""
 
     def make(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -122,21 +122,21 @@ def _bools(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.integers(0, 1, values.size, values.dtype, endpoint=True)
 
 
-def _of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
+def _captured_values_mixed(values: Numbers, random: np.random.Generator) -> Numbers:
     seen = np.unique(values)
     return seen[random.integers(seen.size, size=values.size)]
 
 
-def _one_of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
+def _one_captured_value(values: Numbers, random: np.random.Generator) -> Numbers:
     """One value everywhere: this produces counts, ties and collisions that no mixture of values can produce."""
     return np.full(values.size, random.choice(values), values.dtype)
 
 
-def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
+def _signed_zeros(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.choice([0.0, -0.0], values.size)
 
 
-def _extreme(of: Callable[[Numbers], np.integer[Any]]) -> Values:
+def _filled_with_limit(of: Callable[[Numbers], np.integer[Any]]) -> Values:
     return lambda values, _random: np.full(values.size, of(values), values.dtype)
 
 
@@ -149,30 +149,30 @@ def _huge_negative(values: Numbers, random: np.random.Generator) -> Numbers:
     return -float(limits_of(values.dtype).max) * random.uniform(0.5, 1.0, values.size)
 
 
-def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
+def _some_far_outside_range(values: Numbers, random: np.random.Generator) -> Numbers:
     """Values from the observed range, a few of them scaled up or down by a factor of up to 2**14: large enough to decide a
     comparison with ordinary values, and small enough not to swallow an error in a sum.
     """
     result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
-    places = _few(values.size, random)
+    places = _few_places(values.size, random)
     with np.errstate(over="ignore"):  # infinities are clipped as well
         scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
     result[places] = np.clip(scaled, -float(limits.max), float(limits.max))
     return result
 
 
-def _just_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
+def _some_just_outside_range(values: Numbers, random: np.random.Generator) -> Numbers:
     """Values from the observed range, a few of them replaced by the integer just above or below that range."""
     low, high, limits = int(values.min()), int(values.max()), np.iinfo(values.dtype)
     result = random.integers(low, high, values.size, values.dtype, endpoint=True)
-    places = _few(values.size, random)
+    places = _few_places(values.size, random)
     beyond = [number for number in (low - 1, high + 1) if limits.min <= number <= limits.max]
     if beyond:
         result[places] = random.choice(np.array(beyond, values.dtype), int(places.sum()))
     return result
 
 
-def _few(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
+def _few_places(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
     places = random.random(size) < 0.05
     places[random.integers(size)] = True
     return places
@@ -187,7 +187,7 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
 
-def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
+def _with_changed_places(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
     """The captured values, with different ones in a few places. A kernel that recognises the captured inputs by a few of their
     numbers alone mistakes these inputs for the captured ones.
     """
@@ -200,17 +200,21 @@ def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[n
     return others
 
 
-def _one(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
+def _one_place(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
     places = np.zeros(size, bool)
     places[random.integers(size)] = True
     return places
 
 
-def _one_in(number: Callable[[int], float]) -> Callable[[int, np.random.Generator], NDArray[np.bool_]]:
-    return lambda size, random: (random.random(size) < 1 / number(size)) | _one(size, random)
+def _places_at_rate(number: Callable[[int], float]) -> Callable[[int, np.random.Generator], NDArray[np.bool_]]:
+    return lambda size, random: (random.random(size) < 1 / number(size)) | _one_place(size, random)
 
 
-_PLACES = {"one": _one, "a few": _one_in(lambda size: size**0.5), "an eighth": _one_in(lambda size: 8)}
+_CHANGED_PLACES = {
+    "one": _one_place,
+    "a few": _places_at_rate(lambda size: size**0.5),
+    "an eighth": _places_at_rate(lambda size: 8),
+}
 
 
 @dataclass(frozen=True)
@@ -240,32 +244,35 @@ NANS = {
 FLOATS: dict[str, Values] = {
     "shuffled": _shuffled,
     "observed range": _in_range,
-    "zeros": _some(0.5, lambda info: [0.0, -0.0]),
-    "denormals": _some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
-    "some beyond the observed range": _some_beyond,
+    "zeros": _with_some(0.5, lambda info: [0.0, -0.0]),
+    "denormals": _with_some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
+    "some beyond the observed range": _some_far_outside_range,
     "every magnitude": _of_every_magnitude,
-    "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
-    "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
-    "nothing but zeros": _zeros,
+    "huge": _with_some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
+    "NaN and infinity": _with_some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
+    "nothing but zeros": _signed_zeros,
     # Only whole rows of extremes reveal that a reduction starts from a wrong initial value.
-    "one number everywhere": _one_of_those_seen,
+    "one number everywhere": _one_captured_value,
     "huge negative numbers everywhere": _huge_negative,
     "infinity everywhere": _infinities(1.0),
     "negative infinity everywhere": _infinities(-1.0),
     "NaN everywhere": lambda values, _random: np.full(values.size, np.nan),
     # Here zeros are multiplied by non-finite numbers, which produces NaNs.
-    "zeros beside NaN and infinity": _some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
+    "zeros beside NaN and infinity": _with_some(0.5, lambda info: [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, np.nan, np.inf, -np.inf]),
     **NANS,
-    **{f"{share} of the numbers changed": _partly(_in_range, places) for share, places in _PLACES.items()},
+    **{f"{share} of the numbers changed": _with_changed_places(_in_range, places) for share, places in _CHANGED_PLACES.items()},
 }
 INTEGERS: dict[str, Values] = {
     "integers shuffled": _shuffled,
     "integers in the observed range": _integers_in_range,
-    "integers just beyond the observed range": _just_beyond,
-    "one integer everywhere": _one_of_those_seen,
-    "the greatest integer everywhere": _extreme(np.max),
-    "the least integer everywhere": _extreme(np.min),
-    **{f"{share} of the integers changed": _partly(_of_those_seen, places) for share, places in _PLACES.items()},
+    "integers just beyond the observed range": _some_just_outside_range,
+    "one integer everywhere": _one_captured_value,
+    "the greatest integer everywhere": _filled_with_limit(np.max),
+    "the least integer everywhere": _filled_with_limit(np.min),
+    **{
+        f"{share} of the integers changed": _with_changed_places(_captured_values_mixed, places)
+        for share, places in _CHANGED_PLACES.items()
+    },
 }
 NEARBY = "nearby values"
 """The kind that changes all inputs together; see gate.equivalence.nearby_inputs."""
@@ -280,8 +287,10 @@ _KINDS: dict[str, Values] = {
     **FLOATS,
     **INTEGERS,
     NEARBY: nearby_values,
-    _SOME_ZEROS: _partly(_zeros, lambda size, random: random.random(size) < 0.5),
-    _SOME_NOT_FINITE: _partly(lambda values, random: random.choice([np.nan, np.inf, -np.inf], values.size), _PLACES["a few"]),
+    _SOME_ZEROS: _with_changed_places(_signed_zeros, lambda size, random: random.random(size) < 0.5),
+    _SOME_NOT_FINITE: _with_changed_places(
+        lambda values, random: random.choice([np.nan, np.inf, -np.inf], values.size), _CHANGED_PLACES["a few"]
+    ),
 }
 
 
@@ -304,30 +313,30 @@ class Perturber:
         """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
-                one = self._changed(kind, kind, fields)
+                perturbation = self._perturbation_of_fields(kind, kind, fields)
                 # If all factors are zero, a multiplication is visible only in the signs of the zeros.
-                yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
+                yield self._with_negative_numbers(perturbation) if FLOATS.get(kind) is _signed_zeros else perturbation
             yield from self._on_results([kind for kind in kinds if kind in SPARSE], fields)
         yield from self._zeros_beside_not_finite()
         for number in self._numbers:
             few = number.values is not None  # each value may select code that no other value selects
             for turn, value in enumerate(_other_values(number, self._random(number.name))):
-                one = self._passed({number: value}, beyond=not few and 0 < number.value < value)
+                perturbation = self._passing_numbers({number: value}, beyond=not few and 0 < number.value < value)
                 if few or turn % 2 == 0:
-                    yield one
+                    yield perturbation
                 if few or turn % 2:
-                    name = f"{one.name}, {_RESULTS}"
-                    yield replace(one, name=name, overlays=(*self._results, *one.overlays), on_results=True)
+                    name = f"{perturbation.name}, {_ON_RESULTS}"
+                    yield replace(perturbation, name=name, overlays=(*self._results, *perturbation.overlays), on_results=True)
                 if self.floats and is_float(number.scalar):
                     if turn == 0:
-                        yield self._with_values(one, _IN_RANGE)
+                        yield self._with_values(perturbation, _IN_RANGE)
                     elif value in (0.0, np.inf):
-                        yield self._with_values(one, _NOT_FINITE)
+                        yield self._with_values(perturbation, _NOT_FINITE)
             yield from self._nans_by_value(number)
-        yield from self._traded()
+        yield from self._traded_sizes()
         if self.around:
             yield Perturbation("other bytes after the buffers", self.around)
-        nearby = self._nearby()
+        nearby = self._nearby_perturbation()
         if nearby.inputs:
             yield nearby
 
@@ -336,46 +345,52 @@ class Perturber:
         skips terms multiplied by zero gives different results only if the two meet and no other NaN hides the difference.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
-        inputs = [one for one in self.floats if not any(start <= one.buffer.address < end for start, end in changed)]
-        groups = _in_groups(inputs or self.floats)
+        inputs = [field for field in self.floats if not any(start <= field.buffer.address < end for start, end in changed)]
+        groups = _by_group(inputs or self.floats)
         pairs = list(itertools.permutations(groups, 2))
         for which in self._random("pairs").permutation(len(pairs))[:_MOST_PAIRS]:
             zero, other = pairs[which]
-            overlays, fields = self._contents([(_SOME_ZEROS, groups[zero]), (_SOME_NOT_FINITE, groups[other])])
+            overlays, fields = self._overlays_and_changed_fields(
+                [(_SOME_ZEROS, groups[zero]), (_SOME_NOT_FINITE, groups[other])]
+            )
             yield Perturbation(f"zeros in {zero} and non-finite numbers in {other}", overlays, fields=fields)
 
-    def _with_values(self, one: Perturbation, kind: str) -> Perturbation:
+    def _with_values(self, perturbation: Perturbation, kind: str) -> Perturbation:
         """A changed number passed by value, together with other numbers in memory."""
-        overlays, fields = self._contents([(kind, self.floats)])
-        return replace(one, name=f"{one.name}, {kind}", overlays=(*overlays, *one.overlays), fields=fields)
+        overlays, fields = self._overlays_and_changed_fields([(kind, self.floats)])
+        return replace(
+            perturbation, name=f"{perturbation.name}, {kind}", overlays=(*overlays, *perturbation.overlays), fields=fields
+        )
 
-    def _passed(self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False) -> Perturbation:
+    def _passing_numbers(
+        self, values: Mapping[NumberArgument, int | float], name: str = "", beyond: bool = False
+    ) -> Perturbation:
         """A case that passes different numbers by value."""
-        told = name or ", ".join(f"{number.name} = {value:g}" for number, value in values.items())
-        overlays = tuple(_by_value(number, value) for number, value in values.items())
-        return Perturbation(told, overlays, numbers=_names(values), beyond=beyond)
+        description = name or ", ".join(f"{number.name} = {value:g}" for number, value in values.items())
+        overlays = tuple(_number_overlay(number, value) for number, value in values.items())
+        return Perturbation(description, overlays, numbers=_number_names(values), may_leave_buffers=beyond)
 
-    def _nearby(self) -> Perturbation:
-        values = self._changed(NEARBY, NEARBY, self.fields)
-        overlays = tuple(_by_value(number, value) for number, value in self._nearby_numbers().items())
-        return replace(values, overlays=(*values.overlays, *overlays), numbers=_names(self._nearby_numbers()))
+    def _nearby_perturbation(self) -> Perturbation:
+        values = self._perturbation_of_fields(NEARBY, NEARBY, self.fields)
+        overlays = tuple(_number_overlay(number, value) for number, value in self._nearby_numbers().items())
+        return replace(values, overlays=(*values.overlays, *overlays), numbers=_number_names(self._nearby_numbers()))
 
     def _nearby_numbers(self) -> dict[NumberArgument, int | float]:
-        others = {number: nearby_number(number, self._random(NEARBY + number.name)) for number in self._numbers}
-        return {number: value for number, value in others.items() if value is not None}
+        nearby = {number: nearby_number(number, self._random(NEARBY + number.name)) for number in self._numbers}
+        return {number: value for number, value in nearby.items() if value is not None}
 
     def _on_results(self, kinds: Sequence[str], fields: Sequence[Field]) -> Iterator[Perturbation]:
         """Inputs that differ from the captured ones in a few places, in all parameters at once or in only one, while outputs
         hold the results for the captured inputs: a kernel that finds some of these results correct may assume that all are.
         """
         changed = [(start, start + len(content)) for start, content in self._results]
-        inputs = [one for one in fields if not any(start <= one.buffer.address < end for start, end in changed)]
-        groups = _in_groups(inputs)
+        inputs = [field for field in fields if not any(start <= field.buffer.address < end for start, end in changed)]
+        groups = _by_group(inputs)
         alone = self._random("alone").permutation(list(groups))[:_MOST_ALONE] if len(groups) > 1 else ()
         for kind in kinds if inputs else ():
-            yield self._changed(f"{kind}, {_RESULTS}", kind, inputs, on_results=True)
+            yield self._perturbation_of_fields(f"{kind}, {_ON_RESULTS}", kind, inputs, on_results=True)
             for name in alone:
-                yield self._changed(f"{kind} of {name}, {_RESULTS}", kind, groups[name], on_results=True)
+                yield self._perturbation_of_fields(f"{kind} of {name}, {_ON_RESULTS}", kind, groups[name], on_results=True)
 
     @functools.cached_property
     def _results(self) -> tuple[tuple[int, bytes], ...]:
@@ -383,12 +398,12 @@ class Perturber:
         regions = [region for region in self._capture.regions if region.kind != "code"]
         variables = {field.buffer: None for field in self.fields if field.buffer.is_variable}
         extents = [extent for region in regions for extent in region.allocations]
-        found = []
-        for extent in (*extents, *((one.address, one.size) for one in variables)):
+        results = []
+        for extent in (*extents, *((variable.address, variable.size) for variable in variables)):
             after = self._capture.memory(*extent, after=True)
             if after != self._capture.memory(*extent):
-                found.append((extent[0], after))
-        return tuple(found)
+                results.append((extent[0], after))
+        return tuple(results)
 
     def _nans_by_value(self, number: NumberArgument) -> Iterator[Perturbation]:
         for name, kind in NANS.items() if is_float(number.scalar) else ():
@@ -402,50 +417,57 @@ class Perturber:
         """Other contents for the bytes between allocations: pages extend past the allocations in them, and a kernel that reads
         past a buffer reads these bytes.
         """
-        found = []
+        overlays = []
         for region in self._capture.regions:
             ends = [region.base, *sorted(start + size for start, size in region.allocations)]
             starts = [*sorted(start for start, _ in region.allocations), region.base + region.bytes]
             if region.kind != "code" and region.allocations:
                 gaps = [(end, start - end) for end, start in zip(ends, starts, strict=True) if end < start]
-                found += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
-        return tuple(found)
+                overlays += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
+        return tuple(overlays)
 
-    def _with_negative_numbers(self, one: Perturbation) -> Perturbation:
+    def _with_negative_numbers(self, perturbation: Perturbation) -> Perturbation:
         numbers = [(number, -abs(number.value) - 1) for number in self._numbers if is_float(number.scalar)]
-        name = ", ".join([one.name, *(f"{number.name} = {value:g}" for number, value in numbers)])
-        overlays = (*one.overlays, *(_by_value(*pair) for pair in numbers))
-        return replace(one, name=name, overlays=overlays, numbers=_names(dict(numbers)))
+        name = ", ".join([perturbation.name, *(f"{number.name} = {value:g}" for number, value in numbers)])
+        overlays = (*perturbation.overlays, *(_number_overlay(*pair) for pair in numbers))
+        return replace(perturbation, name=name, overlays=overlays, numbers=_number_names(dict(numbers)))
 
-    def _traded(self) -> Iterator[Perturbation]:
+    def _traded_sizes(self) -> Iterator[Perturbation]:
         """One size grows as another shrinks: with such a pair (rows and columns, say), a kernel often stays in bounds."""
         sizes = [
-            one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
+            number
+            for number in self._numbers
+            if not is_float(number.scalar) and number.values is None and 1 < number.value <= _LARGEST_SIZE
         ][:_MOST_TRADED]
         for larger, smaller in itertools.permutations(sizes, 2):
             factor = self._random(larger.name + smaller.name).uniform(1.2, 2.5)
             values = {larger: int(larger.value * factor), smaller: max(1, int(smaller.value / factor))}
-            yield self._passed(values, beyond=True)
+            yield self._passing_numbers(values, beyond=True)
 
-    def parts(self, whole: Perturbation) -> list[Perturbation]:
+    def parts(self, perturbation: Perturbation) -> list[Perturbation]:
         """The same kind of values for one parameter, struct member or by-value number at a time. Empty if there are fewer than
-        two such parts or too many, if `whole` has no kind, or if it sets `on_results`, as its parts are then tried anyway.
+        two such parts or too many, if `perturbation` has no kind, or if it sets `on_results`, as its parts are then tried
+        anyway.
         """
-        groups = _in_groups(whole.fields)
-        numbers = self._nearby_numbers() if whole.kind == NEARBY else {}
-        if whole.kind is None or whole.on_results or not 1 < len(groups) + len(numbers) <= _MOST_PARTS:
+        groups = _by_group(perturbation.fields)
+        numbers = self._nearby_numbers() if perturbation.kind == NEARBY else {}
+        if perturbation.kind is None or perturbation.on_results or not 1 < len(groups) + len(numbers) <= _MOST_PARTS:
             return []
-        values = [self._changed(f"{whole.kind} of {name}", whole.kind, fields) for name, fields in groups.items()]
+        values = [
+            self._perturbation_of_fields(f"{perturbation.kind} of {name}", perturbation.kind, fields)
+            for name, fields in groups.items()
+        ]
         return values + [
-            self._passed({number: value}, name=f"{NEARBY} of {number.name} = {value:g}") for number, value in numbers.items()
+            self._passing_numbers({number: value}, name=f"{NEARBY} of {number.name} = {value:g}")
+            for number, value in numbers.items()
         ]
 
-    def _changed(self, name: str, kind: str, fields: Sequence[Field], on_results: bool = False) -> Perturbation:
-        overlays, changed = self._contents([(kind, fields)])
-        beyond, results = _KINDS[kind] is _just_beyond, self._results if on_results else ()
-        return Perturbation(name, (*results, *overlays), kind, changed, beyond=beyond, on_results=on_results)
+    def _perturbation_of_fields(self, name: str, kind: str, fields: Sequence[Field], on_results: bool = False) -> Perturbation:
+        overlays, changed = self._overlays_and_changed_fields([(kind, fields)])
+        beyond, results = _KINDS[kind] is _some_just_outside_range, self._results if on_results else ()
+        return Perturbation(name, (*results, *overlays), kind, changed, may_leave_buffers=beyond, on_results=on_results)
 
-    def _contents(
+    def _overlays_and_changed_fields(
         self, values: Sequence[tuple[str, Sequence[Field]]]
     ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Field, ...]]:
         """The overlays that fill each group of fields with values of its kind, and the fields in which any bit changes."""
@@ -456,11 +478,11 @@ class Perturber:
                 buffer = field.buffer
                 if buffer not in contents:
                     contents[buffer] = np.frombuffer(self._capture.memory(buffer.address, buffer.size), np.uint8).copy()
-                if self._change(kind, field, contents[buffer]):
+                if self._write_values(kind, field, contents[buffer]):
                     changed.append(field)
         return tuple((buffer.address, content.tobytes()) for buffer, content in contents.items()), tuple(changed)
 
-    def _change(self, kind: str, field: Field, content: Bytes) -> bool:
+    def _write_values(self, kind: str, field: Field, content: Bytes) -> bool:
         """Write other values to the field. Returns whether any bits changed."""
         view = field.buffer.view(content, field.leaf)
         values = view.flatten()
@@ -468,41 +490,41 @@ class Perturber:
         if make is nearby_values and (field.leaf.enumerated or field.leaf.scalar == "bool"):
             return False
         if make is _integers_in_range:
-            make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
+            make = _captured_values_mixed if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
         if isinstance(make, _Nans):
             make = functools.partial(make, of_case=self._random(kind))
         with np.errstate(over="ignore", invalid="ignore"):
-            others = make(values, self._random(kind + field.name)).astype(values.dtype)
-        view[...] = others.reshape(view.shape)
-        return not np.array_equal(bits_of(others), bits_of(values))
+            new_values = make(values, self._random(kind + field.name)).astype(values.dtype)
+        view[...] = new_values.reshape(view.shape)
+        return not np.array_equal(bits_of(new_values), bits_of(values))
 
-    def _random(self, what: str) -> np.random.Generator:
-        return np.random.default_rng([self._seed, zlib.crc32(what.encode())])
+    def _random(self, label: str) -> np.random.Generator:
+        return np.random.default_rng([self._seed, zlib.crc32(label.encode())])
 
 
-def _in_groups(fields: Iterable[Field]) -> dict[str, list[Field]]:
+def _by_group(fields: Iterable[Field]) -> dict[str, list[Field]]:
     groups: dict[str, list[Field]] = {}
     for field in fields:
         groups.setdefault(field.group, []).append(field)
     return groups
 
 
-def _names(numbers: Iterable[NumberArgument]) -> tuple[str, ...]:
+def _number_names(numbers: Iterable[NumberArgument]) -> tuple[str, ...]:
     return tuple(number.name for number in numbers)
 
 
-def _by_value(number: NumberArgument, value: int | float) -> tuple[int, bytes]:
+def _number_overlay(number: NumberArgument, value: int | float) -> tuple[int, bytes]:
     return number.address, np.array([value]).astype(dtype_of(number.scalar)).tobytes()
 
 
-def _few_of(values: list[int], random: np.random.Generator) -> list[int]:
+def _few_values(values: list[int], random: np.random.Generator) -> list[int]:
     chosen = random.permutation(len(values))[:_MOST_ENUMERATORS]
     return [values[which] for which in sorted(chosen)]
 
 
 def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequence[int | float]:
     if number.values is not None:
-        return _few_of([value for value in number.values if value != number.value], random)
+        return _few_values([value for value in number.values if value != number.value], random)
     if is_float(number.scalar):
         scale = float(random.uniform(0.5, 2.0))
         size, info = (abs(number.value) + 1) * scale, limits_of(dtype_of(number.scalar))

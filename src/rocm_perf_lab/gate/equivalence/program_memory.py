@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     Mask = NDArray[np.bool_]
 
-_PIECE = 1 << 24  # bytes read and compared at a time
+_PIECE_BYTES = 1 << 24  # bytes read and compared at a time
 _WRITABLE = 2  # PF_W
 _ABSOLUTE, _RELATIVE = 3, 13  # R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64
 _PATCHED_BYTES = 8
@@ -39,7 +39,7 @@ _LOAD, _RELRO = 1, 0x6474E552  # PT_LOAD, PT_GNU_RELRO
 _MAGIC = b"\x7fELF"
 _CODE = "code"  # kind of region
 _OBJECTS = ("STT_OBJECT", "STT_FUNC")
-_OF_THE_BUILD = "__hip_cuid_"
+_BUILD_ID_PREFIX = "__hip_cuid_"
 Key = tuple[object, ...]
 
 
@@ -59,20 +59,20 @@ class MemoryPart:
 class ProgramMemory:
     """The memory of one run of a program.
 
-    parts: the memory that is compared. places: everything that a pointer may point to, namely the parts, functions, constants
+    parts: the memory that is compared. pointees: everything that a pointer may point to, namely the parts, functions, constants
     and other code objects.
     """
 
     capture: Capture
     parts: dict[Key, MemoryPart] = field(default_factory=dict)
-    places: dict[Key, MemoryPart] = field(default_factory=dict)
+    pointees: dict[Key, MemoryPart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
         """The memory of a captured dispatch. Raises SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
-        for turn, code in enumerate(_other_code(capture)):
+        for turn, code in enumerate(_other_code_objects(capture)):
             places[_CODE, turn] = code
             parts |= dict(_segments(capture, code, turn))
         for symbol, part, writable in _symbols(capture):
@@ -84,39 +84,40 @@ class ProgramMemory:
     def pieces(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
         """Yields the part's contents piece by piece, as (address, 64-bit words). The last word is padded with zeros."""
         part = self.parts[key]
-        for start in range(0, part.size, _PIECE):
-            content = self.capture.memory(part.address + start, min(_PIECE, part.size - start), after=after)
+        for start in range(0, part.size, _PIECE_BYTES):
+            content = self.capture.memory(part.address + start, min(_PIECE_BYTES, part.size - start), after=after)
             yield part.address + start, np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
-    def leads_to(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
+    def resolve_pointers(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
         """For each word, the number of the place that it points to (-1 for none) and the offset within that place."""
-        places = sorted((part.address, part.size, numbers[key]) for key, part in self.places.items() if key in numbers)
+        places = sorted((part.address, part.size, numbers[key]) for key, part in self.pointees.items() if key in numbers)
         starts = np.array([address for address, _, _ in places] or [0], np.uint64)
         sizes = np.array([size for _, size, _ in places] or [0], np.uint64)
         named = np.array([number for _, _, number in places] or [-1], np.int64)
-        found = np.maximum(np.searchsorted(starts, words, side="right").astype(np.int64) - 1, 0)
-        inside = words - starts[found]  # an address before the first place wraps around to a large offset
-        return np.where(inside < sizes[found], named[found], -1), inside
+        index = np.maximum(np.searchsorted(starts, words, side="right").astype(np.int64) - 1, 0)
+        inside = words - starts[index]  # an address before the first place wraps around to a large offset
+        return np.where(inside < sizes[index], named[index], -1), inside
 
 
-def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -> tuple[int, int] | None:
+def differing_extent(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -> tuple[int, int] | None:
     """Where a part differs between two runs: (the first differing address in `other`, the number of differing bytes); None if
     it does not differ.
     """
-    numbers = {place: number for number, place in enumerate(one.places.keys() & other.places.keys())}
+    numbers = {place_key: number for number, place_key in enumerate(one.pointees.keys() & other.pointees.keys())}
     first, count = None, 0
     for (_, before), (address, words) in zip(one.pieces(key, after), other.pieces(key, after), strict=True):
-        apart = np.flatnonzero(before != words)
-        if apart.size:
-            (place, inside), (its_place, its_inside) = (
-                memory.leads_to(some[apart], numbers) for memory, some in ((one, before), (other, words))
+        indices = np.flatnonzero(before != words)
+        if indices.size:
+            (target, offset), (other_target, other_offset) = (
+                memory.resolve_pointers(memory_words[indices], numbers)
+                for memory, memory_words in ((one, before), (other, words))
             )
-            apart = apart[(place < 0) | (place != its_place) | (inside != its_inside)]
-        first, count = _counted(first, count, address, _bytes(before)[:, None] != _bytes(words)[:, None], apart)
+            indices = indices[(target < 0) | (target != other_target) | (offset != other_offset)]
+        first, count = _add_differences(first, count, address, _as_bytes(before)[:, None] != _as_bytes(words)[:, None], indices)
     return None if first is None else (first, count)
 
 
-def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
+def newly_written_extent(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
     """What the dispatch changes in `other` but not in `one`: (first address, number of bytes); None if there is nothing. Meant
     for memory that may already differ before the dispatch: a runtime's pools, and data computed from results that may be
     slightly off.
@@ -124,11 +125,13 @@ def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[in
     first, count = None, 0
     runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))
     for (_, a), (_, b), (address, c), (_, d) in zip(*runs, strict=True):
-        first, count = _counted(first, count, address, (_bytes(c) != _bytes(d))[:, None], np.flatnonzero((a == b) & (c != d)))
+        first, count = _add_differences(
+            first, count, address, (_as_bytes(c) != _as_bytes(d))[:, None], np.flatnonzero((a == b) & (c != d))
+        )
     return None if first is None else (first, count)
 
 
-def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
+def unmatched_part(one: ProgramMemory, other: ProgramMemory) -> str | None:
     """The name of a part that exists in only one of the two runs; None if both have the same parts."""
     only = [*(key for key in one.parts if key not in other.parts), *(key for key in other.parts if key not in one.parts)]
     return None if not only else (one.parts.get(only[0]) or other.parts[only[0]]).name
@@ -141,7 +144,7 @@ def rewritten_code(memory: ProgramMemory) -> int | None:
     capture = memory.capture
     base = int(capture.dispatch["code_object"]["load_delta"])
     elf = _elf(capture)
-    relocated = [(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"]) for one in elf.iter_segments("PT_GNU_RELRO")]
+    relocated = [(relro["p_vaddr"], relro["p_vaddr"] + relro["p_memsz"]) for relro in elf.iter_segments("PT_GNU_RELRO")]
     for segment in elf.iter_segments("PT_LOAD"):
         start, size = segment["p_vaddr"], segment["p_memsz"]
         if segment["p_flags"] & _WRITABLE and not any(a <= start < b for a, b in relocated):
@@ -149,22 +152,24 @@ def rewritten_code(memory: ProgramMemory) -> int | None:
         expected = bytearray(segment.data() + bytes(size - segment["p_filesz"]))
         unknown = _relocate(elf, expected, start, base)
         for after in (False, True):
-            found = np.frombuffer(capture.memory(base + start, size, after=after), np.uint8)
-            apart = np.flatnonzero((found != np.frombuffer(bytes(expected), np.uint8)) & ~unknown)
-            if apart.size:
-                return int(base + start + apart[0])
+            actual = np.frombuffer(capture.memory(base + start, size, after=after), np.uint8)
+            mismatches = np.flatnonzero((actual != np.frombuffer(bytes(expected), np.uint8)) & ~unknown)
+            if mismatches.size:
+                return int(base + start + mismatches[0])
     return None
 
 
-def _bytes(words: Words) -> Bytes:
+def _as_bytes(words: Words) -> Bytes:
     return np.ascontiguousarray(words).view(np.uint8)
 
 
-def _counted(first: int | None, count: int, address: int, apart: Any, words: NDArray[np.intp]) -> tuple[int | None, int]:
-    """Add the differences in one more piece. apart: whether each byte differs; words: indices of the words that count."""
+def _add_differences(
+    first: int | None, count: int, address: int, byte_differs: Any, words: NDArray[np.intp]
+) -> tuple[int | None, int]:
+    """Add the differences in one more piece. byte_differs: whether each byte differs; words: indices of words that count."""
     if not words.size:
         return first, count
-    by_word = apart.reshape(-1, 8)[words]
+    by_word = byte_differs.reshape(-1, 8)[words]
     if first is None:
         first = int(address + 8 * int(words[0]) + int(np.argmax(by_word[0])))
     return first, count + int(by_word.sum())
@@ -183,7 +188,7 @@ def _allocations(capture: Capture) -> Iterator[tuple[Key, MemoryPart]]:
             yield (region.kind, size, turns[region.kind, size]), MemoryPart(name, address, size, address in pools)
 
 
-def _other_code(capture: Capture) -> Iterator[MemoryPart]:
+def _other_code_objects(capture: Capture) -> Iterator[MemoryPart]:
     own = int(capture.dispatch["code_object"]["load_base"], 16)
     for region in capture.regions:
         for address, size in region.allocations if region.kind == _CODE else ():
@@ -199,15 +204,18 @@ def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[K
         return
     headers = _ELF_HEADER.unpack(capture.memory(address, _ELF_HEADER.size))
     start, count = headers[5], headers[10]
-    table = [_PROGRAM_HEADER.unpack(entry) for entry in _entries(capture.memory(address + start, count * _PROGRAM_HEADER.size))]
-    relocated = [(place, place + size) for kind, _, _, place, _, _, size, _ in table if kind == _RELRO]
-    for number, (kind, flags, _, place, _, _, size, _) in enumerate(table):
-        if kind == _LOAD and flags & _WRITABLE and not any(a <= place < b for a, b in relocated):
-            name = f"variables of another code object, at {address + place:#x}"
-            yield (_CODE, turn, number, size), MemoryPart(name, address + place, size)
+    table = [
+        _PROGRAM_HEADER.unpack(entry)
+        for entry in _program_headers(capture.memory(address + start, count * _PROGRAM_HEADER.size))
+    ]
+    relocated = [(vaddr, vaddr + size) for kind, _, _, vaddr, _, _, size, _ in table if kind == _RELRO]
+    for number, (kind, flags, _, vaddr, _, _, size, _) in enumerate(table):
+        if kind == _LOAD and flags & _WRITABLE and not any(a <= vaddr < b for a, b in relocated):
+            name = f"variables of another code object, at {address + vaddr:#x}"
+            yield (_CODE, turn, number, size), MemoryPart(name, address + vaddr, size)
 
 
-def _entries(table: bytes) -> Iterator[bytes]:
+def _program_headers(table: bytes) -> Iterator[bytes]:
     return (table[i : i + _PROGRAM_HEADER.size] for i in range(0, len(table), _PROGRAM_HEADER.size))
 
 
@@ -216,10 +224,10 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, MemoryPart, bool]]:
     elf, base = _elf(capture), int(capture.dispatch["code_object"]["load_delta"])
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
     turns: Counter[str] = Counter()
-    for symbol in sorted(table.iter_symbols() if table else (), key=lambda one: int(one["st_value"])):
+    for symbol in sorted(table.iter_symbols() if table else (), key=lambda entry: int(entry["st_value"])):
         if symbol["st_info"]["type"] not in _OBJECTS or not symbol["st_size"] or not isinstance(symbol["st_shndx"], int):
             continue
-        if symbol.name.startswith(_OF_THE_BUILD):
+        if symbol.name.startswith(_BUILD_ID_PREFIX):
             continue
         turns[symbol.name] += 1
         section = elf.get_section(symbol["st_shndx"])
@@ -239,10 +247,10 @@ def _relocate(elf: Any, content: bytearray, start: int, base: int) -> Mask:
     section = elf.get_section_by_name(".rela.dyn")
     symbols = elf.get_section_by_name(".dynsym")
     for entry in section.iter_relocations() if section else ():
-        place = entry["r_offset"] - start
-        if not 0 <= place <= len(content) - _PATCHED_BYTES:
+        offset = entry["r_offset"] - start
+        if not 0 <= offset <= len(content) - _PATCHED_BYTES:
             continue
-        patched = slice(place, place + _PATCHED_BYTES)
+        patched = slice(offset, offset + _PATCHED_BYTES)
         symbol = symbols.get_symbol(entry["r_info_sym"]) if symbols and entry["r_info_sym"] else None
         if entry["r_info_type"] == _RELATIVE:
             content[patched] = ((base + entry["r_addend"]) % (1 << 64)).to_bytes(8, "little")

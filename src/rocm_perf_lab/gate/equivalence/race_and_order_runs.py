@@ -12,107 +12,113 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, Reference, succeeded
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
+from rocm_perf_lab.gate.equivalence.baseline_results import DEPENDS_ON_ORDER, BaselineResults, expect_success
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.memory_difference import Outputs, difference
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.races import new_race, races_of, without_atomics, without_unwritten_reads
-from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, together
+from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, union_of_ranges
 from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 _USUAL_ORDER = "the usual order"
-_MORE = 1.02  # if the baseline's instruction count varies, the candidate's may vary more, by up to this factor
+_TOLERATED_EXTRA_SPREAD = (
+    1.02  # if the baseline's instruction count varies, the candidate's may vary more, by up to this factor
+)
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 
 
 @dataclass(frozen=True)
-class _Run:
-    """A run on the software device. like: the usual run on the same inputs, with which it is compared."""
+class _DeviceRun:
+    """A run on the software device. usual_run: the usual run on the same inputs, with which it is compared."""
 
-    like: TriedCase
+    usual_run: BaselineCase
     case: Case
 
     @property
     def on_captured_inputs(self) -> bool:
-        return self.like.perturbation is None
+        return self.usual_run.perturbation is None
 
 
-class OtherRuns:
+class RaceAndOrderRuns:
     """Judges candidates by additional runs on one capture's inputs. judge() may run in several threads at once."""
 
-    def __init__(self, reference: Reference, options: EquivalenceOptions):
-        self._reference, self._options = reference, options
-        self._runs: dict[str, _Run] = {}  # keyed by name
+    def __init__(self, baseline_results: BaselineResults, options: EquivalenceOptions):
+        self._baseline_results, self._options = baseline_results, options
+        self._runs: dict[str, _DeviceRun] = {}  # keyed by name
         self._baseline: dict[str, CaseOutcome] = {}  # keyed by the same names
-        self._making = threading.Lock()
+        self._lock = threading.Lock()
 
     def judge(self, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with a candidate; None if nothing is. outcomes: receives the outcome of each run."""
-        if self._options.level != "full" or not is_modelled(self._reference.capture):
+        if self._options.level != "full" or not is_modelled(self._baseline_results.capture):
             return None
-        with self._making:
+        with self._lock:
             if not self._baseline:
-                self._runs = dict(self._chosen())
-                self._baseline = self._outcomes(self._reference.baseline, ulps=0)
+                self._runs = dict(self._choose_runs())
+                self._baseline = self._outcomes(self._baseline_results.baseline, ulps=0)
                 for name, run in self._runs.items():
                     if run.on_captured_inputs:
-                        succeeded(self._baseline[name])
+                        expect_success(self._baseline[name])
         results = self._outcomes(candidate, self._options.ulps)
         complaints = (self._judge_run(name, results[name], outcomes) for name in self._runs)
-        return next((complaint for complaint in complaints if complaint), None) or self._waits(results)
+        return next((complaint for complaint in complaints if complaint), None) or self._mismatch_from_waiting(results)
 
-    def _waits(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
+    def _mismatch_from_waiting(self, results: Mapping[str, CaseOutcome]) -> Mismatch | None:
         """Reject a kernel whose waves wait for each other in loops: the number of instructions it executes depends on the order
         of waves, and the timing model counts only the instructions executed in the usual order.
         """
-        for like in {id(run.like): run.like for run in self._runs.values()}.values():
-            names = [name for name, run in self._runs.items() if run.like is like and not self._baseline[name].failure]
-            before, after = (_executed([of[name] for name in names]) for of in (self._baseline, results))
-            if before and after and _spread(after) > (_spread(before) * _MORE if _spread(before) > 1 else 1):
+        for usual_run in {id(run.usual_run): run.usual_run for run in self._runs.values()}.values():
+            names = [
+                name for name, run in self._runs.items() if run.usual_run is usual_run and not self._baseline[name].failure
+            ]
+            before, after = (_instruction_counts([of[name] for name in names]) for of in (self._baseline, results))
+            if before and after and _spread(after) > (_spread(before) * _TOLERATED_EXTRA_SPREAD if _spread(before) > 1 else 1):
                 return Mismatch(
                     f"how much it executes depends on the order of its waves ({_range(after)} instructions, the baseline "
                     f"{_range(before)}): they wait for each other in loops, or retry, and the time for that is not modelled"
                 )
         return None
 
-    def _chosen(self) -> Iterator[tuple[str, _Run]]:
+    def _choose_runs(self) -> Iterator[tuple[str, _DeviceRun]]:
         """The additional runs. A kernel must not be able to hide a race by recognising the order, or by racing only on other
         inputs. With other inputs, LDS starts with different contents, since reads of unwritten LDS are not reported there.
         """
-        captured = self._reference.tried[0]
+        captured = self._baseline_results.cases[0]
         other_values = f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"
-        yield _OTHER_VALUES, _observed(captured, (other_values,))
-        yield _USUAL_ORDER, _observed(captured, races_of(seeds.USUAL_ORDER))
+        yield _OTHER_VALUES, _run_with_findings(captured, (other_values,))
+        yield _USUAL_ORDER, _run_with_findings(captured, races_of(seeds.USUAL_ORDER))
         orders = len(self._options.orders)
-        others = raced_cases(list(self._reference.usable()), self._options.seed) if orders else []
-        for turn, (order, options) in enumerate(self._reference.in_orders(orders + len(others))):
-            one = captured if turn < orders else others[turn - orders]
-            if one is captured:
-                yield order, _observed(one, options)
+        other_cases = raced_cases(list(self._baseline_results.usable_cases()), self._options.seed) if orders else []
+        for turn, (order, options) in enumerate(self._baseline_results.runs_in_other_orders(orders + len(other_cases))):
+            baseline_case = captured if turn < orders else other_cases[turn - orders]
+            if baseline_case is captured:
+                yield order, _run_with_findings(baseline_case, options)
             else:
-                yield f"{order}, {one.name}", _observed(one, (*options, other_values))
+                yield f"{order}, {baseline_case.name}", _run_with_findings(baseline_case, (*options, other_values))
 
     def _outcomes(self, code: ReplayableCode, ulps: int) -> dict[str, CaseOutcome]:
         """The outcomes, keyed by name; `equal`: whether memory is as after the baseline's usual run with the same inputs."""
         runs = self._runs
-        with tempfile.TemporaryDirectory(dir=self._reference.folder) as folder:
-            outcomes = self._reference.replay([run.case for run in runs.values()], Path(folder), code)
+        with tempfile.TemporaryDirectory(dir=self._baseline_results.folder) as folder:
+            outcomes = self._baseline_results.replay([run.case for run in runs.values()], Path(folder), code)
             return {
-                name: outcome if outcome.failure else replace(outcome, equal=self._same(run.like, outcome, ulps))
+                name: outcome
+                if outcome.failure
+                else replace(outcome, equal=self._has_usual_result(run.usual_run, outcome, ulps))
                 for (name, run), outcome in zip(runs.items(), outcomes, strict=True)
             }
 
-    def _same(self, like: TriedCase, found: CaseOutcome, ulps: int) -> bool:
-        reference, expected = self._reference, Outputs(like.outcome.dump)
-        inputs, nans = reference.inputs_on(like), reference.nans_on(like)
-        return difference(expected, Outputs(found.dump), reference.arguments.buffers, ulps, inputs, nans) is None
+    def _has_usual_result(self, usual_run: BaselineCase, outcome: CaseOutcome, ulps: int) -> bool:
+        baseline_results, expected = self._baseline_results, Outputs(usual_run.outcome.dump)
+        inputs, nans = baseline_results.inputs_on(usual_run), baseline_results.nans_on(usual_run)
+        return difference(expected, Outputs(outcome.dump), baseline_results.arguments.buffers, ulps, inputs, nans) is None
 
     def _judge_run(self, name: str, result: CaseOutcome, outcomes: dict[str, str]) -> Mismatch | None:
-        run, baseline, buffers = self._runs[name], self._baseline[name], self._reference.arguments.buffers
+        run, baseline, buffers = self._runs[name], self._baseline[name], self._baseline_results.arguments.buffers
         if baseline.failure:
             outcomes[name] = "dropped: the baseline itself fails on it"
             return None
@@ -120,16 +126,20 @@ class OtherRuns:
             outcomes[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
             return Mismatch(f"it fails {how}: {result.failure}")
-        where = "" if run.on_captured_inputs else f"on {run.like.name}: "
+        where = "" if run.on_captured_inputs else f"on {run.usual_run.name}: "
         outcomes[name] = "equal" if run.on_captured_inputs else "no race"
-        alike = [self._baseline[other].races for other, one in self._runs.items() if one.like is run.like]
-        races = self._reference.races_that_matter(result.races)
+        alike = [
+            self._baseline[other_name].races
+            for other_name, other_run in self._runs.items()
+            if other_run.usual_run is run.usual_run
+        ]
+        races = self._baseline_results.races_that_matter(result.races)
         races = races if run.on_captured_inputs else without_unwritten_reads(races)
-        if race := new_race([line for lines in alike for line in lines], races, self._reference.capture, buffers):
+        if race := new_race([line for lines in alike for line in lines], races, self._baseline_results.capture, buffers):
             outcomes[name] = "race"
             return Mismatch(f"{where}it races: {race}")
         # With other inputs, the baseline may omit stores that it performs in the usual run.
-        known = together(baseline.written, self._baseline[_USUAL_ORDER].written)
+        known = union_of_ranges(baseline.written, self._baseline[_USUAL_ORDER].written)
         if elsewhere := stores_elsewhere(known, result.written, buffers):
             outcomes[name] = "stores elsewhere"
             return Mismatch(f"{where}{elsewhere.reason}", stores=elsewhere.where)
@@ -141,7 +151,7 @@ class OtherRuns:
         if name == _OTHER_VALUES and not baseline.equal:
             outcomes[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
-        varies = not baseline.equal or self._reference.unfit.get(run.like.name) is not None
+        varies = not baseline.equal or self._baseline_results.unfit_reasons.get(run.usual_run.name) is not None
         if varies and (without_atomics(baseline.races) or self._options.ulps or not run.on_captured_inputs):
             outcomes[name] = DEPENDS_ON_ORDER
             return None
@@ -151,18 +161,18 @@ class OtherRuns:
                 "its result depends on the order of workgroups or waves, as the baseline's does: allow a tolerance for sums of "
                 "floating-point numbers (--ulps), or let the program's output decide (--equivalence program)"
             )
-        where = "" if run.on_captured_inputs else f"on {run.like.name}: "
+        where = "" if run.on_captured_inputs else f"on {run.usual_run.name}: "
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
         return Mismatch(f"{where}its result depends on {order}{_HELD_BEFORE}")
 
 
-def _observed(like: TriedCase, options: tuple[str, ...]) -> _Run:
-    return _Run(like, replace(like.case, device_options=options, compare=False, findings=True))
+def _run_with_findings(usual_run: BaselineCase, options: tuple[str, ...]) -> _DeviceRun:
+    return _DeviceRun(usual_run, replace(usual_run.case, device_options=options, compare=False, findings=True))
 
 
-def _executed(outcomes: Sequence[CaseOutcome]) -> list[float]:
+def _instruction_counts(outcomes: Sequence[CaseOutcome]) -> list[float]:
     """The instruction count of each run that has one."""
-    return [one.counted.instructions for one in outcomes if one.counted and one.counted.instructions]
+    return [outcome.counted.instructions for outcome in outcomes if outcome.counted and outcome.counted.instructions]
 
 
 def _spread(numbers: Sequence[float]) -> float:

@@ -70,12 +70,12 @@ def without_unwritten_reads(races: Sequence[str]) -> list[str]:
 def _kind(line: str, capture: Capture, buffers: Sequence[Buffer]) -> Kind:
     words = next((words for words in _KINDS if words in line), line)
     address = _ADDRESS.search(line)
-    place = _place(int(address[1], 16), capture, buffers) if address and words != "race in LDS" else ""
+    place = _memory_name(int(address[1], 16), capture, buffers) if address and words != "race in LDS" else ""
     return words, place, "load" in _ACCESS.findall(line)
 
 
-def _place(address: int, capture: Capture, buffers: Sequence[Buffer]) -> str:
+def _memory_name(address: int, capture: Capture, buffers: Sequence[Buffer]) -> str:
     """The buffer or, failing that, the allocation that contains the address; the address itself if neither does."""
-    extents = [(one.name, one.address, one.size) for one in buffers]
+    extents = [(buffer.name, buffer.address, buffer.size) for buffer in buffers]
     extents += [(f"{start:#x}", start, size) for region in capture.regions for start, size in region.allocations]
     return next((name for name, start, size in extents if start <= address < start + size), f"{address:#x}")

@@ -22,29 +22,29 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
 
     before, after: the ranges that baseline and candidate store to. None if the candidate stores nowhere else.
     """
-    more = list(_beyond(before, after))
+    more = list(_ranges_beyond(before, after))
     if not more:
         return None
     address, count = more[0][0], sum(end - begin for begin, end in more)
     where, section = location(address, buffers)
-    what = f"it stores to {count} bytes that the baseline does not write, the first at {where}"
-    return Difference(f"{what}: a concurrent reader would see that", section.model_copy(update={"stored_bytes": count}))
+    message = f"it stores to {count} bytes that the baseline does not write, the first at {where}"
+    return Difference(f"{message}: a concurrent reader would see that", section.model_copy(update={"stored_bytes": count}))
 
 
-def together(some: Ranges, others: Ranges) -> Ranges:
+def union_of_ranges(first: Ranges, second: Ranges) -> Ranges:
     """The ranges covered by at least one of the two."""
-    found: list[tuple[int, int]] = []
-    for begin, end in sorted([*some, *others]):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted([*first, *second]):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((begin, end))
-    return found
+            merged.append((begin, end))
+    return merged
 
 
-def _beyond(before: Ranges, after: Ranges) -> Ranges:
+def _ranges_beyond(before: Ranges, after: Ranges) -> Ranges:
     """The ranges that `after` covers and `before` does not."""
-    found: list[tuple[int, int]] = []
+    beyond: list[tuple[int, int]] = []
     first = 0  # index of the first range in `before` that does not end before the current range begins
     for begin, end in after:
         while first < len(before) and before[first][1] <= begin:
@@ -53,8 +53,8 @@ def _beyond(before: Ranges, after: Ranges) -> Ranges:
             if low >= end:
                 break
             if begin < low:
-                found.append((begin, low))
+                beyond.append((begin, low))
             begin = max(begin, high)
         if begin < end:
-            found.append((begin, end))
-    return found
+            beyond.append((begin, end))
+    return beyond

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.perturbation import NEARBY, PREFERRED, SPARSE, Perturbation
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 
-_COMPARABLE = 0.5  # fraction of the baseline's time on the captured inputs
-_AT_WORK = 0.25  # the fraction of that time below which a race is unlikely to show
+_LEAST_TIMED_SHARE = 0.5  # fraction of the baseline's time on the captured inputs
+_LEAST_RACED_SHARE = 0.25  # the fraction of that time below which a race is unlikely to show
 _MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
 _MOST_THOROUGH = 32  # cases that change all numbers in memory
 _MOST_RACED = 24  # cases that change a number passed by value; each costs a replay in a different order, on one host thread
 
 
-def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
+def timed_inputs(usable: Sequence[BaselineCase]) -> list[OtherInputs]:
     """Other inputs for the time measurement. Within the limit of _MOST_TIMED cases, they change every input for which there is
     a suitable case; otherwise, a kernel that recognises certain inputs could be fast on those alone.
 
@@ -26,70 +26,82 @@ def timed_inputs(usable: Sequence[TriedCase]) -> list[OtherInputs]:
     values to other places, which suits any kernel. Cases with nearby values follow: for all inputs at once or, failing that,
     for one input at a time.
     """
-    chosen = [one for one in _most_like_captured(usable) if one.fields][:1]
+    chosen = [perturbation for perturbation in _most_like_captured(usable) if perturbation.fields][:1]
     seen: frozenset[str] = frozenset()
-    for tried in usable:
-        one = tried.perturbation
-        if one and _is_nearby(one) and not one.inputs <= seen and not is_too_little_work(tried, usable[0]):
-            chosen.append(one)
-            seen |= one.inputs
-    return [OtherInputs(one.name, one.overlays) for one in chosen[:_MOST_TIMED]]
+    for case in usable:
+        perturbation = case.perturbation
+        if (
+            perturbation
+            and _is_nearby(perturbation)
+            and not perturbation.inputs <= seen
+            and not is_too_little_work(case, usable[0])
+        ):
+            chosen.append(perturbation)
+            seen |= perturbation.inputs
+    return [OtherInputs(perturbation.name, perturbation.overlays) for perturbation in chosen[:_MOST_TIMED]]
 
 
-def raced_cases(usable: Sequence[TriedCase], seed: int) -> list[TriedCase]:
+def raced_cases(usable: Sequence[BaselineCase], seed: int) -> list[BaselineCase]:
     """Cases for the race check. Some change most numbers in memory at once. Each of the others changes a single number passed
     by value: first one case per number, chosen by the seed, then further cases up to a limit. If fewer inputs were checked, a
     kernel could confine its races to the unchecked ones.
 
     usable: as in timed_inputs().
     """
-    chosen = [one for one in usable if one.perturbation and _is_thorough(one.perturbation)][:_MOST_THOROUGH]
-    by_number = _by_number(usable)
+    chosen = [case for case in usable if case.perturbation and _is_thorough(case.perturbation)][:_MOST_THOROUGH]
+    by_number = _cases_by_number(usable)
     random = np.random.default_rng([seed, zlib.crc32(b"raced")])
-    first: list[TriedCase] = []
-    rest: list[TriedCase] = []
+    first: list[BaselineCase] = []
+    remaining: list[BaselineCase] = []
     for name in random.permutation(list(by_number)):
         cases = by_number[name]
-        at_work = [one for one in cases if _share_of_time(one, usable[0]) >= _AT_WORK] or cases
+        at_work = [case for case in cases if _share_of_time(case, usable[0]) >= _LEAST_RACED_SHARE] or cases
         first.append(at_work[int(random.integers(len(at_work)))])
-        rest += [one for one in cases if one is not first[-1]]
-    return [*chosen, *[*first, *(rest[which] for which in random.permutation(len(rest)))][:_MOST_RACED]]
+        remaining += [case for case in cases if case is not first[-1]]
+    return [*chosen, *[*first, *(remaining[which] for which in random.permutation(len(remaining)))][:_MOST_RACED]]
 
 
-def _by_number(usable: Sequence[TriedCase]) -> dict[str, list[TriedCase]]:
+def _cases_by_number(usable: Sequence[BaselineCase]) -> dict[str, list[BaselineCase]]:
     """For each number passed by value, the cases that change it alone. Sizes that may make a kernel access memory outside its
     buffers are left out, because they may also make it read LDS that nothing has written.
     """
-    found: dict[str, list[TriedCase]] = {}
-    for tried in usable:
-        one = tried.perturbation
-        if one and len(one.numbers) == 1 and not one.fields and not one.beyond:
-            found.setdefault(one.numbers[0], []).append(tried)
-    return found
+    by_number: dict[str, list[BaselineCase]] = {}
+    for case in usable:
+        perturbation = case.perturbation
+        if perturbation and len(perturbation.numbers) == 1 and not perturbation.fields and not perturbation.may_leave_buffers:
+            by_number.setdefault(perturbation.numbers[0], []).append(case)
+    return by_number
 
 
-def is_too_little_work(one: TriedCase, captured: TriedCase) -> bool:
+def is_too_little_work(case: BaselineCase, captured: BaselineCase) -> bool:
     """Whether a case with nearby values leaves the baseline so little to do that a candidate's gain may not show. The result is
     False for other cases, which are not meant to be timed.
     """
-    return one.perturbation is not None and _is_nearby(one.perturbation) and _share_of_time(one, captured) < _COMPARABLE
+    return (
+        case.perturbation is not None and _is_nearby(case.perturbation) and _share_of_time(case, captured) < _LEAST_TIMED_SHARE
+    )
 
 
-def _is_thorough(one: Perturbation) -> bool:
+def _is_thorough(perturbation: Perturbation) -> bool:
     """Whether most numbers in memory are replaced by values of one kind."""
-    return one.kind is not None and one.kind not in SPARSE and not one.on_results and not one.beyond
+    return (
+        perturbation.kind is not None
+        and perturbation.kind not in SPARSE
+        and not perturbation.on_results
+        and not perturbation.may_leave_buffers
+    )
 
 
-def _is_nearby(one: Perturbation) -> bool:
-    return one.name.startswith(NEARBY)
+def _is_nearby(perturbation: Perturbation) -> bool:
+    return perturbation.name.startswith(NEARBY)
 
 
-def _share_of_time(one: TriedCase, captured: TriedCase) -> float:
+def _share_of_time(case: BaselineCase, captured: BaselineCase) -> float:
     """The baseline's time on a case as a fraction of its time on the captured inputs; 1 if either time is unknown."""
-    time, usual = one.outcome.gpu_ms, captured.outcome.gpu_ms
+    time, usual = case.outcome.gpu_ms, captured.outcome.gpu_ms
     return time / usual if time is not None and usual else 1.0
 
 
-def _most_like_captured(usable: Sequence[TriedCase]) -> Iterator[Perturbation]:
-    by_name = {one.name: one.perturbation for one in usable if one.perturbation}
+def _most_like_captured(usable: Sequence[BaselineCase]) -> Iterator[Perturbation]:
+    by_name = {case.name: case.perturbation for case in usable if case.perturbation}
     return (by_name[name] for name in PREFERRED if name in by_name)

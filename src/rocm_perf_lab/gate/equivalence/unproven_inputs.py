@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, Unknown
+from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, UnvariedInput
 from rocm_perf_lab.gate.equivalence.memory_difference import Outputs
 from rocm_perf_lab.gate.equivalence.perturbation import Field
-from rocm_perf_lab.gate.equivalence.tried_case import TriedCase
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import CaseOutcome
 
@@ -22,45 +22,56 @@ DIFFERS_IN_SAME_MEMORY = "differs; not held against the candidate, as no capture
 
 
 def unproven_in(
-    capture: Capture, arguments: KernelInputs, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
-) -> Iterator[Unknown]:
+    capture: Capture,
+    arguments: KernelInputs,
+    fields: Sequence[Field],
+    baseline_cases: Sequence[BaselineCase],
+    outcomes: Mapping[str, str],
+) -> Iterator[UnvariedInput]:
     """The inputs that no successful case has varied.
 
-    fields: all fields that can be changed. tried: all cases, starting with the captured inputs. found: the outcome of each
-    case.
+    fields: all fields that can be changed. baseline_cases: all cases, starting with the captured inputs. outcomes: the outcome
+    of each case.
 
     Memory that the kernel only writes need not be tried with other values: filling it beforehand shows that the kernel does not
     depend on its contents.
     """
-    shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
+    shown = {
+        field
+        for case in baseline_cases
+        if outcomes.get(case.name) == "equal" and case.perturbation
+        for field in case.perturbation.fields
+    }
     groups = {field.group for field in shown}
     dropped = [
-        Unknown(field.group, f"{buffer.layout.spelling}*", "no other values could be tried", buffer.address, buffer.size)
+        UnvariedInput(field.group, f"{buffer.layout.spelling}*", "no other values could be tried", buffer.address, buffer.size)
         for field in fields
         if field.group not in groups and (buffer := field.buffer)
     ]
-    told = set()
-    for one in (*dropped, *arguments.unknown):
-        if one.name not in told and not (one.size and _is_only_written(capture, (one.address, one.size), tried)):
-            told.add(one.name)
-            yield one
+    reported = set()
+    for unknown in (*dropped, *arguments.unvaried):
+        if unknown.name not in reported and not (
+            unknown.size and _is_only_written(capture, (unknown.address, unknown.size), baseline_cases)
+        ):
+            reported.add(unknown.name)
+            yield unknown
 
 
-def same_memory_unproven(tried: Sequence[TriedCase], found: Mapping[str, str]) -> Iterator[str]:
+def same_memory_unproven(baseline_cases: Sequence[BaselineCase], outcomes: Mapping[str, str]) -> Iterator[str]:
     """The pairs of arguments that the baseline, but not the candidate, allows to point to the same memory, for example because
     the candidate loads before it stores and the baseline does not.
     """
-    for one in tried:
-        if found.get(one.name) == DIFFERS_IN_SAME_MEMORY:
-            yield f"launches with `{one.name}` (if both point to the same memory, it leaves different contents there)"
+    for case in baseline_cases:
+        if outcomes.get(case.name) == DIFFERS_IN_SAME_MEMORY:
+            yield f"launches with `{case.name}` (if both point to the same memory, it leaves different contents there)"
 
 
-def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:
+def _is_only_written(capture: Capture, extent: tuple[int, int], baseline_cases: Sequence[BaselineCase]) -> bool:
     """Whether the kernel changes the memory, and with the same result whatever it held before. extent: address, bytes."""
     if capture.memory(*extent) == capture.memory(*extent, after=True):
         return False
-    poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
-    results = [_content(one.outcome, *extent) for one in poisoned]
+    poisoned = [case for case in baseline_cases if case.perturbation is None and not case.outcome.failure]
+    results = [_content(case.outcome, *extent) for case in poisoned]
     known = [result for result in results if result is not None]
     return len(known) == len(results) and all(np.array_equal(result, known[0]) for result in known)
 

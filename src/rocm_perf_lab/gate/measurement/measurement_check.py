@@ -16,14 +16,14 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.measurement.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
-from rocm_perf_lab.gate.measurement.timed_replays import CodePair, OtherInputs, Replays, Setting, Times, times
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair, OtherInputs, ReplayOptions, Times, TimingSetting, times
 from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
 
 STEP = MEASUREMENT
-OUTWEIGHS = 0.10
+OUTWEIGHING_GAIN = 0.10
 """The fraction of the kernel's time that a candidate must save to outweigh scratch, spills or lost occupancy."""
 
 
@@ -62,25 +62,25 @@ def check_measurement(
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
-    settings = [Setting(len(captures), cu) for cu in cus] + [Setting(1, cus[0], other) for other in others]
+    settings = [TimingSetting(len(captures), cu) for cu in cus] + [TimingSetting(1, cus[0], other) for other in others]
     try:
-        taken = times(captures, codes, settings, _replays(options))
+        timings = times(captures, codes, settings, _replays(options))
     except ReplayFailedError as error:
-        return rejected(STEP, f"it fails while it is measured: {error.what}", MeasurementEvidence(timing=source))
-    ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
+        return rejected(STEP, f"it fails while it is measured: {error.problem}", MeasurementEvidence(timing=source))
+    ratios = [ratio_of_medians(timing.baseline, timing.candidate, options.confidence, options.seed) for timing in timings]
     elsewhere = ratios.pop(1) if len(cus) > 1 else None
-    ratio = min(ratios, key=lambda one: one.sure_improvement)
-    of_others = list(zip(others, ratios[1:], taken[len(cus) :], strict=True))
-    worst = min(of_others, key=lambda one: one[1].sure_improvement, default=None)
+    ratio = min(ratios, key=lambda measured: measured.sure_improvement)
+    of_others = list(zip(others, ratios[1:], timings[len(cus) :], strict=True))
+    worst = min(of_others, key=lambda measured: measured[1].sure_improvement, default=None)
     least = sum(
         least_milliseconds(capture.target, Work.of(codes.candidate.packet(capture), size, counts))
-        for capture, size, counts in zip(captures, changed_bytes, taken[0].counted, strict=True)
+        for capture, size, counts in zip(captures, changed_bytes, timings[0].counted, strict=True)
     )
     evidence = MeasurementEvidence(
         least_ms=least,
         timing=source,
-        baseline_ms=taken[0].baseline,
-        candidate_ms=taken[0].candidate,
+        baseline_ms=timings[0].baseline,
+        candidate_ms=timings[0].candidate,
         ratio=ratio.value,
         ratio_interval=(ratio.low, ratio.high),
         ratio_on_captured_inputs=ratios[0].value,
@@ -89,8 +89,8 @@ def check_measurement(
         confidence=options.confidence,
         cold_caches=True,
     )
-    if min(taken[0].candidate) < least:
-        reason = f"{min(taken[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
+    if min(timings[0].candidate) < least:
+        reason = f"{min(timings[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
         return rejected(STEP, reason, evidence)
     where = ""
     if worst is not None and ratio is worst[1] and ratio.value != ratios[0].value:
@@ -100,9 +100,9 @@ def check_measurement(
         reason = f"{in_words(elsewhere)} on a compute unit other than the first (on the first: {change})"
         return rejected(STEP, reason, evidence)
     if ratio.sure_improvement < options.min_improvement:
-        return rejected(STEP, _too_little(change, options), evidence)
-    if concern is not None and ratio.sure_improvement < OUTWEIGHS:
-        reason = f"{change}, and {concern}: at least {OUTWEIGHS:.0%} of the time must be saved to make up for it"
+        return rejected(STEP, _too_little_saved(change, options), evidence)
+    if concern is not None and ratio.sure_improvement < OUTWEIGHING_GAIN:
+        reason = f"{change}, and {concern}: at least {OUTWEIGHING_GAIN:.0%} of the time must be saved to make up for it"
         return rejected(STEP, reason, evidence)
     return passed(STEP, change, evidence)
 
@@ -116,14 +116,14 @@ def first_time(captures: Sequence[Capture], codes: CodePair, options: Measuremen
     if not all(map(is_modelled, captures)):
         return None
     try:
-        (taken,) = times(captures, codes, [Setting(len(captures))], _replays(options))
+        (timing,) = times(captures, codes, [TimingSetting(len(captures))], _replays(options))
     except ReplayFailedError:
         return None
-    ratio = ratio_of_medians(taken.baseline, taken.candidate, options.confidence, options.seed)
+    ratio = ratio_of_medians(timing.baseline, timing.candidate, options.confidence, options.seed)
     return MeasurementEvidence(
         timing="modelled",
-        baseline_ms=taken.baseline,
-        candidate_ms=taken.candidate,
+        baseline_ms=timing.baseline,
+        candidate_ms=timing.candidate,
         ratio=ratio.value,
         ratio_interval=(ratio.low, ratio.high),
         ratio_on_captured_inputs=ratio.value,
@@ -138,20 +138,20 @@ def not_faster(captures: Sequence[Capture], codes: CodePair, options: Measuremen
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:
         return None
     ratio = Ratio(first.ratio, *(first.ratio_interval or (first.ratio, first.ratio)), options.confidence)
-    return rejected(STEP, _too_little(f"{in_words(ratio)}, modelled", options), first)
+    return rejected(STEP, _too_little_saved(f"{in_words(ratio)}, modelled", options), first)
 
 
-def _too_little(change: str, options: MeasurementOptions) -> str:
+def _too_little_saved(change: str, options: MeasurementOptions) -> str:
     return f"{change}: less than the required {options.min_improvement:.1%}"
 
 
-def _replays(options: MeasurementOptions) -> Replays:
-    return Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
+def _replays(options: MeasurementOptions) -> ReplayOptions:
+    return ReplayOptions(options.rounds, options.iterations, options.timeout, options.device, options.view)
 
 
-def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInputsSection:
+def _other_inputs(inputs: OtherInputs, ratio: Ratio, timing: Times) -> OtherInputsSection:
     return OtherInputsSection(
-        case=others.name, ratio=ratio.value, baseline=taken.baseline, candidate=taken.candidate, counted=taken.counted
+        case=inputs.name, ratio=ratio.value, baseline=timing.baseline, candidate=timing.candidate, counted=timing.counted
     )
 
 

@@ -30,24 +30,24 @@ class OtherInputs:
 
 
 @dataclass(frozen=True)
-class Setting:
+class TimingSetting:
     """How dispatches are timed.
 
     dispatches: how many of the captured dispatches are timed, starting with the first. device_options: options for the software
-    device. others: the inputs to use instead; None for the captured inputs.
+    device. other_inputs: the inputs to use instead; None for the captured inputs.
     """
 
     dispatches: int
     device_options: tuple[str, ...] = ()
-    others: OtherInputs | None = None
+    other_inputs: OtherInputs | None = None
 
     @property
     def overlays(self) -> tuple[tuple[int, bytes], ...]:
-        return () if self.others is None else self.others.overlays
+        return () if self.other_inputs is None else self.other_inputs.overlays
 
 
 @dataclass(frozen=True)
-class Replays:
+class ReplayOptions:
     """How replays are run.
 
     rounds: how many times baseline and candidate take turns on a GPU, each turn consisting of `iterations` runs. timeout:
@@ -62,14 +62,14 @@ class Replays:
 
 
 @dataclass(frozen=True)
-class Timed:
+class DispatchTime:
     """The timing of one dispatch. ms: median of the round. counted: the software device's counts for the last run."""
 
     ms: float
     counted: CountedSection | None
 
 
-KnownTimes = dict[Setting, list[Timed]]
+KnownTimes = dict[TimingSetting, list[DispatchTime]]
 """Modelled times of one code: for each setting, one entry per dispatch."""
 
 
@@ -96,47 +96,55 @@ class Times:
     counted: list[CountedSection | None] = field(default_factory=list)
 
 
-def times(captures: Sequence[Capture], codes: CodePair, settings: Sequence[Setting], replays: Replays) -> list[Times]:
+def times(
+    captures: Sequence[Capture], codes: CodePair, settings: Sequence[TimingSetting], replays: ReplayOptions
+) -> list[Times]:
     """Time baseline and candidate alternately; one result per setting.
 
     On the software device every run takes the same time, so one round of one run is enough, and no run is needed if the time is
     already known. Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
-    found = [Times() for _ in settings]
+    timings = [Times() for _ in settings]
     for _ in range(1 if modelled else replays.rounds):
         before = _times_of(codes.baseline, codes.known_baseline if modelled else {}, captures, settings, replays)
         after = _times_of(codes.candidate, codes.known_candidate if modelled else {}, captures, settings, replays)
-        for one, setting in zip(found, settings, strict=True):
-            one.baseline.append(sum(dispatch.ms for dispatch in before[setting]))
-            one.candidate.append(sum(dispatch.ms for dispatch in after[setting]))
-            one.counted = [dispatch.counted for dispatch in after[setting]]
-    return found
+        for timing, setting in zip(timings, settings, strict=True):
+            timing.baseline.append(sum(dispatch.ms for dispatch in before[setting]))
+            timing.candidate.append(sum(dispatch.ms for dispatch in after[setting]))
+            timing.counted = [dispatch.counted for dispatch in after[setting]]
+    return timings
 
 
 def _times_of(
-    code: ReplayableCode, known: KnownTimes, captures: Sequence[Capture], settings: Sequence[Setting], replays: Replays
+    code: ReplayableCode,
+    known: KnownTimes,
+    captures: Sequence[Capture],
+    settings: Sequence[TimingSetting],
+    replays: ReplayOptions,
 ) -> KnownTimes:
     missing = [setting for setting in settings if setting not in known]
     if missing:
-        known.update(zip(missing, _round(captures, code, missing, replays), strict=True))
+        known.update(zip(missing, _time_round(captures, code, missing, replays), strict=True))
     return known
 
 
-def _round(
-    captures: Sequence[Capture], code: ReplayableCode, settings: Sequence[Setting], replays: Replays
-) -> list[list[Timed]]:
+def _time_round(
+    captures: Sequence[Capture], code: ReplayableCode, settings: Sequence[TimingSetting], replays: ReplayOptions
+) -> list[list[DispatchTime]]:
     """For each setting, the time that each dispatch takes with this code."""
-    taken: list[list[Timed]] = [[] for _ in settings]
+    by_setting: list[list[DispatchTime]] = [[] for _ in settings]
     for number, capture in enumerate(captures):
         used = [index for index, setting in enumerate(settings) if number < setting.dispatches]
-        run = _modelled if is_modelled(capture) else _measured
+        run = _modelled_times if is_modelled(capture) else _measured_times
         for index, timed in zip(used, run(capture, code, [settings[index] for index in used], replays), strict=True):
-            taken[index].append(timed)
-    return taken
+            by_setting[index].append(timed)
+    return by_setting
 
 
-def _modelled(capture: Capture, code: ReplayableCode, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _modelled_times(
+    capture: Capture, code: ReplayableCode, settings: Sequence[TimingSetting], replays: ReplayOptions
+) -> list[DispatchTime]:
     cases = [
         Case(setting.overlays, device_options=setting.device_options, flush_cache=True, dump=False) for setting in settings
     ]
@@ -154,18 +162,20 @@ def _modelled(capture: Capture, code: ReplayableCode, settings: Sequence[Setting
                 view=replays.view,
             )
 
-        outcomes = code.replayed(capture, cases, run, Path(folder))
-    return [_timed(capture, outcome.gpu_ms, outcome.counted, outcome.failure) for outcome in outcomes]
+        outcomes = code.replay(capture, cases, run, Path(folder))
+    return [_dispatch_time(capture, outcome.gpu_ms, outcome.counted, outcome.failure) for outcome in outcomes]
 
 
-def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, failure: str | None) -> Timed:
+def _dispatch_time(capture: Capture, ms: float | None, counted: CountedSection | None, failure: str | None) -> DispatchTime:
     if ms is None:
         reason = (failure or "it was not timed").removeprefix(f"{capture.path}: ")
         raise ReplayFailedError(reason, "see docs/REPLAY.md")
-    return Timed(ms, counted)
+    return DispatchTime(ms, counted)
 
 
-def _measured(capture: Capture, code: ReplayableCode, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+def _measured_times(
+    capture: Capture, code: ReplayableCode, settings: Sequence[TimingSetting], replays: ReplayOptions
+) -> list[DispatchTime]:
     """Each setting is timed in a process of its own, over `iterations` runs with fresh memory and cold caches."""
     results = [
         replay(
@@ -181,10 +191,10 @@ def _measured(capture: Capture, code: ReplayableCode, settings: Sequence[Setting
         )
         for setting in settings
     ]
-    return [Timed(statistics.median(result.gpu_ms), result.counted) for result in results]
+    return [DispatchTime(statistics.median(result.gpu_ms), result.counted) for result in results]
 
 
-def _launch(code: ReplayableCode, capture: Capture, setting: Setting) -> LaunchConfiguration | None:
+def _launch(code: ReplayableCode, capture: Capture, setting: TimingSetting) -> LaunchConfiguration | None:
     try:
         return code.launch(capture, setting.overlays)
     except NoValue as error:

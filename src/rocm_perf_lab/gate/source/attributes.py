@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rocm_perf_lab.hip_source.tokens import Token, texts
 
-_WORDS = ("__attribute__", "__attribute")
+_ATTRIBUTE_KEYWORDS = ("__attribute__", "__attribute")
 _VENDORS = ("gnu", "clang", "_Clang")  # the last is another spelling of clang
 ALLOWED = frozenset(
     "device host global shared constant launch_bounds "
@@ -29,32 +29,32 @@ does not check that.
 
 def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
     """The name and full text of each attribute; both are "" if the attribute cannot be parsed."""
-    for place, token in enumerate(tokens):
-        following = texts(tokens[place + 1 : place + 3])
-        if token.text in _WORDS:
-            inside = _enclosed(tokens, place + 1, "(", ")") if following == ["(", "("] else None
+    for index, token in enumerate(tokens):
+        following = texts(tokens[index + 1 : index + 3])
+        if token.text in _ATTRIBUTE_KEYWORDS:
+            inside = _tokens_in_double_brackets(tokens, index + 1, "(", ")") if following == ["(", "("] else None
         elif token.text == "[" and following[:1] == ["["]:
-            inside = _enclosed(tokens, place, "[", "]")
+            inside = _tokens_in_double_brackets(tokens, index, "[", "]")
         else:
             continue
         if inside is None:
             yield "", ""
             continue
-        for one in _listed(inside):
-            yield _name(one), "".join(one)
+        for words in _attribute_items(inside):
+            yield _name(words), "".join(words)
 
 
-def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -> list[str] | None:
-    """The tokens inside the double brackets that open at `place`; None if the brackets are not closed."""
+def _tokens_in_double_brackets(tokens: Sequence[Token], start: int, opening: str, closing: str) -> list[str] | None:
+    """The tokens inside the double brackets that open at `start`; None if the brackets are not closed."""
     depth = 0
-    for end in range(place, len(tokens)):
+    for end in range(start, len(tokens)):
         depth += (tokens[end].text == opening) - (tokens[end].text == closing)
         if depth == 0:
-            return texts(tokens[place + 2 : end - 1]) if tokens[end - 1].text == closing else None
+            return texts(tokens[start + 2 : end - 1]) if tokens[end - 1].text == closing else None
     return None
 
 
-def _listed(words: Sequence[str]) -> Iterator[list[str]]:
+def _attribute_items(words: Sequence[str]) -> Iterator[list[str]]:
     """The non-empty items of an attribute list, each prefixed with `vendor::` if the list begins with `using vendor:`. Commas
     inside brackets do not separate items.
     """
@@ -76,8 +76,8 @@ def _listed(words: Sequence[str]) -> Iterator[list[str]]:
 def _name(words: Sequence[str]) -> str:
     """The attribute's name without surrounding underscores and without the prefix of a known vendor."""
     if words[1:2] == ["::"] and len(words) > 2:
-        vendor, plain = _without_underscores(words[0]), _without_underscores(words[2])
-        return plain if vendor in _VENDORS else f"{vendor}::{plain}"
+        vendor, name = _without_underscores(words[0]), _without_underscores(words[2])
+        return name if vendor in _VENDORS else f"{vendor}::{name}"
     return _without_underscores(words[0])
 
 

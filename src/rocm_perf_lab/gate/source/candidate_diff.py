@@ -14,23 +14,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.gate.change import KernelChange, LaunchText
-from rocm_perf_lab.gate.source.forbidden_text import forbidden
+from rocm_perf_lab.gate.source.forbidden_text import text_complaint
 from rocm_perf_lab.gate.source.head_promises import promises_of_head
 from rocm_perf_lab.gate.source.implicit_promises import promise_not_in_baseline
 from rocm_perf_lab.gate.source.other_files_diff import NotAllowed, expect_no_new_directive, launches_in
-from rocm_perf_lab.gate.source.promises import NONE
+from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
+from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, is_member, walk
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, texts, tokens_of, with_comments
-from rocm_perf_lab.hip_source.written_launches import apart
+from rocm_perf_lab.hip_source.written_launches import split_launches
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
 # C++ implicitly calls functions with these names in range-for loops and structured bindings.
-_CALLED_UNSEEN = ("begin", "end", "get")
+_IMPLICITLY_CALLED = ("begin", "end", "get")
 
 
 @dataclass(frozen=True)
@@ -50,63 +50,67 @@ def read_change(
     baseline: HipSource,
     candidate: HipSource,
     wanted: str | None,
-    others: Mapping[Path, tuple[bytes, bytes]] = MappingProxyType({}),
+    other_files: Mapping[Path, tuple[bytes, bytes]] = MappingProxyType({}),
 ) -> KernelChange:
     """Extract the change from a candidate.
 
-    wanted: identity of the kernel that may change; None for the first kernel that does change. others: for each other file, the
+    wanted: identity of the kernel that may change; None for the first kernel that does change. other_files: for each, the
     baseline's and the candidate's text.
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """
     expect_no_new_directive(baseline.text, candidate.text)
     unit = candidate.device
-    before, after = _target(baseline, candidate, wanted)
+    before, after = _find_target(baseline, candidate, wanted)
     functions = list(_new_functions(baseline.device, unit, after))
     head, body = (after.span.start, after.body.start), (after.body.start, after.body.end)
-    launches = _launches_of_rest(baseline, candidate, before, after, functions)
-    for file, texts_of_it in others.items():
+    launches = _changed_launches(baseline, candidate, before, after, functions)
+    for file, texts_of_it in other_files.items():
         launches += launches_in(baseline.command[0], file, *texts_of_it)
     promises = promises_of_head(baseline.device, unit, before, after)
     if isinstance(promises, str):
         raise NotAllowed(promises)
-    if not functions and not launches and promises == NONE and not _differs(baseline, candidate, before, after):
+    if not functions and not launches and promises == NO_PROMISES and not _differs(baseline, candidate, before, after):
         raise NotAllowed("the candidate's source is the same as the baseline's: nothing was changed")
     own = baseline.text[before.span.start : before.span.end]
-    for start, end in (head, body, *((one.start, one.end) for one in functions)):
-        if complaint := forbidden(unit, start, end, own):
+    for start, end in (head, body, *((function.start, function.end) for function in functions)):
+        if complaint := text_complaint(unit, start, end, own):
             raise NotAllowed(complaint)
     kernel = function_of(unit, after)
-    known = _restricted(baseline.device, function_of(baseline.device, before), is_kernel=True)
-    _expect_no_more_restrict(known, _restricted(unit, kernel, is_kernel=True))
+    known = _restricted_declarations(baseline.device, function_of(baseline.device, before), is_kernel=True)
+    _expect_no_more_restrict(known, _restricted_declarations(unit, kernel, is_kernel=True))
     for function in functions:
-        _expect_no_more_restrict({}, _restricted(unit, function.cursor, is_kernel=False))
-    for cursor in (kernel, *(one.cursor for one in functions)):
+        _expect_no_more_restrict({}, _restricted_declarations(unit, function.cursor, is_kernel=False))
+    for cursor in (kernel, *(function.cursor for function in functions)):
         _expect_plain_declarations(unit, cursor)
         _expect_no_other_kernel(unit, cursor, after, own)
     old = baseline.device, function_of(baseline.device, before)
-    if found := promise_not_in_baseline(old, (unit, [kernel, *(one.cursor for one in functions)])):
-        raise NotAllowed("line {} has {}".format(*found))
+    if promise := promise_not_in_baseline(old, (unit, [kernel, *(function.cursor for function in functions)])):
+        raise NotAllowed("line {} has {}".format(*promise))
     _expect_own_names(baseline, functions)
     return KernelChange(
         before.identity,
         unit.text[slice(*head)],
         unit.text[slice(*body)],
-        tuple(unit.text[one.start : one.end] for one in functions),
-        tuple(one.name for one in functions),
+        tuple(unit.text[function.start : function.end] for function in functions),
+        tuple(function.name for function in functions),
         promises,
         tuple(launches),
     )
 
 
-def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:
-    others = {kernel.identity: kernel for kernel in candidate.kernels}
+def _find_target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:
+    by_identity = {kernel.identity: kernel for kernel in candidate.kernels}
     if wanted is not None:
         before = baseline.kernel(wanted)
     else:
-        changed = (k for k in baseline.kernels if k.identity in others and _differs(baseline, candidate, k, others[k.identity]))
+        changed = (
+            k
+            for k in baseline.kernels
+            if k.identity in by_identity and _differs(baseline, candidate, k, by_identity[k.identity])
+        )
         before = next(changed, baseline.kernels[0])
-    after = others.get(before.identity)
+    after = by_identity.get(before.identity)
     if after is None:
         raise NotAllowed(
             f"{before.name} was not found with the same name, parameters and template head, on which the launches rely"
@@ -134,12 +138,12 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Sour
     for function in after.functions():
         if identity_of(function) in known or function.extent.start.file.name != after.own:
             continue
-        if complaint := _unfit(after, function, target):
+        if complaint := _new_function_complaint(after, function, target):
             raise NotAllowed(complaint)
-        yield _Function(function, *_whole(after, function, before.text))
+        yield _Function(function, *_range_with_comments(after, function, before.text))
 
 
-def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str | None:
+def _new_function_complaint(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str | None:
     kinds = unit.bindings.CursorKind
     attributes = {child.kind for child in function.get_children()}
     name = function.spelling
@@ -149,41 +153,43 @@ def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str
         return f"{name} was added to a class: only functions at namespace scope may be added"
     if not unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(function).is_null():
         return f"{name} was added, but it specialises a template that others use"
-    if not name.isidentifier() or name in _CALLED_UNSEEN:
+    if not name.isidentifier() or name in _IMPLICITLY_CALLED:
         return f"{name} was added, but the language itself calls functions with this name: choose another name"
     if target.in_class:
         return f"{name} was added, but {target.name} is a member of a class, where new functions cannot be kept separate"
-    end = place_of(function)[1]
+    end = byte_range_of(function)[1]
     if unit.cut_by_macro(unit.own, end - 1, end):
         return f"{name} was added by a macro: write it out"
     return None
 
 
-def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[int, int]:
+def _range_with_comments(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[int, int]:
     """A function's byte range, from any new comments directly above it to its end; a declaration ends with its semicolon."""
-    start, end = place_of(function)
-    if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
-        end = found + 1
+    start, end = byte_range_of(function)
+    if body_of(function) is None and (semicolon := unit.text.find(b";", end)) >= 0 and not unit.text[end:semicolon].strip():
+        end = semicolon + 1
     return with_comments(unit, start, without=baseline), end
 
 
-def _launches_of_rest(
+def _changed_launches(
     baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> list[LaunchText]:
     """The launches whose shapes the candidate writes differently. Nothing outside them, the kernel and the new functions may
     differ.
     """
-    old = _without(baseline.device, [(before.span.start, before.body.end)])
-    new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
-    (old, shapes), (new, other_shapes) = apart(old), apart(new)
-    found = first_difference(old, new)
-    if found is None:
+    old = _tokens_outside(baseline.device, [(before.span.start, before.body.end)])
+    new = _tokens_outside(
+        candidate.device, [*((function.start, function.end) for function in functions), (after.span.start, after.body.end)]
+    )
+    (old, shapes), (new, other_shapes) = split_launches(old), split_launches(new)
+    difference = first_difference(old, new)
+    if difference is None:
         return [
-            LaunchText(one.start, one.end, line_of(baseline.text, one.start), tuple(texts(other.tokens)))
-            for one, other in zip(shapes, other_shapes, strict=True)
-            if first_difference(one.tokens, other.tokens) is not None
+            LaunchText(shape.start, shape.end, line_of(baseline.text, shape.start), tuple(texts(other_shape.tokens)))
+            for shape, other_shape in zip(shapes, other_shapes, strict=True)
+            if first_difference(shape.tokens, other_shape.tokens) is not None
         ]
-    was, is_ = found
+    was, is_ = difference
     line = line_of(candidate.text, is_.start) if is_ else candidate.text.count(b"\n") + 1
     shown = _line(candidate.text, line) if is_ else "the end of the file"
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
@@ -193,7 +199,7 @@ def _launches_of_rest(
     )
 
 
-def _without(unit: TranslationUnit, regions: Sequence[tuple[int, int]]) -> list[Token]:
+def _tokens_outside(unit: TranslationUnit, regions: Sequence[tuple[int, int]]) -> list[Token]:
     return [token for token in tokens_of(unit) if not any(start <= token.start < end for start, end in regions)]
 
 
@@ -213,7 +219,7 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
         children = list(cursor.get_children())
         if cursor.kind == kinds.VAR_DECL and cursor.storage_class.name in ("STATIC", "EXTERN"):
             shared = any(child.kind == kinds.CUDASHARED_ATTR for child in children)
-            if not shared and not _constant(cursor.type):
+            if not shared and not _is_constant(cursor.type):
                 raise NotAllowed(f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch")
         if cursor.kind == kinds.FUNCTION_DECL and cursor != function and not cursor.is_definition():
             raise NotAllowed(f"line {cursor.location.line} declares the function {cursor.spelling} in another function's body")
@@ -222,27 +228,27 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
         stack.extend(children)
 
 
-def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
+def _restricted_declarations(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
     """Names and lines of the restrict-qualified declarations in a function, including those qualified through a type alias.
 
     A kernel's own parameters are left out: their promises are checked against its launches. The promises of other declarations
     are not checked.
     """
     kinds = unit.bindings.CursorKind
-    judged = [place_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
+    judged = [byte_range_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
     return {
         cursor.spelling: cursor.location.line
         for cursor in walk(function)
         if cursor.kind in (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
         and cursor.type.get_canonical().is_restrict_qualified()
-        and place_of(cursor) not in judged
+        and byte_range_of(cursor) not in judged
     }
 
 
-def _expect_no_more_restrict(known: Mapping[str, int], found: Mapping[str, int]) -> None:
-    if new := [name for name in found if name not in known]:
+def _expect_no_more_restrict(known: Mapping[str, int], restricted: Mapping[str, int]) -> None:
+    if new := [name for name in restricted if name not in known]:
         raise NotAllowed(
-            f"line {found[new[0]]} makes {new[0] or 'something'} restrict, a promise that is not checked there: "
+            f"line {restricted[new[0]]} makes {new[0] or 'something'} restrict, a promise that is not checked there: "
             "put __restrict__ on the kernel's own parameters"
         )
 
@@ -259,7 +265,7 @@ def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: Sou
             raise NotAllowed(f"line {cursor.location.line} refers to a different kernel, {cursor.spelling}")
 
 
-def _constant(type_: ClangType) -> bool:
+def _is_constant(type_: ClangType) -> bool:
     canonical = type_.get_canonical()
     element = canonical
     while element.kind.name.endswith("ARRAY"):

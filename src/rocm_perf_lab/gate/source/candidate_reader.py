@@ -27,7 +27,7 @@ from rocm_perf_lab.process.piped import piped
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
-_BUSY = 10  # wall seconds allowed per second of processor time, for busy machines
+_WALL_PER_PROCESSOR_SECOND = 10  # wall seconds allowed per second of processor time, for busy machines
 _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
 """Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
 
@@ -45,9 +45,9 @@ class CandidateReader:
         compiler = installation(baseline.command[0], baseline.folder)  # the compiler reports where its own headers are
         self._view = view.showing(readable=(*folders, *compiler))
         self._process: subprocess.Popen[bytes] | None = None
-        self._ready = False
-        self._telling = threading.Thread()  # sends the first request
-        self._asking = threading.Lock()
+        self._is_ready = False
+        self._sender = threading.Thread()  # sends the first request
+        self._lock = threading.Lock()
 
     def __enter__(self) -> CandidateReader:
         self._launch()
@@ -62,40 +62,40 @@ class CandidateReader:
 
         Raises SourceError if the baseline cannot be read, UnavailableError if the process does not start.
         """
-        wall = self._seconds * _BUSY
+        wall = self._seconds * _WALL_PER_PROCESSOR_SECOND
         own, also = parted(candidate)
         try:
-            others = [(path, self._baseline.content(path), text) for path, text in also.items()]
+            other_files = [(path, self._baseline.content(path), text) for path, text in also.items()]
         except OSError as error:
             return f"it changes {error.filename}, which cannot be read: {error.strerror}"
-        with self._asking:
+        with self._lock:
             process = self._ready_process()
             request = {"text": own.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
-            told = [[str(path), *(text.decode("latin-1") for text in both)] for path, *both in others]
-            _tell(process, request | {"others": told})
+            encoded_files = [[str(path), *(text.decode("latin-1") for text in both)] for path, *both in other_files]
+            _send_request(process, request | {"others": encoded_files})
             answer = self._answer(process, wall + 5)
         if answer is None:
             return f"it cannot be read within {wall} s and the cage's memory limit"
-        return str(answer["refused"]) if "refused" in answer else _change(answer["change"])
+        return str(answer["refused"]) if "refused" in answer else _kernel_change(answer["change"])
 
     def _launch(self) -> subprocess.Popen[bytes]:
         """Start reading the baseline; the answer is awaited when the first candidate arrives."""
         command = [sys.executable, "-P", "-m", f"{__package__}.candidate_reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._process, self._ready = process, False
+        self._process, self._is_ready = process, False
         source = self._baseline
-        path, main = (os.path.abspath(one) for one in (source.path, source.main))  # the process runs in the build's folder
+        path, main = (os.path.abspath(file) for file in (source.path, source.main))  # the process runs in the build's folder
         flags = parse_flags(source.command, source.main, source.folder)  # resolved outside the cage, which may hide links
         first = {"path": path, "main": main, "command": [source.command[0], *flags], "folder": str(source.folder)}
         first |= {"text": source.state.decode("latin-1")}
-        self._telling = threading.Thread(target=_begin, args=(process, first, source), daemon=True)
-        self._telling.start()
+        self._sender = threading.Thread(target=_send_baseline, args=(process, first, source), daemon=True)
+        self._sender.start()
         return process
 
     def _ready_process(self) -> subprocess.Popen[bytes]:
         process = self._process or self._launch()
-        if self._ready:
+        if self._is_ready:
             return process
         answer = self._answer(process, _SECONDS_TO_START)
         if answer is None:
@@ -103,17 +103,17 @@ class CandidateReader:
                 "the process that reads candidates did not start, or was killed",
                 "try again; if it printed an error, that is above; see also `rocm-perf doctor`",
             )
-        self._telling.join()
+        self._sender.join()
         if "error" in answer:
             self._end()
             raise SourceError(answer["error"], "make it compile first, or give its flags with --build")
-        self._ready = True
+        self._is_ready = True
         return process
 
     def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any] | None:
         """The next answer; None if there is none, in which case the process has been stopped."""
         try:
-            line = _line(piped(process.stdout).fileno(), time.monotonic() + seconds)
+            line = _read_line(piped(process.stdout).fileno(), time.monotonic() + seconds)
             if line is not None:
                 answer: dict[str, Any] = json.loads(line)
                 return answer
@@ -131,14 +131,14 @@ class CandidateReader:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        self._telling.join()  # the process has ended, and with it any write to its pipe
+        self._sender.join()  # the process has ended, and with it any write to its pipe
         for stream in (process.stdin, process.stdout):
             with contextlib.suppress(BrokenPipeError):
                 piped(stream).close()
         process.wait()
 
 
-def _begin(process: subprocess.Popen[bytes], first: dict[str, Any], source: HipSource) -> None:
+def _send_baseline(process: subprocess.Popen[bytes], first: dict[str, Any], source: HipSource) -> None:
     """Send the first request, followed by the includes that this process has already precompiled for the source. That takes as
     long as the process takes to start, because it is more than fits into the pipe.
     """
@@ -146,21 +146,21 @@ def _begin(process: subprocess.Popen[bytes], first: dict[str, Any], source: HipS
         includes = source.precompiled_includes
     except OSError:  # the process will say what cannot be read
         includes = []
-    _tell(process, first | {"includes": [described | {"bytes": len(content)} for described, content in includes]})
+    _send_request(process, first | {"includes": [described | {"bytes": len(content)} for described, content in includes]})
     with contextlib.suppress(BrokenPipeError):
         for _, content in includes:
             piped(process.stdin).write(content)
         piped(process.stdin).flush()
 
 
-def _tell(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
+def _send_request(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
     requests = piped(process.stdin)
     with contextlib.suppress(BrokenPipeError):  # the process is gone, and _answer() returns None
         requests.write(json.dumps(request).encode() + b"\n")
         requests.flush()
 
 
-def _line(descriptor: int, deadline: float) -> bytes | None:
+def _read_line(descriptor: int, deadline: float) -> bytes | None:
     line = b""
     while time.monotonic() < deadline:
         expect_more()
@@ -173,7 +173,7 @@ def _line(descriptor: int, deadline: float) -> bytes | None:
     return None
 
 
-def _change(value: dict[str, Any]) -> KernelChange:
+def _kernel_change(value: dict[str, Any]) -> KernelChange:
     promises = value["promises"]
     return KernelChange(
         value["kernel"],
@@ -182,7 +182,7 @@ def _change(value: dict[str, Any]) -> KernelChange:
         tuple(text.encode("latin-1") for text in value["functions"]),
         tuple(value["names"]),
         Promises(tuple(promises["restrict"]), tuple(promises["unwritten"]), promises["threads"]),
-        tuple(_launch(one) for one in value["launches"]),
+        tuple(_launch(launch) for launch in value["launches"]),
     )
 
 

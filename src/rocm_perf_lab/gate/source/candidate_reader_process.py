@@ -31,11 +31,11 @@ def main() -> None:
     for described in first["includes"]:
         content = requests.read(described["bytes"])
         with contextlib.suppress(OSError):  # without them, the headers are read again
-            parsing.take_over(described, content)
+            parsing.adopt_includes(described, content)
     source = _source(first, first["text"])
-    _say(answers, _first_answer(source))
+    _write_answer(answers, _first_answer(source))
     for line in requests:
-        _say(answers, _read_apart(source, first, json.loads(line)))
+        _write_answer(answers, _read_in_fork(source, first, json.loads(line)))
 
 
 def _source(first: dict[str, Any], text: str) -> HipSource:
@@ -48,11 +48,11 @@ def _first_answer(source: HipSource) -> dict[str, Any]:
     try:
         source.kernels  # noqa: B018
     except RocmPerfError as error:
-        return {"error": error.what}
+        return {"error": error.problem}
     return {"ready": True}
 
 
-def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+def _read_in_fork(source: HipSource, first: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
@@ -63,7 +63,7 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
         signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:
             candidate = source.with_text(request["text"].encode("latin-1"))
-            _say(answer, _answer(source, candidate, request["kernel"], request["others"]))
+            _write_answer(answer, _answer(source, candidate, request["kernel"], request["others"]))
         os._exit(0)
     os.close(sending)
     with os.fdopen(receiving, "rb") as answer:
@@ -72,18 +72,18 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     if line.endswith(b"\n"):
         answered: dict[str, Any] = json.loads(line)
         return answered
-    return {"refused": _how_it_ended(status, request)}
+    return {"refused": _end_in_words(status, request)}
 
 
-def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, others: list[list[str]]) -> dict[str, Any]:
-    """The answer for one candidate. others: for each other file, its path and the baseline's and the candidate's text."""
-    texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in others}
+def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, other_files: list[list[str]]) -> dict[str, Any]:
+    """The answer for one candidate. other_files: for each, its path and the baseline's and the candidate's text."""
+    texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in other_files}
     try:
         change = read_change(baseline, candidate, kernel, texts)
     except NotAllowed as refusal:
         return {"refused": str(refusal)}
     except RocmPerfError as error:
-        return {"refused": f"it cannot be read: {_by_line(error.what, candidate)}"}
+        return {"refused": f"it cannot be read: {_without_path(error.problem, candidate)}"}
     except (RecursionError, MemoryError) as error:
         return {"refused": f"it cannot be read: it is too large or too deep ({type(error).__name__})"}
     value = asdict(change)
@@ -93,13 +93,13 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, other
     return {"change": value | {"functions": [text.decode("latin-1") for text in change.functions]}}
 
 
-def _by_line(complaint: str, candidate: HipSource) -> str:
+def _without_path(complaint: str, candidate: HipSource) -> str:
     """The complaint without the file's path: the candidate is read under the baseline's path."""
     own = f"{candidate.path}:"
     return f"line {complaint.removeprefix(own)}" if complaint.startswith(own) else complaint
 
 
-def _how_it_ended(status: int, request: dict[str, Any]) -> str:
+def _end_in_words(status: int, request: dict[str, Any]) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGPROF:
@@ -111,7 +111,7 @@ def _how_it_ended(status: int, request: dict[str, Any]) -> str:
     return "it cannot be read: Clang failed on it"
 
 
-def _say(stream: BinaryIO, answer: dict[str, Any]) -> None:
+def _write_answer(stream: BinaryIO, answer: dict[str, Any]) -> None:
     stream.write(json.dumps(answer).encode() + b"\n")
     stream.flush()
 

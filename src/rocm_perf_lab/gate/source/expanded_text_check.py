@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rocm_perf_lab.gate.change import KernelChange, splice, unused_name
 from rocm_perf_lab.gate.source.attributes import ADDRESS_SPACES, ALLOWED, attributes
-from rocm_perf_lab.gate.source.forbidden_text import RESTRICT, allowed_pragma, forbidden_token
+from rocm_perf_lab.gate.source.forbidden_text import RESTRICT, is_allowed_pragma, token_complaint
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, compiled_line_of, texts, tokens_of
 
@@ -35,7 +35,7 @@ _LITERALS = ("raw", "string", "character", "number")
 _KEYWORDS = {"_Noreturn": "noreturn", "__declspec": "declspec", "_declspec": "declspec"}
 
 
-class Expanded:
+class ExpandedTextCheck:
     """Checks a candidate's kernel and new functions after macro expansion. The baseline's kernel is expanded for comparison."""
 
     def __init__(self, baseline: HipSource, kernel: SourceKernel, preprocess: Preprocess):
@@ -48,12 +48,12 @@ class Expanded:
             return "it cannot be found after preprocessing: write it outside macros and conditional directives"
         for regions in units:
             for number, region in enumerate(regions):
-                if found := self._forbidden(region, change.head if number == len(change.functions) else None):
-                    return found
+                if refusal := self._region_complaint(region, change.head if number == len(change.functions) else None):
+                    return refusal
         return None
 
     @functools.cached_property
-    def _own_regions(self) -> list[bytes]:
+    def _baseline_regions(self) -> list[bytes]:
         """The preprocessed text of the baseline's kernel, from every unit."""
         span, body = self._kernel.span, self._kernel.body
         text = self._baseline.text
@@ -61,25 +61,25 @@ class Expanded:
         return [region for regions in self._regions(same) for region in regions]
 
     @functools.cached_property
-    def _own(self) -> bytes:
-        return b"\n".join(self._own_regions)
+    def _baseline_text(self) -> bytes:
+        return b"\n".join(self._baseline_regions)
 
     @functools.cached_property
-    def _own_restricts(self) -> int:
-        return max(map(_restricts, self._own_regions))
+    def _baseline_restricts(self) -> int:
+        return max(map(_restrict_count, self._baseline_regions))
 
     @functools.cached_property
-    def _own_attributes(self) -> Counter[str]:
-        return Counter(text for _, text in attributes(list(lexed(self._own))))
+    def _baseline_attributes(self) -> Counter[str]:
+        return Counter(text for _, text in attributes(list(lex(self._baseline_text))))
 
-    def _restricts_taken(self, head: bytes | None) -> int:
+    def _allowed_restricts(self, head: bytes | None) -> int:
         """How many `restrict` qualifiers are allowed: as many as the baseline's kernel has, plus those that the head adds,
         which are judged as promises; none in a new function.
         """
         if head is None:
             return 0
         baseline = self._baseline.text[self._kernel.span.start : self._kernel.body.start]
-        return self._own_restricts + max(0, _restricts(head) - _restricts(baseline))
+        return self._baseline_restricts + max(0, _restrict_count(head) - _restrict_count(baseline))
 
     def _regions(self, change: KernelChange) -> list[list[bytes]]:
         """For each unit, the preprocessed texts of the new functions in order, followed by the kernel's."""
@@ -93,53 +93,53 @@ class Expanded:
         pattern = re.compile(rb"\b%s_begins\b(.*?)\b%s_ends\b" % (mark, mark), re.DOTALL)
         return [pattern.findall(text.encode(errors="surrogateescape")) for text in self._preprocess(source)]
 
-    def _forbidden(self, region: bytes, head: bytes | None) -> str | None:
+    def _region_complaint(self, region: bytes, head: bytes | None) -> str | None:
         """Why the text is refused; None if it is accepted.
 
         head: the kernel's head in the candidate, if the region is the kernel; the kernel may keep its existing attributes. None
         for a new function.
         """
-        kept = Counter(self._own_attributes if head is not None else ())
-        tokens = list(lexed(region))
-        if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
-            what = f"{RESTRICT[0]} outside its parameters is a promise that is not checked"
-            return f"{what}: put it on the kernel's own parameters"
-        for place, token in enumerate(tokens):
-            if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
+        own_attributes = Counter(self._baseline_attributes if head is not None else ())
+        tokens = list(lex(region))
+        if sum(token.text in RESTRICT for token in tokens) > self._allowed_restricts(head):
+            message = f"{RESTRICT[0]} outside its parameters is a promise that is not checked"
+            return f"{message}: put it on the kernel's own parameters"
+        for index, token in enumerate(tokens):
+            if token.directive and not is_allowed_pragma(token.text.removeprefix("#pragma")):
                 return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are allowed"
-            if found := forbidden_token(tokens, place, region, self._own):
-                return f"after macro expansion it has {found}"
-            if token.text in _KEYWORDS and token.text.encode() not in self._own:
-                return _refused(_KEYWORDS[token.text])
+            if problem := token_complaint(tokens, index, region, self._baseline_text):
+                return f"after macro expansion it has {problem}"
+            if token.text in _KEYWORDS and token.text.encode() not in self._baseline_text:
+                return _attribute_complaint(_KEYWORDS[token.text])
         for name, text in attributes(tokens):
-            if name not in ALLOWED and text not in ADDRESS_SPACES and not kept[text]:
-                return _refused(name)
-            kept[text] -= 1
+            if name not in ALLOWED and text not in ADDRESS_SPACES and not own_attributes[text]:
+                return _attribute_complaint(name)
+            own_attributes[text] -= 1
         return None
 
 
-def _restricts(text: bytes) -> int:
-    return sum(token.text in RESTRICT for token in lexed(text))
+def _restrict_count(text: bytes) -> int:
+    return sum(token.text in RESTRICT for token in lex(text))
 
 
-def _refused(attribute: str) -> str:
-    what = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
-    return f"it has {what}, which no change to a kernel needs: remove it"
+def _attribute_complaint(attribute: str) -> str:
+    description = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
+    return f"it has {description}, which no change to a kernel needs: remove it"
 
 
-def _with_visible_pragmas(text: bytes, place: int) -> bytes:
-    """Undefine _Pragma from `place` on, so that each use stays in the output: the preprocessor executes some pragmas without
+def _with_visible_pragmas(text: bytes, offset: int) -> bytes:
+    """Undefine _Pragma from `offset` on, so that each use stays in the output: the preprocessor executes some pragmas without
     printing them.
     """
-    return text[:place] + b"\n#undef _Pragma\n#line %d\n" % compiled_line_of(text, place) + text[place:]
+    return text[:offset] + b"\n#undef _Pragma\n#line %d\n" % compiled_line_of(text, offset) + text[offset:]
 
 
-def lexed(text: bytes) -> Iterator[Token]:
+def lex(text: bytes) -> Iterator[Token]:
     """The tokens of preprocessed text, with each pragma as one token. Line markers and comments are skipped."""
-    for found in _TOKEN.finditer(text):
-        word, kind = found[0].decode(errors="replace"), found.lastgroup or ""
+    for match in _TOKEN.finditer(text):
+        word, kind = match[0].decode(errors="replace"), match.lastgroup or ""
         if kind == "comment" or (kind == "directive" and not word.startswith("#pragma")):
             continue
-        literal = any(found[one] is not None for one in _LITERALS)
+        literal = any(match[group] is not None for group in _LITERALS)
         named = _DIGRAPHS.get(word, word)
-        yield Token(named, "LITERAL" if literal else kind, found.start(), found.end(), 0, kind == "directive")
+        yield Token(named, "LITERAL" if literal else kind, match.start(), match.end(), 0, kind == "directive")

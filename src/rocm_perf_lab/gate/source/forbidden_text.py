@@ -14,15 +14,24 @@ from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, toke
 _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassume_safety\b).*")
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # The preprocessor expands these differently depending on where and when it runs, or treats them like directives.
-_WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
+_FORBIDDEN_WORDS = (
+    "__COUNTER__",
+    "__TIME__",
+    "__DATE__",
+    "__TIMESTAMP__",
+    "__INCLUDE_LEVEL__",
+    "__BASE_FILE__",
+    "__pragma",
+    "import",
+)
 # These reveal the location of the text, which can differ between the judged source and the source in use.
-_PLACE = re.compile(
+_LOCATION_WORD = re.compile(
     r"__(FILE|FILE_NAME|LINE|PRETTY_FUNCTION|FUNCSIG|FUNCDNAME)__"
     r"|__builtin_(FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|typeid"
 )
 # These return addresses that differ from launch to launch. Such addresses are passed to every kernel, so the machine code does
 # not reveal that a kernel uses them. (It does reveal whether a kernel uses the addresses of packets and queues.)
-_LAUNCH = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
+_LAUNCH_BUILTIN = re.compile(r"__builtin_amdgcn_(kernarg_segment|implicitarg)_ptr")
 # The device library beneath HIP: parts of it can make the host runtime call any function in the program or allocate memory.
 _BENEATH_HIP = re.compile(r"__(ockl|oclc|asan)_\w*")
 # These make promises that nothing checks; where a promise does not hold, the optimized code is correct only by luck. They
@@ -38,7 +47,7 @@ _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)
 _STRING = re.compile(r'"(?:[^"\\\0]|\\[abfnrtv"\\]|\\x[0-9a-fA-F]{2}(?![0-9a-fA-F]))*"')
 
 
-def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
+def text_complaint(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
     """Why bytes [start, end) of the candidate are refused; None if they are accepted. kernel: the baseline's definition."""
     tokens = tokens_of(unit, start, end)
     if control := _BIDIRECTIONAL.search(unit.text, start, end):
@@ -49,40 +58,40 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
             return f"line {token.line} has bytes outside comments that are not UTF-8: they cannot be read safely"
     for directive in _directives(tokens):
         words = texts(directive)
-        if words[1:2] != ["pragma"] or not allowed_pragma(" ".join(words[2:])):
+        if words[1:2] != ["pragma"] or not is_allowed_pragma(" ".join(words[2:])):
             shown = ("".join(words[:2]) + " " + " ".join(words[2:])).strip()[:80]
             return (
                 f"line {directive[0].line} is `{shown}`: the only preprocessor directives allowed, even if the baseline has "
                 "others, are #pragma unroll, clang loop (without a promise) and clang fp"
             )
-        if not _in_braces(tokens, directive[0]):
+        if not _is_in_braces(tokens, directive[0]):
             return f"line {directive[0].line} is a pragma outside a function's body, where it may affect other functions"
-    for place, token in enumerate(tokens):
-        if found := forbidden_token(tokens, place, unit.text, kernel):
-            return f"line {token.line} has {found}"
+    for index, token in enumerate(tokens):
+        if problem := token_complaint(tokens, index, unit.text, kernel):
+            return f"line {token.line} has {problem}"
     return None
 
 
-def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: bytes) -> str | None:
-    """What is wrong with the token of `text` at index `place` or with the tokens after it; None if nothing is. kernel: as in
-    forbidden().
+def token_complaint(tokens: Sequence[Token], index: int, text: bytes, kernel: bytes) -> str | None:
+    """What is wrong with the token of `text` at `index` or with the tokens after it; None if nothing is. kernel: as in
+    text_complaint().
     """
-    token = tokens[place]
-    if token.text in _WORDS or token.text.startswith("__has_"):
+    token = tokens[index]
+    if token.text in _FORBIDDEN_WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
-    if _PLACE.fullmatch(token.text) and token.text.encode() not in kernel:
+    if _LOCATION_WORD.fullmatch(token.text) and token.text.encode() not in kernel:
         return f"{token.text}, which depends on the position of the text"
-    if _LAUNCH.fullmatch(token.text) and token.text.encode() not in kernel:
+    if _LAUNCH_BUILTIN.fullmatch(token.text) and token.text.encode() not in kernel:
         return f"{token.text}, which tells the launches of a program apart"
     if _BENEATH_HIP.fullmatch(token.text) and not re.search(rb"\b" + token.text.encode() + rb"\b", kernel):
         return (
             f"{token.text}, from the device library beneath HIP, which can make the host call any function: use HIP's functions"
         )
-    if is_assumption(token.text) and not _stated(tokens, place, kernel):
+    if is_assumption(token.text) and not _baseline_states_it(tokens, index, kernel):
         return f"{token.text}, a promise that is not checked: test the condition instead"
-    if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
+    if token.text == "_Pragma" and not _is_harmless_pragma(texts(tokens[index + 1 : index + 4])):
         return "_Pragma for something other than unroll, clang loop and clang fp"
-    return _assembly(tokens[place:], text, kernel) if token.text in _ASSEMBLY else None
+    return _assembly_complaint(tokens[index:], text, kernel) if token.text in _ASSEMBLY else None
 
 
 def is_assumption(name: str) -> bool:
@@ -90,7 +99,7 @@ def is_assumption(name: str) -> bool:
     return bool(_ASSUMPTION.fullmatch(name))
 
 
-def allowed_pragma(words: str) -> bool:
+def is_allowed_pragma(words: str) -> bool:
     """Whether a candidate may contain this pragma. words: the text after #pragma."""
     return bool(_PRAGMA.fullmatch(" ".join(words.split())))
 
@@ -113,18 +122,18 @@ def _directives(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             current.append(token)
 
 
-def _in_braces(tokens: Sequence[Token], which: Token) -> bool:
+def _is_in_braces(tokens: Sequence[Token], which: Token) -> bool:
     before = [token.text for token in tokens if token.start < which.start and not token.directive]
     return before.count("{") > before.count("}")
 
 
-def _harmless_pragma(words: Sequence[str]) -> bool:
+def _is_harmless_pragma(words: Sequence[str]) -> bool:
     if len(words) != 3 or words[0] != "(" or words[2] != ")" or not words[1].startswith('"'):
         return False
-    return allowed_pragma(words[1][1:-1])
+    return is_allowed_pragma(words[1][1:-1])
 
 
-def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
+def _assembly_complaint(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
     """Why assembly is refused; None if it is accepted. Assembly from the baseline's kernel may stay; for new assembly, see
     _INSTRUCTION.
     """
@@ -140,9 +149,9 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
             return f"assembly with `{token.text}` outside a string: write its text as a string"
     if not all(map(_STRING.fullmatch, template)):
         return "assembly whose text is not a plain string"
-    words = "".join(ast.literal_eval(one) for one in template)
-    if found := re.search(r"[^\n\t -~]", words):  # the assembler treats some characters as the end of a statement
-        return f"assembly with the character {found[0]!r}"
+    words = "".join(ast.literal_eval(literal) for literal in template)
+    if match := re.search(r"[^\n\t -~]", words):  # the assembler treats some characters as the end of a statement
+        return f"assembly with the character {match[0]!r}"
     for instruction in re.split(r"[\n;]", words):
         if not _INSTRUCTION.fullmatch(instruction):
             return (
@@ -154,17 +163,17 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
     return None
 
 
-def _stated(tokens: Sequence[Token], place: int, kernel: bytes) -> bool:
-    """Whether the baseline's kernel makes the promise at `place` as well: in the same words and under the same conditions."""
-    plain = [token for token in tokens if not token.directive]
-    return not tokens[place].directive and baseline_states_it_too(texts(plain), plain.index(tokens[place]), kernel)
+def _baseline_states_it(tokens: Sequence[Token], index: int, kernel: bytes) -> bool:
+    """Whether the baseline's kernel makes the promise at `index` as well: in the same words and under the same conditions."""
+    code_tokens = [token for token in tokens if not token.directive]
+    return not tokens[index].directive and baseline_states_it_too(texts(code_tokens), code_tokens.index(tokens[index]), kernel)
 
 
 def _statement(tokens: Sequence[Token]) -> list[Token]:
-    depth, taken = 0, []
+    depth, statement = 0, []
     for token in tokens:
-        taken.append(token)
+        statement.append(token)
         depth += (token.text == "(") - (token.text == ")")
         if depth == 0 and token.text == ")":
             break
-    return taken
+    return statement

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.source.launch_rule import configuration, words
-from rocm_perf_lab.gate.source.launch_shape_reader import NotRead, read_shape
+from rocm_perf_lab.gate.source.launch_rule import configuration, shape_in_words
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.integer_expression import arguments_in
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 
-_ONLY = "its launches cannot be changed"
+_CANNOT_CHANGE = "its launches cannot be changed"
 
 
 class LaunchRefused(Exception):
@@ -29,20 +29,20 @@ class LaunchRefused(Exception):
 @dataclass(frozen=True)
 class LaunchChange:
     """A new shape for all launches of a kernel. before, after: the shapes. edits: edits to the baseline's text; no line number
-    changes. elsewhere: edits to other files, keyed by real path. lines: line numbers of the launches in the baseline's own
-    file; files: the names of the other files.
+    changes. edits_elsewhere: edits to other files, keyed by real path. lines: line numbers of the launches in the baseline's
+    own file; files: the names of the other files.
     """
 
     before: Shape
     after: Shape
     edits: tuple[Edit, ...]
-    elsewhere: tuple[tuple[Path, Edit], ...]
+    edits_elsewhere: tuple[tuple[Path, Edit], ...]
     lines: tuple[int, ...]
     files: tuple[str, ...]
 
-    def applied(self, baseline: HipSource) -> HipSource:
+    def applied_to(self, baseline: HipSource) -> HipSource:
         """The baseline with these launches and nothing else changed."""
-        return baseline.edited(self.edits, self.elsewhere)
+        return baseline.edited(self.edits, self.edits_elsewhere)
 
     def __str__(self) -> str:
         return f"<<<{configuration(self.before)}>>> becomes <<<{configuration(self.after)}>>>"
@@ -53,33 +53,33 @@ def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[L
     try:
         sites = program_launches(baseline, kernel)
     except NotUnderstood as error:
-        raise LaunchRefused(f"{error}: {_ONLY}") from error
+        raise LaunchRefused(f"{error}: {_CANNOT_CHANGE}") from error
     own = baseline.path.resolve()
-    by_place = {(one.file, one.start, one.end): one for one in sites}
+    by_span = {(site.file, site.start, site.end): site for site in sites}
     texts_at: dict[tuple[Path, int, int], tuple[str, ...]] = {}
     for text in changed:
-        place = (text.file or own, text.start, text.end)
-        if place not in by_place:
+        span = (text.file or own, text.start, text.end)
+        if span not in by_span:
             where = f" of {text.file.name}" if text.file else ""
             raise LaunchRefused(f"it changes the launch of something other than {kernel.name} in line {text.line}{where}")
-        texts_at[place] = text.tokens
-    shapes = {place: _shape_of(site, texts_at.get(place), own) for place, site in by_place.items()}
-    before, after = {one.shape for one in sites}, set(shapes.values())
+        texts_at[span] = text.tokens
+    shapes = {span: _shape_of(site, texts_at.get(span), own) for span, site in by_span.items()}
+    before, after = {site.shape for site in sites}, set(shapes.values())
     if len(before) > 1 or len(after) > 1:
         which = "differ from each other already" if len(before) > 1 else "would differ from each other"
         raise LaunchRefused(f"the launches of {kernel.name} in {_lines(sites, own)} {which}: change all of them alike")
-    edits = [(place[0], _edit(baseline, by_place[place], shapes[place])) for place in texts_at]
-    mine, others = by_file(baseline, edits)
-    lines = tuple(one.line for one in sites if one.file == own)
-    files = tuple(dict.fromkeys(one.file.name for one in sites if one.file != own))
-    return LaunchChange(before.pop(), after.pop(), tuple(mine), tuple(others), lines, files)
+    edits = [(span[0], _edit(baseline, by_span[span], shapes[span])) for span in texts_at]
+    own_edits, other_edits = by_file(baseline, edits)
+    lines = tuple(site.line for site in sites if site.file == own)
+    files = tuple(dict.fromkeys(site.file.name for site in sites if site.file != own))
+    return LaunchChange(before.pop(), after.pop(), tuple(own_edits), tuple(other_edits), lines, files)
 
 
 def _lines(sites: Sequence[ShapedLaunch], own: Path) -> str:
     """The lines in words, for example `lines 3, 9 and line 4 of main.hip`."""
-    mine = ", ".join(str(one.line) for one in sites if one.file == own)
-    others = [f"line {one.line} of {one.file.name}" for one in sites if one.file != own]
-    return " and ".join([*([f"lines {mine}"] if mine else []), *others])
+    own_lines = ", ".join(str(site.line) for site in sites if site.file == own)
+    other_lines = [f"line {site.line} of {site.file.name}" for site in sites if site.file != own]
+    return " and ".join([*([f"lines {own_lines}"] if own_lines else []), *other_lines])
 
 
 def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Shape:
@@ -89,9 +89,9 @@ def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Sh
     where = f"its launch in line {site.line}" + (f" of {site.file.name}" if site.file != own else "")
     try:
         shape = read_shape(tokens, {**site.constants, **site.arguments}, site.stream)
-    except NotRead as error:
+    except UnreadableShape as error:
         raise LaunchRefused(f"{where} {error}") from error
-    used = {argument.name for one in shape.expressions for argument in arguments_in(one)}
+    used = {argument.name for expression in shape.expressions for argument in arguments_in(expression)}
     if moving := sorted(used & site.changing):
         raise LaunchRefused(
             f"{where} uses {moving[0]}, which a call or an assignment in the same launch may change: make it const"
@@ -102,4 +102,4 @@ def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Sh
 def _edit(baseline: HipSource, site: ShapedLaunch, shape: Shape) -> Edit:
     """The edit that writes the shape in the gate's own words, on as many lines as before."""
     lines = baseline.content(site.file).count(b"\n", site.start, site.end)
-    return Edit(site.start, site.end, site.written(*words(shape)) + "\n" * lines)
+    return Edit(site.start, site.end, site.replacement_text(*shape_in_words(shape)) + "\n" * lines)

@@ -17,26 +17,29 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
-_MANY = 8  # workgroups; if there are at least this many, the last one in each dimension may be ignored
-_COMMON = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
+_MANY_WORKGROUPS = 8  # workgroups; if there are at least this many, the last one in each dimension may be ignored
+_LARGEST_COMMON_FACTOR = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
 
 Values = Mapping[LaunchArgument, int]
 
 
-def falls_behind(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
+def launches_too_little(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
     """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a rule gives
     a captured dispatch no valid shape.
     """
-    judged = max(Fraction(_items(rules.before.launch(one)), _full(rules.after.launch(one))) for one in captures)
+    judged = max(
+        Fraction(_work_items(rules.before.launch(capture)), _items_in_full_groups(rules.after.launch(capture)))
+        for capture in captures
+    )
     for capture in captures:
         captured = {**rules.before.arguments(capture), **rules.after.arguments(capture)}
-        for factor, values in _larger(captured):
-            if complaint := _behind(rules, values, factor, judged):
+        for factor, values in _larger_values(captured):
+            if complaint := _falls_behind_at(rules, values, factor, judged):
                 return complaint
     return None
 
 
-def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -> str | None:
+def _falls_behind_at(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -> str | None:
     where = ", ".join(f"{argument.name} = {value}" for argument, value in values.items())
     try:
         before = rules.before.launch_of(values)
@@ -45,8 +48,12 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
     try:
         after = rules.after.launch_of(values)
     except NoValue as error:
-        return f"its launch is not possible with {where}, where the baseline's is: {error}" if factor <= _COMMON else None
-    if Fraction(_needed(before), _items(after)) <= judged:
+        return (
+            f"its launch is not possible with {where}, where the baseline's is: {error}"
+            if factor <= _LARGEST_COMMON_FACTOR
+            else None
+        )
+    if Fraction(_least_items_needed(before), _work_items(after)) <= judged:
         return None
     return (
         f"its launch does not grow as the baseline's does: with {where} it is {after}, and the baseline's is {before}. If the "
@@ -54,29 +61,31 @@ def _behind(rules: LaunchRules, values: Values, factor: int, judged: Fraction) -
     )
 
 
-def _larger(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
+def _larger_values(captured: Values) -> Iterator[tuple[int, dict[LaunchArgument, int]]]:
     """(factor, values): the captured values with one number, or all of them, multiplied by the factor, plus 0 or 1."""
-    for chosen in [*([one] for one in captured), list(captured)]:
+    for chosen in [*([argument] for argument in captured), list(captured)]:
         for factor in _FACTORS:
             for more in (0, 1):
-                values = {one: value * factor + more if one in chosen else value for one, value in captured.items()}
-                if all(one.type.holds(value) for one, value in values.items()):
+                values = {
+                    argument: value * factor + more if argument in chosen else value for argument, value in captured.items()
+                }
+                if all(argument.type.holds(value) for argument, value in values.items()):
                     yield factor, values
 
 
-def _items(launch: LaunchConfiguration) -> int:
+def _work_items(launch: LaunchConfiguration) -> int:
     return math.prod(launch.items)
 
 
-def _full(launch: LaunchConfiguration) -> int:
+def _items_in_full_groups(launch: LaunchConfiguration) -> int:
     """The number of work-items, not counting the last workgroup in each dimension, which may have had next to nothing to do. If
     there are only a few workgroups, all of them count: each is too large a share of the total to be ignored.
     """
-    last = 1 if math.prod(launch.groups) >= _MANY else 0
+    last = 1 if math.prod(launch.groups) >= _MANY_WORKGROUPS else 0
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
-def _needed(launch: LaunchConfiguration) -> int:
+def _least_items_needed(launch: LaunchConfiguration) -> int:
     """The smallest number of work-items needed if no workgroup is superfluous: the last one in each dimension contributes a
     single work-item.
     """

@@ -37,7 +37,7 @@ class LaunchRule:
 
     @classmethod
     def of(cls, shape: Shape, metadata: KernelMetadata) -> LaunchRule:
-        return cls(shape, tuple((one.offset, one.size) for one in metadata.arguments if not one.hidden))
+        return cls(shape, tuple((argument.offset, argument.size) for argument in metadata.arguments if not argument.hidden))
 
     def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration:
         """The launch with the captured arguments, some of which the overlays may replace. Raises NoValue if the arguments do
@@ -47,9 +47,11 @@ class LaunchRule:
 
     def arguments(self, capture: Capture, overlays: MemoryPatches = ()) -> dict[LaunchArgument, int]:
         """The values of the arguments that the shape depends on. Raises NoValue."""
-        content = _arguments(capture, overlays)
+        content = _argument_bytes(capture, overlays)
         values = {}
-        for argument in dict.fromkeys(one for expression in self.shape.expressions for one in arguments_in(expression)):
+        for argument in dict.fromkeys(
+            argument for expression in self.shape.expressions for argument in arguments_in(expression)
+        ):
             offset, size = self.offsets[argument.position]
             if size * 8 != argument.stored.bits:
                 raise NoValue(f"{argument.name} has a different size in the kernel's arguments")
@@ -58,7 +60,7 @@ class LaunchRule:
 
     def launch_of(self, values: Mapping[LaunchArgument, int]) -> LaunchConfiguration:
         """The launch with these arguments. Raises NoValue."""
-        numbers = [value_of(one, values.__getitem__) for one in self.shape.expressions]
+        numbers = [value_of(expression, values.__getitem__) for expression in self.shape.expressions]
         launch = LaunchConfiguration((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
         if launch.complaint:
             raise NoValue(launch.complaint)
@@ -70,8 +72,8 @@ class LaunchRule:
             launch = self.launch(capture)
         except NoValue as error:
             return str(error)
-        there = captured_launch(capture)
-        return None if launch == there else f"the source gives {launch}, but the dispatch had {there or 'a different shape'}"
+        actual = captured_launch(capture)
+        return None if launch == actual else f"the source gives {launch}, but the dispatch had {actual or 'a different shape'}"
 
     def __str__(self) -> str:
         return configuration(self.shape)
@@ -87,29 +89,29 @@ class LaunchRules:
 
 def constant_size(shape: Shape) -> int | None:
     """The number of work-items per workgroup if it does not depend on the arguments, else None."""
-    sizes = [one.value for one in shape.group_size if isinstance(one, Constant)]
+    sizes = [expression.value for expression in shape.group_size if isinstance(expression, Constant)]
     return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else None
 
 
 def configuration(shape: Shape) -> str:
     """The text between `<<<` and `>>>`, without the stream."""
-    groups, size, lds = words(shape)
+    groups, size, lds = shape_in_words(shape)
     return f"{groups}, {size}" + (f", {lds}" if lds != "0" else "")
 
 
-def words(shape: Shape) -> tuple[str, str, str]:
+def shape_in_words(shape: Shape) -> tuple[str, str, str]:
     """The texts for the grid, the workgroup and the bytes of LDS."""
-    return _extent(shape.groups), _extent(shape.group_size), _plain(shape.dynamic_lds)
+    return _extent_in_words(shape.groups), _extent_in_words(shape.group_size), _without_conversion(shape.dynamic_lds)
 
 
-def _extent(extent: Sequence[Expression]) -> str:
-    numbers = [_plain(one) for one in extent]
+def _extent_in_words(extent: Sequence[Expression]) -> str:
+    numbers = [_without_conversion(expression) for expression in extent]
     while len(numbers) > 1 and numbers[-1] == "1":
         numbers.pop()
     return numbers[0] if len(numbers) == 1 else f"dim3({', '.join(numbers)})"
 
 
-def _plain(expression: Expression) -> str:
+def _without_conversion(expression: Expression) -> str:
     """The expression in C++, without its outermost conversion, if any: C++ converts the operands of a launch anyway."""
     if isinstance(expression, Constant) and expression.value < 2**31:
         return str(expression.value)
@@ -117,7 +119,7 @@ def _plain(expression: Expression) -> str:
     return in_source(expression if inner is None else inner)
 
 
-def _arguments(capture: Capture, overlays: MemoryPatches) -> bytes:
+def _argument_bytes(capture: Capture, overlays: MemoryPatches) -> bytes:
     content = bytearray((capture.path / "kernarg.bin").read_bytes())
     start = int(capture.dispatch["packet"]["kernarg_address"], 16)
     for address, written in overlays:

@@ -24,10 +24,10 @@ from rocm_perf_lab.hip_source.written_launches import operands_of
 
 _LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
 _MOST_TOKENS = 200
-_MOST_DEEP = 20
+_LARGEST_DEPTH = 20
 
 
-class NotRead(Exception):
+class UnreadableShape(Exception):
     """Why the text is refused, phrased so that it can follow `its launch`."""
 
 
@@ -38,91 +38,91 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     baseline's fourth operand, which must be the same; empty if it has none. Raises NotRead.
     """
     if len(tokens) > _MOST_TOKENS:
-        raise NotRead(f"has a shape of more than {_MOST_TOKENS} tokens")
-    operands = [[tokens[i] for i in one] for one in operands_of(tokens)]
+        raise UnreadableShape(f"has a shape of more than {_MOST_TOKENS} tokens")
+    operands = [[tokens[i] for i in operand] for operand in operands_of(tokens)]
     if not 2 <= len(operands) <= 4:
-        raise NotRead(f"has {len(operands)} operands between <<< and >>>")
+        raise UnreadableShape(f"has {len(operands)} operands between <<< and >>>")
     if list(operands[3] if len(operands) == 4 else ()) != list(stream):
-        raise NotRead(f"is on a different stream from the baseline's `{' '.join(stream) or 'default stream'}`")
-    lds = _Text(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
-    groups, size = (_Text(operand, names).extent() for operand in operands[:2])
+        raise UnreadableShape(f"is on a different stream from the baseline's `{' '.join(stream) or 'default stream'}`")
+    lds = _ShapeParser(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
+    groups, size = (_ShapeParser(operand, names).extent() for operand in operands[:2])
     return Shape(groups, size, converted(lds, UNSIGNED_LONG))
 
 
-class _Text:
+class _ShapeParser:
     def __init__(self, tokens: Sequence[str], names: Mapping[str, Expression]):
-        self._left, self._names, self._depth = list(reversed(tokens)), names, 0
+        self._remaining_words, self._names, self._depth = list(reversed(tokens)), names, 0
 
     def extent(self) -> Extent:
         """`dim3(x, y, z)` or a number."""
-        given = [converted(one, UNSIGNED) for one in (self._dim3() if self._next() == "dim3" else [self._sum()])]
+        sizes = [converted(expression, UNSIGNED) for expression in (self._dim3() if self._next() == "dim3" else [self._sum()])]
         self._expect_end()
-        x, y, z = (*given, *[Constant(1, UNSIGNED)] * 3)[:3]
+        x, y, z = (*sizes, *[Constant(1, UNSIGNED)] * 3)[:3]
         return x, y, z
 
     def number(self) -> Expression:
-        found = self._sum()
+        expression = self._sum()
         self._expect_end()
-        return found
+        return expression
 
     def _dim3(self) -> list[Expression]:
         self._take()
         self._expect("(")
-        given = [self._sum()]
-        while self._next() == "," and len(given) < 3:
+        sizes = [self._sum()]
+        while self._next() == "," and len(sizes) < 3:
             self._take()
-            given.append(self._sum())
+            sizes.append(self._sum())
         self._expect(")")
-        return given
+        return sizes
 
     def _sum(self) -> Expression:
-        found = self._product()
+        expression = self._product()
         while self._next() in ("+", "-"):
-            found = operation(self._take(), found, self._product())
-        return found
+            expression = operation(self._take(), expression, self._product())
+        return expression
 
     def _product(self) -> Expression:
-        found = self._operand()
+        expression = self._operand()
         while self._next() in ("*", "/", "%"):
-            found = operation(self._take(), found, self._operand())
-        return found
+            expression = operation(self._take(), expression, self._operand())
+        return expression
 
     def _operand(self) -> Expression:
         word = self._take()
         if word == "(":
             self._depth += 1
-            if self._depth > _MOST_DEEP:
-                raise NotRead("has a shape with too many parentheses")
-            found = self._sum()
+            if self._depth > _LARGEST_DEPTH:
+                raise UnreadableShape("has a shape with too many parentheses")
+            expression = self._sum()
             self._expect(")")
             self._depth -= 1
-            return found
+            return expression
         if literal := _LITERAL.fullmatch(word):
             return _constant(literal[1], literal[2].lower())
         if word in self._names:
             return self._names[word]
         known = ", ".join(self._names) or "none"
-        raise NotRead(
+        raise UnreadableShape(
             f"has a shape with `{word}`: only + - * / %, parentheses, dim3, integers, the launch's own integer arguments and "
             f"constants of the file can be used (here: {known})"
         )
 
     def _next(self) -> str:
-        return self._left[-1] if self._left else ""
+        return self._remaining_words[-1] if self._remaining_words else ""
 
     def _take(self) -> str:
-        if not self._left:
-            raise NotRead("has a shape that ends too early")
-        return self._left.pop()
+        if not self._remaining_words:
+            raise UnreadableShape("has a shape that ends too early")
+        return self._remaining_words.pop()
 
     def _expect(self, word: str) -> None:
         if self._next() != word:
-            raise NotRead(f"has a shape with `{self._next() or 'its end'}` where `{word}` is expected")
+            raise UnreadableShape(f"has a shape with `{self._next() or 'its end'}` where `{word}` is expected")
         self._take()
 
     def _expect_end(self) -> None:
-        if self._left:
-            raise NotRead(f"has a shape with `{self._next()}`, where it should end")
+        if self._remaining_words:
+            raise UnreadableShape(f"has a shape with `{self._next()}`, where it should end")
 
 
 def _constant(digits: str, suffix: str) -> Constant:
@@ -134,7 +134,7 @@ def _constant(digits: str, suffix: str) -> Constant:
         (False, False): (UNSIGNED, UNSIGNED_LONG),
         (False, True): (UNSIGNED_LONG,),
     }
-    fitting = next((one for one in types[signed, is_long] if one.holds(value)), None)
+    fitting = next((type_ for type_ in types[signed, is_long] if type_.holds(value)), None)
     if fitting is None:
-        raise NotRead(f"has a shape with {digits}, which is too large")
+        raise UnreadableShape(f"has a shape with {digits}, which is too large")
     return Constant(value, fitting)

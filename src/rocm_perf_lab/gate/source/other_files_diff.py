@@ -11,7 +11,7 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import first_difference, line_of, texts, tokens_of
-from rocm_perf_lab.hip_source.written_launches import apart
+from rocm_perf_lab.hip_source.written_launches import split_launches
 
 _READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
 # Only tokens are requested, and these do not depend on headers.
@@ -32,8 +32,8 @@ def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
         if known[shown]:
             known[shown] -= 1
         elif _READS_FILES.search(shown):
-            what = "a preprocessor directive that reads other files, or may hide one that does"
-            raise NotAllowed(f"line {number} is `{shown[:80]}`, {what}")
+            problem = "a preprocessor directive that reads other files, or may hide one that does"
+            raise NotAllowed(f"line {number} is `{shown[:80]}`, {problem}")
 
 
 def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[LaunchText]:
@@ -41,13 +41,13 @@ def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[
     expect_no_new_directive(before, after)
     bindings = libclang.cindex(compiler)
     units = [TranslationUnit(bindings, file, _TOKENS_ALONE, text, file) for text in (before, after)]
-    (old, shapes), (new, other_shapes) = (apart(tokens_of(unit)) for unit in units)
-    if found := first_difference(old, new):
-        place = next((token for token in reversed(found) if token is not None), None)
-        line = f"line {place.line}" if place else "the end"
+    (old, shapes), (new, other_shapes) = (split_launches(tokens_of(unit)) for unit in units)
+    if difference := first_difference(old, new):
+        last_token = next((token for token in reversed(difference) if token is not None), None)
+        line = f"line {last_token.line}" if last_token else "the end"
         raise NotAllowed(f"{file.name} differs in {line}: in other files only the shapes of the kernel's launches may differ")
     return [
-        LaunchText(one.start, one.end, line_of(before, one.start), tuple(texts(other.tokens)), file)
-        for one, other in zip(shapes, other_shapes, strict=True)
-        if first_difference(one.tokens, other.tokens) is not None
+        LaunchText(shape.start, shape.end, line_of(before, shape.start), tuple(texts(other_shape.tokens)), file)
+        for shape, other_shape in zip(shapes, other_shapes, strict=True)
+        if first_difference(shape.tokens, other_shape.tokens) is not None
     ]

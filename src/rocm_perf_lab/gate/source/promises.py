@@ -22,7 +22,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
-from rocm_perf_lab.hip_source.pointer_origins import Lost, Origins
+from rocm_perf_lab.hip_source.pointer_origins import Origins, UnknownOrigin
 from rocm_perf_lab.isolate import Capture
 
 RESTRICT = "__restrict__"
@@ -42,7 +42,7 @@ class Promises:
     threads: int | None = None
 
     @property
-    def of_memory(self) -> tuple[str, ...]:
+    def memory_parameters(self) -> tuple[str, ...]:
         return (*self.restrict, *self.unwritten)
 
     def __str__(self) -> str:
@@ -52,17 +52,17 @@ class Promises:
         return "; ".join(words)
 
 
-NONE = Promises()
+NO_PROMISES = Promises()
 
 
-def bound(source: HipSource, threads: int) -> str:
+def bound_declaration(source: HipSource, threads: int) -> str:
     """The text that declares the bound: HIP's macro if HIP's header defines it, otherwise the attribute that it expands to."""
     if source.device.has_system_macro("__launch_bounds__"):
         return f"__launch_bounds__({threads})"
     return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
 
 
-def joined(one: Promises, other: Promises) -> Promises:
+def combined_promises(one: Promises, other: Promises) -> Promises:
     """All promises of both, with the smaller of the two bounds."""
     bounds = [p.threads for p in (one, other) if p.threads is not None]
     return Promises(
@@ -75,15 +75,15 @@ def joined(one: Promises, other: Promises) -> Promises:
 def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:
     """Why a launch in the source may break a promise; None if none does. source: the baseline."""
     target = source.kernel(kernel)
-    if promises == NONE:
+    if promises == NO_PROMISES:
         return None
     launches: list[LaunchSite] = []
-    for unit, found in launches_in_program(source, target):
-        if found.other_uses:
-            where = f"line {found.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
+    for unit, launched in launches_in_program(source, target):
+        if launched.other_uses:
+            where = f"line {launched.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
             return f"{target.name} is referenced without being launched in {where}: not all of its launches are known"
-        launches += found.seen
-    if file := next((file for file in source.foreign if _names(file, target)), None):
+        launches += launched.sites
+    if file := next((file for file in source.foreign if _may_launch(file, target)), None):
         return f"{file.name}, which is not compiled as HIP, names {target.name}: not all of its launches are known"
     if promises.threads is not None:
         if not launches:
@@ -93,10 +93,10 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
                 return f"the block of the launch in line {launch.line} is not a constant"
             if int(np.prod(launch.block)) > promises.threads:
                 return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads per workgroup"
-    return _shared_in_source(source, target, launches, promises) if promises.of_memory else None
+    return _shared_in_source(source, target, launches, promises) if promises.memory_parameters else None
 
 
-def _names(file: Path, kernel: SourceKernel) -> bool:
+def _may_launch(file: Path, kernel: SourceKernel) -> bool:
     """Whether a file that is not compiled as HIP may launch the kernel: it must pass its name or symbol to the runtime."""
     name = re.escape(kernel.last_name.encode())
     try:
@@ -110,7 +110,7 @@ def _shared_in_source(
 ) -> str | None:
     if way := other_ways(source.device, target):
         return way
-    if moved := reassigned(source.device, target) & set(promises.of_memory):
+    if moved := reassigned(source.device, target) & set(promises.memory_parameters):
         return f"{sorted(moved)[0]} is changed to point elsewhere"
     ways = Origins(source)
     for launch in launches:
@@ -121,8 +121,8 @@ def _shared_in_source(
 
 def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]]:
     """Pairs of parameter positions: the first parameter has a promise, and the second must not point to the same memory."""
-    for (i, one), (j, other) in permutations(enumerate(target.parameters), 2):
-        matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
+    for (i, promised), (j, other) in permutations(enumerate(target.parameters), 2):
+        matters = promised.name in promises.restrict or (promised.name in promises.unwritten and not other.const_pointee)
         if matters and other.pointee is not None:
             yield i, j
 
@@ -130,7 +130,7 @@ def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]
 def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) -> str | None:
     for i, j in _pairs(target, promises):
         if max(i, j) < len(launch.origins) and (same := launch.origins[i] & launch.origins[j]):
-            return _same(target, launch, (i, j), sorted(same)[0])
+            return _same_origin_complaint(target, launch, (i, j), sorted(same)[0])
     return None
 
 
@@ -142,17 +142,17 @@ def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, w
             if max(i, j) >= len(memory):
                 return f"the launch in line {launch.line} does not name all arguments"
             for number in (i, j):
-                if isinstance(lost := memory[number], Lost):
+                if isinstance(lost := memory[number], UnknownOrigin):
                     return f"in the launch in line {launch.line} {target.parameters[number].name} {lost}{words}"
             one, other = memory[i], memory[j]
-            if not isinstance(one, Lost) and not isinstance(other, Lost) and (same := one & other):
-                return _same(target, launch, (i, j), min(site.name for site in same)) + words
+            if not isinstance(one, UnknownOrigin) and not isinstance(other, UnknownOrigin) and (same := one & other):
+                return _same_origin_complaint(target, launch, (i, j), min(site.name for site in same)) + words
     return None
 
 
-def _same(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], what: str) -> str:
+def _same_origin_complaint(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], origin: str) -> str:
     one, other = (target.parameters[number].name for number in pair)
-    return f"the launch in line {launch.line} derives {one} and {other} from the same {what}"
+    return f"the launch in line {launch.line} derives {one} and {other} from the same {origin}"
 
 
 def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:
@@ -164,24 +164,24 @@ def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMe
     x, y, z = capture.dispatch["packet"]["workgroup"]
     if promises.threads is not None and x * y * z > promises.threads:
         return f"a captured dispatch has {x * y * z} threads per workgroup"
-    if not promises.of_memory:
+    if not promises.memory_parameters:
         return None
     if any(re.search(r"\*.*[*&]", type_) for type_ in parameter_types(capture.kernel)):
         return "a parameter points to pointers"
     addresses = _addresses(capture, kernel, metadata)
     places = {name: _allocation(capture, address) for name, address in addresses.items() if address}
-    for name in promises.of_memory:
+    for name in promises.memory_parameters:
         if name not in addresses:
             return f"{name} is not a pointer parameter of {kernel.name}"
         if addresses[name] == 0:
             continue
-        if (place := places[name]) is None:
+        if (allocation := places[name]) is None:
             return f"{name} points to memory that was not captured"
-        others = [other for other in places if other != name and places[other] in (place, None)]
-        if name in promises.restrict and not others:
+        sharing = [other for other in places if other != name and places[other] in (allocation, None)]
+        if name in promises.restrict and not sharing:
             continue
-        if _changed(capture, place):
-            shared = f", which {others[0]} may point into as well" if others else ""
+        if _kernel_changes(capture, allocation):
+            shared = f", which {sharing[0]} may point into as well" if sharing else ""
             return f"the kernel writes to the allocation that {name} points into{shared}"
     return None
 
@@ -205,5 +205,5 @@ def _allocation(capture: Capture, address: int) -> tuple[int, int] | None:
     return None
 
 
-def _changed(capture: Capture, allocation: tuple[int, int]) -> bool:
+def _kernel_changes(capture: Capture, allocation: tuple[int, int]) -> bool:
     return capture.memory(*allocation) != capture.memory(*allocation, after=True)

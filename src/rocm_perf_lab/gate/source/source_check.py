@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.change import KernelChange, Spliced, splice, unused_name
+from rocm_perf_lab.gate.change import KernelChange, SplicedSource, splice, unused_name
 from rocm_perf_lab.gate.source.launch_change import LaunchChange, LaunchRefused, launch_change
 from rocm_perf_lab.gate.source.launch_rule import configuration, constant_size
-from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source, joined
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source, combined_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import SOURCE, LaunchSection, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
@@ -35,8 +35,8 @@ class SourceStepResult:
     """
 
     verdict: StepVerdict
-    spliced: Spliced | None = None
-    promises: Promises = NONE
+    spliced: SplicedSource | None = None
+    promises: Promises = NO_PROMISES
     launch: LaunchChange | None = None
 
 
@@ -55,12 +55,12 @@ def check_source(
     """
     if isinstance(change, str):
         return SourceStepResult(rejected(STEP, change))
-    promises = joined(change.promises, declared)
+    promises = combined_promises(change.promises, declared)
     try:
         launch = launch_change(baseline, kernel, change.launches) if change.launches else None
     except LaunchRefused as error:
         return SourceStepResult(rejected(STEP, str(error)))
-    complaint = None if promises == NONE else _broken(baseline, kernel, promises, launch)
+    complaint = None if promises == NO_PROMISES else _broken_promise(baseline, kernel, promises, launch)
     if complaint:
         return SourceStepResult(rejected(STEP, f"it promises {promises}, but {complaint}"))
     if used := sorted(set(change.names) & set(called_names() if change.names else ())):
@@ -71,19 +71,19 @@ def check_source(
         if complaint := expansion(change):
             return SourceStepResult(rejected(STEP, complaint))
     except SourceError as error:
-        return SourceStepResult(rejected(STEP, f"it cannot be read: {error.what}"))
+        return SourceStepResult(rejected(STEP, f"it cannot be read: {error.problem}"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
     spliced = splice(baseline, kernel, change, unused_name(kernel, known), launch.edits if launch else ())
-    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names), launch=launch and _section(launch))
+    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names), launch=launch and _launch_section(launch))
     return SourceStepResult(passed(STEP, _in_words(kernel, change, promises, launch), evidence), spliced, promises, launch)
 
 
-def _section(launch: LaunchChange) -> LaunchSection:
+def _launch_section(launch: LaunchChange) -> LaunchSection:
     before, after = configuration(launch.before), configuration(launch.after)
     return LaunchSection(before=before, after=after, lines=[*launch.lines], other_files=[*launch.files])
 
 
-def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
+def _broken_promise(baseline: HipSource, kernel: SourceKernel, promises: Promises, launch: LaunchChange | None) -> str | None:
     """Why a launch may break a promise. A bound on the workgroup size is checked against the new shape of the launches."""
     if launch is None or promises.threads is None:
         return broken_in_source(baseline, kernel.identity, promises)
@@ -97,7 +97,7 @@ def _broken(baseline: HipSource, kernel: SourceKernel, promises: Promises, launc
 
 def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
     """Adds to a passed step the dispatches for which its promises were shown to hold."""
-    if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
+    if promises == NO_PROMISES or verdict.outcome is not StepOutcome.PASSED:
         return verdict
     shown = ", ".join(map(str, dispatches))
     captured = f"dispatch{'es' if len(dispatches) > 1 else ''} {shown}"
@@ -108,6 +108,6 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
 
 def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises, launch: LaunchChange | None) -> str:
     added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
-    promised = f"; it promises {promises}" if promises != NONE else ""
+    promised = f"; it promises {promises}" if promises != NO_PROMISES else ""
     launched = f"; its launch {launch}" if launch else ""
     return f"the new body of {kernel.name} is taken{added}{launched}{promised}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 _BESIDE_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*$", re.DOTALL | re.MULTILINE)  # comments, directives
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\w+|\S')
-_LEAVING = frozenset(("return", "break", "continue", "goto", "assert", "abort", "__builtin_trap", "__trap"))
+_LEAVING_WORDS = frozenset(("return", "break", "continue", "goto", "assert", "abort", "__builtin_trap", "__trap"))
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ class _Assumption:
         return (
             self.statement == other.statement
             and [level.header for level in self.levels] == [level.header for level in other.levels]
-            and all({*theirs.guards} <= {*own.guards} for own, theirs in zip(self.levels, other.levels, strict=True))
+            and all(
+                {*other_level.guards} <= {*level.guards} for level, other_level in zip(self.levels, other.levels, strict=True)
+            )
         )
 
 
@@ -50,18 +52,21 @@ def baseline_states_it_too(candidate: Sequence[str], index: int, baseline: bytes
     the text of the baseline's kernel.
     """
     own = _tokens(" ".join(candidate))
-    at = len(_tokens(" ".join(candidate[:index])))
-    others = _tokens(_BESIDE_CODE.sub(b" ", baseline).decode(errors="replace"))
-    claim = _assumption(own, at)
-    return any(claim.is_implied_by(_assumption(others, place)) for place in _places(others, candidate[index]))
+    position = len(_tokens(" ".join(candidate[:index])))
+    baseline_tokens = _tokens(_BESIDE_CODE.sub(b" ", baseline).decode(errors="replace"))
+    claim = _assumption(own, position)
+    return any(
+        claim.is_implied_by(_assumption(baseline_tokens, baseline_position))
+        for baseline_position in _indices_of(baseline_tokens, candidate[index])
+    )
 
 
 def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def _places(tokens: Sequence[str], name: str) -> Iterator[int]:
-    return (place for place, token in enumerate(tokens) if token == name)
+def _indices_of(tokens: Sequence[str], name: str) -> Iterator[int]:
+    return (index for index, token in enumerate(tokens) if token == name)
 
 
 def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
@@ -70,7 +75,7 @@ def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
     levels = [_level(block, with_header=number > 1) for number, block in enumerate(blocks) if number > 0]
     heads = [*(block.header for block in blocks[1:]), begun]
     levels += [_Level((), _branches_before(block)) for block, head in zip(blocks, heads, strict=True) if head[:1] == ("else",)]
-    return _Assumption((*begun, *_call(tokens[index:])), tuple(levels))
+    return _Assumption((*begun, *_call_tokens(tokens[index:])), tuple(levels))
 
 
 def _branches_before(block: _Block) -> tuple[tuple[str, ...], ...]:
@@ -94,7 +99,7 @@ def _blocks_around(tokens: Sequence[str]) -> tuple[list[_Block], tuple[str, ...]
         else:
             ended = blocks.pop()
             inside = [*ended.statements, tuple(begun[:-1])]
-            blocks[-1].statements.append((*ended.header, "{", *(word for one in inside for word in one), "}"))
+            blocks[-1].statements.append((*ended.header, "{", *(word for statement in inside for word in statement), "}"))
         begun.clear()
     return blocks, tuple(begun)
 
@@ -102,11 +107,11 @@ def _blocks_around(tokens: Sequence[str]) -> tuple[list[_Block], tuple[str, ...]
 def _level(block: _Block, with_header: bool) -> _Level:
     header = block.header if with_header else ()
     everything = header[:1] == ("switch",)  # which statements run depends on the labels before them
-    guards = [one for one in block.statements if everything or not _LEAVING.isdisjoint(one)]
+    guards = [statement for statement in block.statements if everything or not _LEAVING_WORDS.isdisjoint(statement)]
     return _Level(header, tuple(guards))
 
 
-def _call(tokens: Sequence[str]) -> Iterator[str]:
+def _call_tokens(tokens: Sequence[str]) -> Iterator[str]:
     depth = 0
     for token in tokens:
         yield token

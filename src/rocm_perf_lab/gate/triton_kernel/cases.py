@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, Make, made, random, stored
+from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, InputGenerator, random_values, replace_numbers, store_contents
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
 
 CAPTURED, RANDOM = "captured inputs", "random"
@@ -41,13 +41,13 @@ def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterato
     yield Size("every number 1", dict.fromkeys(varied, 1))
 
 
-def inputs_for(size: Size) -> Mapping[str, Make | None]:
+def inputs_for(size: Size) -> Mapping[str, InputGenerator | None]:
     """The inputs for a size, by name; None stands for the contents that the script provided."""
-    return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random}
+    return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random_values}
 
 
 def with_contents(
-    launch: RecordedLaunch, make: Make | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
+    launch: RecordedLaunch, make: InputGenerator | None, types: Mapping[str, str], files: Path, generator: np.random.Generator
 ) -> RecordedLaunch:
     """The launch with other contents in all its arrays, including those for results; unchanged if `make` is None."""
     if make is None:
@@ -55,8 +55,9 @@ def with_contents(
     memories = [
         memory.model_copy(
             update={
-                "contents": stored(
-                    made((files / memory.contents).read_bytes(), _type(memory.names, types), make, generator), files
+                "contents": store_contents(
+                    replace_numbers((files / memory.contents).read_bytes(), _number_type(memory.names, types), make, generator),
+                    files,
                 )
             }
         )
@@ -65,5 +66,5 @@ def with_contents(
     return launch.model_copy(update={"memories": memories})
 
 
-def _type(names: list[str], types: Mapping[str, str]) -> str | None:
+def _number_type(names: list[str], types: Mapping[str, str]) -> str | None:
     return types.get(names[0]) if names else None

@@ -8,7 +8,7 @@ from rocm_perf_lab.gate.verdict import Verdict
 
 
 def gate_document(request: TritonGateRequest, verdict: Verdict) -> GateDocument:
-    found, timing = verdict.document(), verdict.program_timing
+    document, timing = verdict.document(), verdict.program_timing
     return GateDocument(
         baseline=str(request.baseline.script),
         candidate=str(request.candidate.script),
@@ -18,8 +18,8 @@ def gate_document(request: TritonGateRequest, verdict: Verdict) -> GateDocument:
         timing_parameters=timing[1] if timing else None,
         equivalence="full",
         ulps=request.ulps,
-        accepted=found.accepted,
-        undecided=found.undecided,
-        steps=found.steps,
+        accepted=document.accepted,
+        undecided=document.undecided,
+        steps=document.steps,
         adopted=None,
     )

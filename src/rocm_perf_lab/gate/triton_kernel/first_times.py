@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
 
-_CANNOT = (ScriptExited, ScriptTimeout, SourceError)
+_SCRIPT_ERRORS = (ScriptExited, ScriptTimeout, SourceError)
 
 
 @contextmanager
@@ -51,38 +51,41 @@ class FirstTimes:
         repeated.
         """
         with self._lock:
-            key, launches, before = self._baseline = self._baseline or self._of_baseline()
+            key, launches, before = self._baseline = self._baseline or self._time_baseline()
         try:
-            _, theirs = self._recorded(candidate, key, self._request.view.showing((self._scratch,)))
-        except _CANNOT:
+            _, candidate_launches = self._record_launches(candidate, key, self._request.view.showing((self._scratch,)))
+        except _SCRIPT_ERRORS:
             return None
-        if len(theirs) != len(launches):
+        if len(candidate_launches) != len(launches):
             return None
-        placed = [on_memory_of(one, ours) for one, ours in zip(theirs, launches, strict=True)]
-        after = self._milliseconds([one for one in placed if not isinstance(one, str)])
-        return None if after is None or any(isinstance(one, str) for one in placed) else after / before
+        placed = [
+            on_memory_of(candidate_launch, baseline_launch)
+            for candidate_launch, baseline_launch in zip(candidate_launches, launches, strict=True)
+        ]
+        after = self._milliseconds([launch for launch in placed if not isinstance(launch, str)])
+        return None if after is None or any(isinstance(launch, str) for launch in placed) else after / before
 
-    def _of_baseline(self) -> tuple[tuple[str, ...], list[RecordedLaunch], float]:
+    def _time_baseline(self) -> tuple[tuple[str, ...], list[RecordedLaunch], float]:
         try:
-            key, launches = self._recorded(self._request.baseline, (), None)
-        except _CANNOT as error:
+            key, launches = self._record_launches(self._request.baseline, (), None)
+        except _SCRIPT_ERRORS as error:
             raise CaptureError(f"the baseline {error}", "make it run to its end with `rocm-perf run` first") from error
         before = self._milliseconds(launches) if launches else None
         if before is None:
             raise CaptureError("the baseline's launches cannot be repeated", "see `rocm-perf gate --triton`")
         return key, launches, before
 
-    def _recorded(
+    def _record_launches(
         self, kernel: ScriptKernel, key: tuple[str, ...], view: View | None
     ) -> tuple[tuple[str, ...], list[RecordedLaunch]]:
         """The names in the first launch's key, and the launches that a verdict covers."""
-        place, found = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
-        with launching(kernel, self._device, place, self._files, key, view, self._request.timeout) as script:
-            while len(found) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):
+        folder, launches = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
+        with launching(kernel, self._device, folder, self._files, key, view, self._request.timeout) as script:
+            while len(launches) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):
                 key = key or tuple(launched.key)
-                found.append(script.record({}))
+                launches.append(script.record({}))
                 script.go_on()
-        return key, found
+        return key, launches
 
     def _milliseconds(self, launches: list[RecordedLaunch]) -> float | None:
         repeated = self._repetition.run(launches)

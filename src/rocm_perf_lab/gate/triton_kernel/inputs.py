@@ -14,13 +14,13 @@ from rocm_perf_lab.gate.equivalence.numbers import float_type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Make = Callable[["NDArray[Any]", np.random.Generator], "NDArray[Any]"]
+InputGenerator = Callable[["NDArray[Any]", np.random.Generator], "NDArray[Any]"]
 
 _SPECIAL_SHARE = 0.01
-_LARGE = 64.0  # times the spread of the script's values
+_LARGE_FACTOR = 64.0  # times the spread of the script's values
 
 
-def made(contents: bytes, kind: str | None, make: Make, generator: np.random.Generator) -> bytes:
+def replace_numbers(contents: bytes, kind: str | None, make: InputGenerator, generator: np.random.Generator) -> bytes:
     """Replace the numbers in an array with others; integers, which may be indices into other arrays, are only permuted.
 
     kind: the array's dtype, or None if it is not known; in that case the contents stay as they are.
@@ -42,35 +42,40 @@ def _spread(values: NDArray[Any]) -> float:
     return float(finite.std()) if finite.size and finite.std() > 0 else 1.0
 
 
-def random(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+def random_values(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
     """Normally distributed values, with the same spread as the script's."""
     drawn: NDArray[Any] = generator.standard_normal(values.shape) * _spread(values)
     return drawn
 
 
-def positive(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+def positive_values(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
     """Values of one sign, so that sums are large."""
     drawn: NDArray[Any] = (0.5 + generator.random(values.shape)) * _spread(values)
     return drawn
 
 
-def large(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    drawn: NDArray[Any] = random(values, generator) * _LARGE
+def large_values(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    drawn: NDArray[Any] = random_values(values, generator) * _LARGE_FACTOR
     return drawn
 
 
-def special(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+def special_values(values: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
     """A few infinities, NaNs and zeros of both signs among random numbers."""
-    drawn = random(values, generator)
+    drawn = random_values(values, generator)
     chosen = generator.random(values.shape) < _SPECIAL_SHARE
     drawn[chosen] = generator.choice(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0]), int(chosen.sum()))
     return drawn
 
 
-INPUTS: dict[str, Make] = {"random": random, "positive": positive, "large": large, "special values": special}
+INPUTS: dict[str, InputGenerator] = {
+    "random": random_values,
+    "positive": positive_values,
+    "large": large_values,
+    "special values": special_values,
+}
 
 
-def stored(contents: bytes, files: Path) -> str:
+def store_contents(contents: bytes, files: Path) -> str:
     """Store the contents in a file in `files`, and return its name."""
     name = hashlib.sha256(contents).hexdigest()
     if not (files / name).exists():

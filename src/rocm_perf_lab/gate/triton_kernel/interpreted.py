@@ -17,10 +17,10 @@ from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_
 
 # How far NumPy's functions and sums may differ from the GPU's, in ULP, keyed by the size of a number in bytes: for float32,
 # this is a relative error of about 2e-4. In narrower types, results are rounded from float32.
-_ULPS = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
+_ULPS_BY_SIZE = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 
 
-def how_interpreted(
+def difference_from_interpreter(
     script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
     types: dict[str, str],
 ) -> ResultsDiffer | str | None:  # fmt: skip
@@ -39,13 +39,13 @@ def how_interpreted(
             own = next((outputs[name] for name in memory.names if name in outputs), None)
             if own is None or own.stat().st_size != memory.size:
                 return f"{', '.join(memory.names) or 'a memory'} is not what the script launches the kernel with"
-            ulps = _ulps(types.get(memory.names[0], ""))
+            ulps = _tolerated_ulps(types.get(memory.names[0], ""))
             expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps, nans)
-    except ResultsDiffer as apart:
-        return apart
+    except ResultsDiffer as difference:
+        return difference
     return None
 
 
-def _ulps(kind: str) -> int:
+def _tolerated_ulps(kind: str) -> int:
     dtype = float_type(kind)
-    return _ULPS[dtype.itemsize] if dtype is not None else 0
+    return _ULPS_BY_SIZE[dtype.itemsize] if dtype is not None else 0

@@ -9,7 +9,7 @@ from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, Note, words_of
-from rocm_perf_lab.gate.triton_kernel.launching_script import Launched, LaunchingScript, launching
+from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription, LaunchingScript, launching
 from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
@@ -37,64 +37,75 @@ class _Judgement:
         self._request, self._device, self._scratch = request, device, scratch
         (files := scratch / "files").mkdir()
         self._files = files
-        self._found = JudgementRecord()
+        self._record = JudgementRecord()
         repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
-        self._launches = LaunchJudgement(request, repetition, files, self._found, note)
+        self._launches = LaunchJudgement(request, repetition, files, self._record, note)
 
     def verdict(self) -> Verdict:
-        steps = Steps(self._request, self._found)
+        steps = Steps(self._request, self._record)
         try:
-            return steps.of_statuses(*self._follow())
-        except Rejected as why:
-            return steps.of_rejection(why)
+            return steps.of_statuses(*self._follow_scripts())
+        except Rejected as rejection:
+            return steps.of_rejection(rejection)
 
-    def _follow(self) -> tuple[int, int]:
+    def _follow_scripts(self) -> tuple[int, int]:
         """The exit statuses of both scripts, after all launches have been judged."""
         request, scratch, seconds = self._request, self._scratch, self._request.timeout
         with launching(request.baseline, self._device, scratch, self._files, (), None, seconds) as baseline:
-            ours = self._next_of_baseline(baseline)
-            if isinstance(ours, int):
-                what = f"{request.baseline.script} launches no kernel called {request.baseline.kernel} (status {ours})"
-                raise NoKernelsError(what, "check the name, and that the script runs with `rocm-perf run`")
-            key = tuple(ours.key)
+            first = self._next_of_baseline(baseline)
+            if isinstance(first, int):
+                message = f"{request.baseline.script} launches no kernel called {request.baseline.kernel} (status {first})"
+                raise NoKernelsError(message, "check the name, and that the script runs with `rocm-perf run`")
+            key = tuple(first.key)
             view = request.view
             with launching(request.candidate, self._device, scratch, self._files, key, view, seconds) as candidate:
-                return self._follow_both(ours, baseline, candidate)
+                return self._follow_both(first, baseline, candidate)
 
-    def _follow_both(self, ours: Launched | int, baseline: LaunchingScript, candidate: LaunchingScript) -> tuple[int, int]:
+    def _follow_both(
+        self, baseline_launch: LaunchDescription | int, baseline: LaunchingScript, candidate: LaunchingScript
+    ) -> tuple[int, int]:
         count = 0
-        while not isinstance(ours, int):
-            theirs = self._next_of_candidate(candidate, count)
-            if isinstance(theirs, int):
-                raise Rejected(LAUNCH, f"it ends with status {theirs} and does not launch the kernel with {words_of(ours.key)}")
-            if theirs.key != ours.key:
-                raise Rejected(LAUNCH, f"it is launched with {words_of(theirs.key)}, the baseline with {words_of(ours.key)}")
-            if (name := _other_type(ours, theirs)) is not None:
-                raise Rejected(LAUNCH, f"{name} is {theirs.types[name]}, but {ours.types[name]} in the baseline")
+        while not isinstance(baseline_launch, int):
+            candidate_launch = self._next_of_candidate(candidate, count)
+            if isinstance(candidate_launch, int):
+                raise Rejected(
+                    LAUNCH,
+                    f"it ends with status {candidate_launch} and does not launch the kernel with "
+                    f"{words_of(baseline_launch.key)}",
+                )
+            if candidate_launch.key != baseline_launch.key:
+                raise Rejected(
+                    LAUNCH,
+                    f"it is launched with {words_of(candidate_launch.key)}, the baseline with {words_of(baseline_launch.key)}",
+                )
+            if (name := _array_of_other_type(baseline_launch, candidate_launch)) is not None:
+                raise Rejected(
+                    LAUNCH, f"{name} is {candidate_launch.types[name]}, but {baseline_launch.types[name]} in the baseline"
+                )
             count += 1
             if count <= MOST_LAUNCHES:
-                self._launches.judge(ours, theirs, baseline, candidate)
+                self._launches.judge(baseline_launch, candidate_launch, baseline, candidate)
             baseline.go_on()
             candidate.go_on()
-            ours = self._next_of_baseline(baseline)
-        theirs = self._next_of_candidate(candidate, count)
-        if not isinstance(theirs, int):
-            raise Rejected(LAUNCH, f"it launches the kernel with {words_of(theirs.key)}, which the baseline does not")
-        return ours, theirs
+            baseline_launch = self._next_of_baseline(baseline)
+        candidate_launch = self._next_of_candidate(candidate, count)
+        if not isinstance(candidate_launch, int):
+            raise Rejected(LAUNCH, f"it launches the kernel with {words_of(candidate_launch.key)}, which the baseline does not")
+        return baseline_launch, candidate_launch
 
-    def _next_of_baseline(self, script: LaunchingScript) -> Launched | int:
+    def _next_of_baseline(self, script: LaunchingScript) -> LaunchDescription | int:
         try:
             return script.next()
         except (ScriptExited, ScriptTimeout) as error:
             raise CaptureError(f"the baseline {error}", "make it run to its end with `rocm-perf run` first") from error
 
-    def _next_of_candidate(self, script: LaunchingScript, count: int) -> Launched | int:
+    def _next_of_candidate(self, script: LaunchingScript, count: int) -> LaunchDescription | int:
         try:
             return script.next()
         except (ScriptExited, ScriptTimeout, SourceError) as error:
             raise Rejected(APPLICATION if count else LAUNCH, f"it {error}") from error
 
 
-def _other_type(ours: Launched, theirs: Launched) -> str | None:
+def _array_of_other_type(baseline_launch: LaunchDescription, candidate_launch: LaunchDescription) -> str | None:
     """The name of an array that has a different number type in the candidate's launch; None if there is none."""
-    return next((name for name, kind in ours.types.items() if theirs.types.get(name, kind) != kind), None)
+    return next((name for name, kind in baseline_launch.types.items() if candidate_launch.types.get(name, kind) != kind), None)

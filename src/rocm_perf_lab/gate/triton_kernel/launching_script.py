@@ -14,41 +14,43 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, copied, read_launch
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, copy_untrusted_file, read_launch
 from rocm_perf_lab.triton_launches import ScriptKernel, ServedScript, environment_of
 
-_SECONDS = 600.0  # for the whole script, in the cage
+_SCRIPT_SECONDS = 600.0  # for the whole script, in the cage
 _INTERPRETER_SECONDS = 30
 _OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchDescription:
     """The script's description of a launch; see served.Launch.described()."""
 
-    about: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
     @property
     def key(self) -> dict[str, Any]:
-        return dict(self.about["key"])
+        return dict(self.fields["key"])
 
     @property
     def types(self) -> dict[str, str]:
         """Array -> dtype."""
-        return {name: str(one["dtype"]) for name, one in self.about["arguments"].items() if one["kind"] == "array"}
+        return {
+            name: str(argument["dtype"]) for name, argument in self.fields["arguments"].items() if argument["kind"] == "array"
+        }
 
     @property
     def numbers(self) -> dict[str, int]:
         """The integers greater than 1 that are passed to the kernel at launch."""
         return {
-            name: one["value"]
-            for name, one in self.about["arguments"].items()
-            if type(one.get("value")) is int and one["value"] > 1 and name in self._at_run_time
+            name: argument["value"]
+            for name, argument in self.fields["arguments"].items()
+            if type(argument.get("value")) is int and argument["value"] > 1 and name in self._run_time_parameters
         }
 
     @property
-    def _at_run_time(self) -> set[str]:
-        return set(self.about["parameters"]) - set(self.about["constants"])
+    def _run_time_parameters(self) -> set[str]:
+        return set(self.fields["parameters"]) - set(self.fields["constants"])
 
 
 class LaunchingScript:
@@ -60,11 +62,11 @@ class LaunchingScript:
         self._script, self._folder, self._files = script, folder, files
         self._is_candidate, self._timeout = is_candidate, timeout
 
-    def next(self) -> Launched | int:
+    def next(self) -> LaunchDescription | int:
         """The next launch whose key differs from those of earlier launches, or the script's exit status."""
         message = self._script.receive(self._timeout)
         try:
-            return int(message["status"]) if message["event"] == "end" else _expected(Launched(message))
+            return int(message["status"]) if message["event"] == "end" else _expect_complete(LaunchDescription(message))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise SourceError("its description of the launch does not have the expected form", "") from error
 
@@ -93,7 +95,7 @@ class LaunchingScript:
         outputs = answer.get("outputs")
         if not isinstance(outputs, dict):
             return str(answer.get("obstacle"))
-        return {str(name): copied(self._folder, str(file), self._files) for name, file in outputs.items()}
+        return {str(name): copy_untrusted_file(self._folder, str(file), self._files) for name, file in outputs.items()}
 
     def go_on(self) -> None:
         self._script.send(do="continue", values=None)
@@ -102,7 +104,7 @@ class LaunchingScript:
         return self._script.output_tail()
 
 
-def _expected(launched: Launched) -> Launched:
+def _expect_complete(launched: LaunchDescription) -> LaunchDescription:
     """Check that no field is missing. Any error from reading a field is passed on."""
     _ = launched.key, launched.types, launched.numbers
     return launched
@@ -120,13 +122,13 @@ def launching(
     environment = environment_of(device.environment(os.environ), key)
     command = kernel.command()
     if view is not None:
-        kept = [name for name in environment if name.startswith("TRITON_") and name not in _OTHER_HOMES]
+        triton_variables = [name for name in environment if name.startswith("TRITON_") and name not in _OTHER_HOMES]
         view = View(
             (*view.readable, kernel.script.absolute().parent, scratch, *kernel.of_environment(), *kernel.of_change()),
             (*view.writable, folder),
-            keep_env=(*view.keep_env, *kept, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
+            keep_env=(*view.keep_env, *triton_variables, "PYTHONPATH", "ROCM_PERF_TRITON_KEY"),
             trusted=view.trusted,
         )
-        command = cage.within(command, Path.cwd(), view, CageLimits(seconds=_SECONDS))
+        command = cage.within(command, Path.cwd(), view, CageLimits(seconds=_SCRIPT_SECONDS))
     with ServedScript(command, environment, scratch / f"{name}.stderr") as script:
         yield LaunchingScript(script, folder, files, view is not None, timeout)

@@ -90,7 +90,7 @@ def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_conte
     return launch
 
 
-def copied(source: Path, name: str, destination: Path) -> Path:
+def copy_untrusted_file(source: Path, name: str, destination: Path) -> Path:
     """Copy the file `name`, which a candidate may have written, from `source` to `destination`. Raises SourceError."""
     if not re.fullmatch(_FILE_NAME, name):
         raise SourceError("it names a file that is none of its results", "")
@@ -118,35 +118,36 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
     owners = {name: index for index, memory in enumerate(baseline.memories) for name in memory.names}
     places: list[int] = []
     for memory in candidate.memories:
-        found = {owners[name] for name in memory.names if name in owners}
+        matches = {owners[name] for name in memory.names if name in owners}
         names = ", ".join(memory.names)
-        if not found:
+        if not matches:
             return f"it is given {names or 'memory'}, which the baseline is not"
-        if len(found) > 1:
+        if len(matches) > 1:
             return f"it is given the same memory for {names}, but the baseline has several"
-        (place,) = found
-        if memory.size != baseline.memories[place].size:
-            return f"{names} has {memory.size} bytes, but {baseline.memories[place].size} in the baseline"
-        places.append(place)
+        (index,) = matches
+        if memory.size != baseline.memories[index].size:
+            return f"{names} has {memory.size} bytes, but {baseline.memories[index].size} in the baseline"
+        places.append(index)
     if len(set(places)) < len(places):
         return "it is given separate memory for arguments that share one in the baseline"
-    if (name := _elsewhere(candidate, baseline, places)) is not None:
+    if (name := _pointer_elsewhere(candidate, baseline, places)) is not None:
         return f"{name} points to a different place in its array"
     arguments = [
-        RecordedArgument(name=one.name, words=[_moved(word, places) for word in one.words]) for one in candidate.arguments
+        RecordedArgument(name=argument.name, words=[_word_in_memory(word, places) for word in argument.words])
+        for argument in candidate.arguments
     ]
     return candidate.model_copy(update={"arguments": arguments, "memories": baseline.memories})
 
 
-def _elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
+def _pointer_elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:
     """The first pointer argument that both launches have but that does not point to the same place; None if there is none."""
-    known = {one.name: one.words for one in baseline.arguments}
-    for one in candidate.arguments:
-        words = [_moved(word, places) for word in one.words if word.memory is not None]
-        if words and one.name in known and words != [word for word in known[one.name] if word.memory is not None]:
-            return one.name
+    known = {argument.name: argument.words for argument in baseline.arguments}
+    for argument in candidate.arguments:
+        words = [_word_in_memory(word, places) for word in argument.words if word.memory is not None]
+        if words and argument.name in known and words != [word for word in known[argument.name] if word.memory is not None]:
+            return argument.name
     return None
 
 
-def _moved(word: Word, places: Sequence[int]) -> Word:
+def _word_in_memory(word: Word, places: Sequence[int]) -> Word:
     return word if word.memory is None else word.model_copy(update={"memory": places[word.memory]})

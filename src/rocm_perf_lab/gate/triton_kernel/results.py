@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # Where results are near zero because large terms cancel, units in the last place are meaningless. For each allowed ULP, a sum
 # in the type's accumulator may be off by this fraction of the largest number that the launch wrote to the array. Numbers that
 # the launch did not write do not count: they may be arbitrary.
-_OF_LARGEST = {8: 2.0**-51}
-_OF_LARGEST_IN_FLOAT32 = 2.0**-22
+_SHARE_OF_LARGEST = {8: 2.0**-51}
+_SHARE_OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
 
 class ResultsDiffer(Exception):
@@ -77,22 +77,22 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
     dtype = float_type(types.get(name, ""))
     if dtype is None:
         dtype = np.dtype(types[name]) if types.get(name, "").startswith(("int", "uint")) else np.dtype(np.uint8)
-        a, b = (np.frombuffer(one, dtype, len(one) // dtype.itemsize) for one in (x, y))
+        a, b = (np.frombuffer(content, dtype, len(content) // dtype.itemsize) for content in (x, y))
         places, largest = np.flatnonzero(a != b), None
     else:
-        a, b = (np.frombuffer(one, dtype, len(one) // dtype.itemsize) for one in (x, y))
-        apart = ulps_between(a, b)
+        a, b = (np.frombuffer(content, dtype, len(content) // dtype.itemsize) for content in (x, y))
+        distances = ulps_between(a, b)
         wide = a.astype(np.float64), b.astype(np.float64)
         finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
-        counts = finite & _written(x, initial, dtype)
+        counts = finite & _changed_elements(x, initial, dtype)
         scale = float(np.abs(wide[0][counts]).max()) if counts.any() else 0.0
-        floor = ulps * _OF_LARGEST.get(dtype.itemsize, _OF_LARGEST_IN_FLOAT32) * scale
+        floor = ulps * _SHARE_OF_LARGEST.get(dtype.itemsize, _SHARE_OF_LARGEST_IN_FLOAT32) * scale
         with np.errstate(invalid="ignore"):
-            near = bool(ulps) & finite & ((apart <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
+            near = bool(ulps) & finite & ((distances <= ulps) | (np.abs(wide[0] - wide[1]) <= floor))
         same = near | (bits_of(a) == bits_of(b)) | nans.same(a, b)
         places = np.flatnonzero(~same)
         numbers = places[finite[places]]
-        largest = int(apart[numbers].max()) if numbers.size else None
+        largest = int(distances[numbers].max()) if numbers.size else None
     if not places.size:
         return
     first = int(places[0])
@@ -106,7 +106,7 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
     raise ResultsDiffer(reason, section)
 
 
-def _written(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+def _changed_elements(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     """For each element, whether any of its bits changed."""
     words = np.dtype(f"u{dtype.itemsize}")
     count = len(left) // dtype.itemsize

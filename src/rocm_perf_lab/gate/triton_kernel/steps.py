@@ -18,32 +18,39 @@ from rocm_perf_lab.gate.verdict_document import (
 
 
 class Steps:
-    """request: the user's request. found: the findings, which are read when a verdict is built."""
+    """request: the user's request. record: the findings, which are read when a verdict is built."""
 
-    def __init__(self, request: TritonGateRequest, found: JudgementRecord):
-        self._request, self._found = request, found
+    def __init__(self, request: TritonGateRequest, record: JudgementRecord):
+        self._request, self._record = request, record
 
     def of_statuses(self, baseline: int, candidate: int) -> Verdict:
         """The verdict if all launches were judged and the scripts ended with these exit statuses."""
-        return Verdict((self._launched(), self._equivalent(), self._measured(), *self._application(baseline, candidate)))
+        return Verdict(
+            (
+                self._launch_step(),
+                self._equivalence_step(),
+                self._measurement_step(),
+                *self._application_step(baseline, candidate),
+            )
+        )
 
     def of_rejection(self, why: Rejected) -> Verdict:
         return Verdict(tuple(self._step(step, why) for step in STEPS))
 
     def _step(self, step: str, why: Rejected) -> StepVerdict:
-        at, here = STEPS.index(why.step), STEPS.index(step)
-        if here > at:
+        rejected_index, index = STEPS.index(why.step), STEPS.index(step)
+        if index > rejected_index:
             return skipped(step)
-        if here == at:
+        if index == rejected_index:
             evidence = self._evidence(why.difference, why.case) if step == EQUIVALENCE else None
             return rejected(step, why.reason, evidence)
-        return {LAUNCH: self._launched, EQUIVALENCE: self._equivalent, MEASUREMENT: self._measured}[step]()
+        return {LAUNCH: self._launch_step, EQUIVALENCE: self._equivalence_step, MEASUREMENT: self._measurement_step}[step]()
 
-    def _launched(self) -> StepVerdict:
-        return passed(LAUNCH, f"launched as the baseline is; launches with different numbers: {len(self._found.launches)}")
+    def _launch_step(self) -> StepVerdict:
+        return passed(LAUNCH, f"launched as the baseline is; launches with different numbers: {len(self._record.launches)}")
 
-    def _equivalent(self) -> StepVerdict:
-        results = [result for one in self._found.launches for result in one.cases.values()]
+    def _equivalence_step(self) -> StepVerdict:
+        results = [result for launch in self._record.launches for result in launch.cases.values()]
         equal, dropped = results.count("equal"), sum(result.startswith("dropped") for result in results)
         words = "the same results" if not self._request.ulps else f"results within {self._request.ulps} ULP"
         also = f"; {dropped} further cases were dropped" if dropped else ""
@@ -51,12 +58,12 @@ class Steps:
 
     def _evidence(self, difference: DifferenceSection | None, case: str | None) -> EquivalenceEvidence:
         return EquivalenceEvidence(
-            level="full", seed=self._request.seed, ulps=self._request.ulps, captures=self._found.launches,
+            level="full", seed=self._request.seed, ulps=self._request.ulps, captures=self._record.launches,
             race_seeds=list(seeds.orders(self._request.seed)), difference=difference, case=case,
         )  # fmt: skip
 
-    def _measured(self) -> StepVerdict:
-        before, after = (sum(times) for times in zip(*self._found.ms, strict=True))
+    def _measurement_step(self) -> StepVerdict:
+        before, after = (sum(times) for times in zip(*self._record.ms, strict=True))
         ratio = after / before
         evidence = MeasurementEvidence(
             timing="modelled", baseline_ms=[before], candidate_ms=[after], ratio=ratio, ratio_on_captured_inputs=ratio,
@@ -68,8 +75,8 @@ class Steps:
             return rejected(MEASUREMENT, reason, evidence)
         return passed(MEASUREMENT, f"{saved}, modelled", evidence)
 
-    def _application(self, before: int, after: int) -> tuple[StepVerdict, ...]:
-        evidence = ApplicationEvidence(timing="modelled", timing_parameters=self._found.parameters)
+    def _application_step(self, before: int, after: int) -> tuple[StepVerdict, ...]:
+        evidence = ApplicationEvidence(timing="modelled", timing_parameters=self._record.parameters)
         if before != after:
             return (rejected(APPLICATION, f"its script ends with status {after}, but the baseline's with {before}", evidence),)
         return (passed(APPLICATION, f"its script ends with status {after}, as the baseline's does", evidence),)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rocm_perf_lab.llm.providers import http
-from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Transient
+from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, Transient
 
 
 class Anthropic(http.HttpModel):
-    def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
+    def _ask_model(self, messages: Sequence[Message], text: AnswerCollector, body: dict[str, float]) -> Answer:
         import anthropic
 
         with http.conversation(anthropic, self.endpoint, self.timeout) as client:
@@ -21,15 +21,15 @@ class Anthropic(http.HttpModel):
             stream = create(
                 model=self.model,
                 system="\n\n".join(message.text for message in messages if message.role == "system"),
-                messages=[{"role": one.role, "content": one.text} for one in messages if one.role != "system"],
+                messages=[{"role": message.role, "content": message.text} for message in messages if message.role != "system"],
                 max_tokens=self.max_tokens,
                 stream=True,
                 extra_body=body,  # the SDK no longer has a temperature parameter
                 extra_headers={"Accept-Encoding": "identity"},
             )
-            return self._collected(stream, text)
+            return self._collect(stream, text)
 
-    def _collected(self, stream: Iterable[Any], text: Collected) -> Answer:
+    def _collect(self, stream: Iterable[Any], text: AnswerCollector) -> Answer:
         stopped, model = None, self.model
         input_tokens = output_tokens = None
         for event in stream:
@@ -41,4 +41,4 @@ class Anthropic(http.HttpModel):
                 stopped, output_tokens = event.delta.stop_reason or stopped, event.usage.output_tokens
         if stopped is None:
             raise Transient("the answer ended too early")
-        return Answer(text.text, model, input_tokens, output_tokens, whole=stopped != "max_tokens")
+        return Answer(text.text, model, input_tokens, output_tokens, complete=stopped != "max_tokens")

@@ -18,7 +18,7 @@ from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import LanguageModelError, MissingInputError, UsageError
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
-from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, ModelOptions, Progress
+from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, ModelOptions, Progress
 from rocm_perf_lab.process.child import DeferredInterrupts, expect_more, wait
 from rocm_perf_lab.process.piped import piped
 
@@ -56,40 +56,40 @@ class CommandProvider:
         its command line cannot be split into words.
         """
         try:
-            resolve([*self._words()[:1], ""])
+            resolve([*self._command_words()[:1], ""])
         except MissingInputError as error:
-            raise LanguageModelError(f"{self.endpoint} cannot be run: {error.what}", error.hint) from error
+            raise LanguageModelError(f"{self.endpoint} cannot be run: {error.problem}", error.hint) from error
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:
             prompt.write(as_one_text(messages).encode())
             prompt.seek(0)
-            process = self._started(prompt, complaints)
+            process = self._start(prompt, complaints)
             try:
                 interrupts.deliver()
                 deadline = time.monotonic() + self.timeout
-                text = self._read(process, deadline, progress)
+                text = self._read_answer(process, deadline, progress)
                 status = wait(process, max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired as error:
                 raise LanguageModelError(
                     f"{self.endpoint} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
                 ) from error
             finally:
-                _end(process)
+                _kill(process)
             if status:
                 raise LanguageModelError(
                     f"{self.endpoint} ended with status {status}{_last_words(complaints)}", "make it succeed first"
                 )
             return Answer(text, self.model)
 
-    def _words(self) -> list[str]:
+    def _command_words(self) -> list[str]:
         try:
             return shlex.split(self.model)
         except ValueError as error:
             raise UsageError(f"cannot split --model {self.model!r} into words ({error})", "balance its quotes") from error
 
-    def _started(self, prompt: IO[bytes], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-        words = self._words()
+    def _start(self, prompt: IO[bytes], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+        words = self._command_words()
         try:
             return subprocess.Popen(words, stdin=prompt, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True)
         except (OSError, IndexError) as error:
@@ -98,12 +98,12 @@ class CommandProvider:
                 f"{self.endpoint} cannot be run ({reason})", "name an existing program with --model"
             ) from error
 
-    def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
+    def _read_answer(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
         """The text that the program prints until it closes its output or ends, whichever comes first: a process that it leaves
         behind may keep the output open.
         """
         output, ended = piped(process.stdout), os.pidfd_open(process.pid)
-        text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")
+        text, decoder = AnswerCollector(progress), codecs.getincrementaldecoder("utf-8")("replace")
         try:
             with selectors.DefaultSelector() as selector:
                 for file in (output, ended):
@@ -130,7 +130,7 @@ def as_one_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"=== {names[message.role]} ===\n\n{message.text}" for message in messages) + "\n"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

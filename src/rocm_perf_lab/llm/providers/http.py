@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rocm_perf_lab.errors import LanguageModelError, UsageError
-from rocm_perf_lab.extras import missing
+from rocm_perf_lab.extras import missing_extra
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import (
     LONGEST_LINE,
     MOST_BYTES,
     Answer,
-    Collected,
+    AnswerCollector,
     Message,
     ModelOptions,
     Progress,
@@ -47,7 +47,7 @@ def required_sdk(name: str) -> None:
     question.
     """
     if importlib.util.find_spec(name) is None:
-        raise missing(f"this provider needs the Python package {name}", "llm")
+        raise missing_extra(f"this provider needs the Python package {name}", "llm")
 
 
 def endpoint(base_url: str | None, default: str) -> str:
@@ -76,7 +76,7 @@ def conversation(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[Any
     hooks = {"response": [watch.limit]}
     try:
         with (
-            _errors_told(sdk, endpoint, seconds),
+            _translate_errors(sdk, endpoint, seconds),
             sdk.DefaultHttpxClient(timeout=seconds, follow_redirects=False, event_hooks=hooks) as client,
         ):
             yield client
@@ -97,9 +97,9 @@ class _Watch:
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
             raise TooLong("the answer is compressed, although compression was not requested")
         self.begun = response.status_code == 200
-        response.stream = _limited(response.stream, self._checked)
+        response.stream = _limited_stream(response.stream, self._check_chunks)
 
-    def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _check_chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         total = line = 0
         for chunk in chunks:
             expect_more()
@@ -152,12 +152,12 @@ class HttpModel(abc.ABC):
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         try:
-            return self._asked(messages, Collected(progress), {"temperature": self.temperature})
+            return self._ask_model(messages, AnswerCollector(progress), {"temperature": self.temperature})
         except NoTemperatureError:
-            return self._asked(messages, Collected(progress), {})
+            return self._ask_model(messages, AnswerCollector(progress), {})
 
     @abc.abstractmethod
-    def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
+    def _ask_model(self, messages: Sequence[Message], text: AnswerCollector, body: dict[str, float]) -> Answer:
         """Ask the model. text: receives the answer as it arrives. body: additional fields of the request's body."""
 
 
@@ -169,7 +169,7 @@ class Slow(Exception):
         self.seconds = seconds
 
 
-def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Any:
+def _limited_stream(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Any:
     """A stream whose chunks pass through `checked`. The HTTP library requires the stream's class to be derived from its own
     stream class, which is looked up by name because only the name is the same in all versions.
     """
@@ -179,13 +179,13 @@ def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]])
 
 
 @contextlib.contextmanager
-def _errors_told(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[None]:
+def _translate_errors(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (Slow, sdk.APITimeoutError) as error:
         raise _too_slow(endpoint, seconds) from error
     except sdk.APIStatusError as error:
-        raise _of_status(error, endpoint) from error
+        raise _status_error(error, endpoint) from error
     except sdk.APIConnectionError as error:
         if isinstance(error.__cause__, TooLong):
             raise error.__cause__ from error
@@ -212,13 +212,13 @@ def _too_slow(endpoint: str, seconds: float) -> LanguageModelError:
     return LanguageModelError(f"{endpoint} did not answer within {seconds:g} s", "raise --model-timeout")
 
 
-def _of_status(error: Any, endpoint: str) -> Exception:
+def _status_error(error: Any, endpoint: str) -> Exception:
     status = error.status_code
-    what = f"HTTP status {status} ({_shortened(_said(error))})"
-    if status == 400 and "temperature" in what:
+    message = f"HTTP status {status} ({_shortened(_server_message(error))})"
+    if status == 400 and "temperature" in message:
         return NoTemperatureError()
     if status in _BUSY or status >= 500:
-        return Transient(what, _retry_after(error.response.headers))
+        return Transient(message, _retry_after(error.response.headers))
     hint = "see its message"
     if status in (401, 403):
         hint = "check the key in the environment"
@@ -226,10 +226,10 @@ def _of_status(error: Any, endpoint: str) -> Exception:
         hint = "check --model and --base-url"
     elif 300 <= status < 400:
         hint = "give the address that it redirects to as --base-url"
-    return LanguageModelError(f"{endpoint} refused: {what}", hint)
+    return LanguageModelError(f"{endpoint} refused: {message}", hint)
 
 
-def _said(error: Any) -> str:
+def _server_message(error: Any) -> str:
     body = error.body.get("error", error.body) if isinstance(error.body, dict) else error.body
     return str(body.get("message", body) if isinstance(body, dict) else body or error.message)
 

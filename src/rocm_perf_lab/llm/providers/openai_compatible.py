@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rocm_perf_lab.llm.providers import http
-from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Transient
+from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, Transient
 
 
 class OpenAICompatible(http.HttpModel):
-    def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
+    def _ask_model(self, messages: Sequence[Message], text: AnswerCollector, body: dict[str, float]) -> Answer:
         import openai
 
         # Self-hosted servers may not know the newer name that the hosted service uses.
@@ -22,16 +22,16 @@ class OpenAICompatible(http.HttpModel):
             create: Any = api.chat.completions.create  # its types differ between versions of the SDK
             stream = create(
                 model=self.model,
-                messages=[{"role": one.role, "content": one.text} for one in messages],
+                messages=[{"role": message.role, "content": message.text} for message in messages],
                 stream=True,
                 extra_body=body,
                 stream_options={"include_usage": True},
                 extra_headers={"Accept-Encoding": "identity"},
                 **{limit: self.max_tokens},
             )
-            return self._collected(stream, text)
+            return self._collect(stream, text)
 
-    def _collected(self, stream: Iterable[Any], text: Collected) -> Answer:
+    def _collect(self, stream: Iterable[Any], text: AnswerCollector) -> Answer:
         finished, usage, model = None, None, self.model
         for chunk in stream:
             # Compatible servers may omit fields.

@@ -27,7 +27,7 @@ class Answer:
     """A provider's answer.
 
     model: the name that the other side reports. input_tokens, output_tokens: as counted by the other side; None if it does not
-    report them. cost: US dollars, if reported. whole: False if the answer was cut off at a length limit.
+    report them. cost: US dollars, if reported. complete: False if the answer was cut off at a length limit.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Answer:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    whole: bool = True
+    complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Provider(Protocol):
         """Ask a question and wait for the answer. Raises LanguageModelError, Transient or TooLong."""
 
 
-class Collected:
+class AnswerCollector:
     """Collects an answer's text as it arrives. Raises TooLong."""
 
     def __init__(self, progress: Progress):

@@ -29,10 +29,10 @@ class TritonAnswers:
         "takes the one fenced Python block in it, which holds one function with its decorators, replaces the function of that "
         "name with it, and has a gate launch both,",
     )
-    again = (
+    retry_instruction = (
         "Answer again with exactly one fenced Python block: the complete function with its decorators. All rules still hold."
     )
-    exact = (
+    exactness_instruction = (
         "The results must stay the same bit for bit: a different order of a floating-point sum, another block size along it, "
         "or a function other than the baseline's (exp2 for exp) changes them."
     )
@@ -59,8 +59,8 @@ def code_of(answer: str) -> str | Unusable:
     code = textwrap.dedent(blocks[0]).strip("\n")
     if len(code.encode(errors="replace")) > LONGEST_CODE:
         return Unusable(f"the fenced Python block is longer than {LONGEST_CODE // 1024} KiB")
-    if found := _CONTROL.search(code):
-        return Unusable(f"the code has the control character {ord(found[0]):#04x}")
+    if match := _CONTROL.search(code):
+        return Unusable(f"the code has the control character {ord(match[0]):#04x}")
     try:
         ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -21,7 +21,7 @@ class TritonModelBackend(TritonBackend):
         self._runs, self._full_source = runs, full_source
 
     def context(self, source: TritonSource, summary: ProfileSummary, target: Target) -> str:
-        from rocm_perf_lab.prompt.tried import tried_in
+        from rocm_perf_lab.prompt.tried_changes import tried_in
         from rocm_perf_lab.prompt.triton.entry import context_in
         from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.source.promises import joined
+from rocm_perf_lab.gate.source.promises import combined_promises
 from rocm_perf_lab.hip_source import Edit, apply_edits
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Transformation
@@ -19,7 +19,7 @@ reads.
 """
 
 
-def combined(
+def with_enabled_changes(
     source: Source,
     kernel: Any,
     firsts: Sequence[Proposal],
@@ -32,7 +32,7 @@ def combined(
     """
     for first in firsts:
         names = [name for name in ENABLED.get(first.transformation, ()) if name in transforms]
-        if not names or first.elsewhere:
+        if not names or first.other_edits:
             continue
         try:
             changed = read(apply_edits(source.text, first.edits))
@@ -40,11 +40,11 @@ def combined(
             continue
         for name in names:
             for second in transforms[name](changed, changed.kernel(kernel.identity), factors):
-                if isinstance(second, Proposal) and not second.elsewhere:
-                    yield _joined(source.text, first, second, apply_edits(changed.text, second.edits))
+                if isinstance(second, Proposal) and not second.other_edits:
+                    yield _join_proposals(source.text, first, second, apply_edits(changed.text, second.edits))
 
 
-def _joined(before: bytes, first: Proposal, second: Proposal, after: bytes) -> Proposal:
+def _join_proposals(before: bytes, first: Proposal, second: Proposal, after: bytes) -> Proposal:
     return Proposal(
         transformation=first.transformation,
         kernel=first.kernel,
@@ -52,7 +52,7 @@ def _joined(before: bytes, first: Proposal, second: Proposal, after: bytes) -> P
         description=f"{first.description}, and {second.description}",
         edits=(_difference(before, after),),
         parameters={**first.parameters, **second.parameters},
-        promises=joined(first.promises, second.promises),
+        promises=combined_promises(first.promises, second.promises),
     )
 
 

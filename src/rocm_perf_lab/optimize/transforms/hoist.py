@@ -53,7 +53,7 @@ def why_not(loop: Loop) -> str | None:
         return "it comes from a macro"
     if loop.kind == "range-for":
         return "it is a range-for loop"
-    return next((f"it holds a {found}" for found in loop.found if found.construct in _FORBIDDEN), None)
+    return next((f"it holds a {construct}" for construct in loop.constructs if construct.construct in _FORBIDDEN), None)
 
 
 def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) -> tuple[Edit, ...]:
@@ -69,7 +69,7 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
     head = "{\n" + "".join(f"{indent}{line}\n" for line in lines)
     # An insertion at the start of the loop's line is followed by the line's own indentation.
     opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
-    uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
+    uses = [Edit(use.start, use.end, name) for name, load in zip(names, loads, strict=True) for use in load.spans]
     return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from rocm_perf_lab.gate.source.promises import Promises, bound, broken_in_source
+from rocm_perf_lab.gate.source.promises import Promises, bound_declaration, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.kernels import name_of
 from rocm_perf_lab.hip_source.launches import launches_in_program
@@ -24,8 +24,8 @@ _LARGEST = 1024  # the workgroup size that the compiler assumes without a bound
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal, whose bound is the size of the largest workgroup among all launches in the program."""
     threads, reason = _threads(source, kernel)
-    place = name_of(source.device, kernel)
-    if reason or place is None:
+    position = name_of(source.device, kernel)
+    if reason or position is None:
         yield Refusal(NAME, kernel.name, kernel.span.line, reason or "its name comes from a macro")
         return
     yield Proposal(
@@ -33,7 +33,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         kernel=kernel.name,
         line=kernel.span.line,
         description=f"bound the workgroups of {kernel.name} to {threads} threads",
-        edits=(Edit(place, place, f"{bound(source, threads)} "),),
+        edits=(Edit(position, position, f"{bound_declaration(source, threads)} "),),
         parameters={"threads": threads},
         promises=Promises(threads=threads),
     )
@@ -43,7 +43,7 @@ def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
     """The bound, and the reason for not proposing it (None if it is proposed)."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"
-    blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.seen]
+    blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.sites]
     threads = max((prod(block) for block in blocks if block), default=0)
     if reason := broken_in_source(source, kernel.name, Promises(threads=threads)):
         return 0, reason

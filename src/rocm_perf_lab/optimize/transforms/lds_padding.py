@@ -68,5 +68,5 @@ def paddings(array: SharedArray) -> list[int]:
 
 def _edits(text: bytes, row: Span, padding: int) -> tuple[Edit, ...]:
     extent = text[row.start : row.end].decode().strip()
-    plain = extent.replace("_", "").isalnum()
-    return (Edit(row.start, row.end, f"{extent if plain else f'({extent})'} + {padding}"),)
+    is_single_word = extent.replace("_", "").isalnum()
+    return (Edit(row.start, row.end, f"{extent if is_single_word else f'({extent})'} + {padding}"),)

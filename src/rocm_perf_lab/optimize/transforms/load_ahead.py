@@ -13,14 +13,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
-from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, unwrapped, walk, within
+from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, unwrapped, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.model import Construct
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
-from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
+from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
     """One proposal per loop and factor."""
     for loop in kernel.all_loops():
         try:
-            cursor, step, bound = _counted(source, kernel, loop)
-            reads = _reads(source.device, kernel, loop, cursor)
+            cursor, step, bound = _expect_counted_loop(source, kernel, loop)
+            reads = _predictable_loads(source.device, kernel, loop, cursor)
             promises = _promises(source, kernel, cursor, reads)
         except _Unfit as error:
             yield Refusal(NAME, kernel.name, loop.span.line, str(error))
@@ -49,7 +49,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         for factor in factors:
             if loop.trip_count is not None and factor > loop.trip_count:
                 continue
-            texts = ", ".join(dict.fromkeys(source.device.text_of(one.cursor) for one in reads))
+            texts = ", ".join(dict.fromkeys(source.device.text_of(read.cursor) for read in reads))
             yield Proposal(
                 transformation=NAME,
                 kernel=kernel.name,
@@ -61,79 +61,81 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             )
 
 
-def _counted(source: HipSource, kernel: SourceKernel, loop: Loop) -> tuple[Cursor, str, str]:
+def _expect_counted_loop(source: HipSource, kernel: SourceKernel, loop: Loop) -> tuple[Cursor, str, str]:
     """The loop, its step and its bound."""
     unit = source.device
     if loop.in_macro or loop.hint:
         raise _Unfit("it comes from a macro" if loop.in_macro else "its author has already specified unrolling")
-    if forbidden := next((one for one in loop.found if one.construct not in _ALLOWED), None):
+    if forbidden := next((construct for construct in loop.constructs if construct.construct not in _ALLOWED), None):
         raise _Unfit(f"it holds a {forbidden}")
     if not loop.innermost or loop.kind != "for" or loop.variable is None:
         raise _Unfit("it is not an innermost loop that counts")
-    cursor = within(function_of(unit, kernel), loop.span, "FOR_STMT")
-    if any(one.kind.name in LEAVES for one in walk(cursor)):
+    cursor = find_by_span(function_of(unit, kernel), loop.span, "FOR_STMT")
+    if any(node.kind.name in LEAVES for node in walk(cursor)):
         raise _Unfit("its body may be left before its end")
     if loop.stride is not None:
         return cursor, loop.stride.step, loop.stride.bound
     init, condition, _, _ = cursor.get_children()
-    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
-    plain = libclang.operator(unit.bindings, condition) == "<" and (loop.step or 0) > 0
-    left, bound = list(condition.get_children()) if plain else (condition, condition)
-    types = {one.type.get_canonical().spelling.removeprefix("const ") for one in (variable, left, bound)}
-    if not plain or len(types) > 1 or not types <= set(_TYPES[:2]):
+    variable = next(node for node in walk(init) if node.kind.name == "VAR_DECL")
+    counts_up = libclang.operator(unit.bindings, condition) == "<" and (loop.step or 0) > 0
+    left, bound = list(condition.get_children()) if counts_up else (condition, condition)
+    types = {operand.type.get_canonical().spelling.removeprefix("const ") for operand in (variable, left, bound)}
+    if not counts_up or len(types) > 1 or not types <= set(_TYPES[:2]):
         raise _Unfit("it is not `i < bound; i += step` on 32-bit integers")
-    moving = changed_in(cursor, unit.bindings) | escaping_in(function_of(unit, kernel), unit.bindings)
-    named = {one.referenced.get_usr() for one in walk(bound) if one.kind.name == "DECL_REF_EXPR" and one.referenced is not None}
+    moving = variables_changed_in(cursor, unit.bindings) | escaping_in(function_of(unit, kernel), unit.bindings)
+    named = {
+        node.referenced.get_usr() for node in walk(bound) if node.kind.name == "DECL_REF_EXPR" and node.referenced is not None
+    }
     if named & moving or not is_pure(unit, bound):
         raise _Unfit("its bound may change in it")
     return cursor, str(loop.step), unit.text_of(bound)
 
 
-def _reads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Cursor) -> list[Read]:
+def _predictable_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, cursor: Cursor) -> list[Read]:
     """The loads that every iteration performs from an address that depends only on the iteration number."""
     function = function_of(unit, kernel)
     body = list(cursor.get_children())[-1]
-    variable = next(one for one in walk(next(cursor.get_children())) if one.kind.name == "VAR_DECL")
-    start, end = place_of(body)
-    moving = (changed_in(body, unit.bindings) | escaping_in(function, unit.bindings)) - {variable.get_usr()}
-    found = []
+    variable = next(node for node in walk(next(cursor.get_children())) if node.kind.name == "VAR_DECL")
+    start, end = byte_range_of(body)
+    moving = (variables_changed_in(body, unit.bindings) | escaping_in(function, unit.bindings)) - {variable.get_usr()}
+    reads = []
     for read in reads_in(unit, function, body):
-        names = {one.get_usr() for one in read.variables}
-        inside = any(start <= one.extent.start.offset < end for one in read.variables)
+        names = {declaration.get_usr() for declaration in read.variables}
+        inside = any(start <= declaration.extent.start.offset < end for declaration in read.variables)
         if read.always and variable.get_usr() in names and not inside and not names & moving:
             if not unit.is_cut_by_macro(read.cursor):
-                found.append(read)
-    if not found:
+                reads.append(read)
+    if not reads:
         raise _Unfit("no load in it depends only on the iteration number")
-    if not any(loop.found) and not _writes(unit, body):
+    if not any(loop.constructs) and not _write_targets(unit, body):
         raise _Unfit("it writes nothing for which its loads could have to wait: the compiler can move them")
-    return found
+    return reads
 
 
 def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: list[Read]) -> Promises:
     unit = source.device
-    if all(_is_lds(one) for one in _writes(unit, list(cursor.get_children())[-1])):
-        return NONE
-    promises = Promises(unwritten=tuple(dict.fromkeys(one.parameter.spelling for one in reads)))
+    if all(_is_lds(target) for target in _write_targets(unit, list(cursor.get_children())[-1])):
+        return NO_PROMISES
+    promises = Promises(unwritten=tuple(dict.fromkeys(read.parameter.spelling for read in reads)))
     if reason := broken_in_source(source, kernel.name, promises):
         raise _Unfit(reason)
     return promises
 
 
-def _writes(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
+def _write_targets(unit: TranslationUnit, body: Cursor) -> list[Cursor]:
     """The expressions for the memory to which the body may write, not counting variables: elements that it assigns to, and
     non-const pointers that it passes to functions.
     """
-    found = []
-    for one in walk(body):
-        operator = libclang.operator(unit.bindings, one)
-        assigns = one.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--")
-        if assigns or (one.kind.name == "BINARY_OPERATOR" and operator == "="):
-            target = unwrapped(next(one.get_children()))
-            found += [target] if target.kind.name != "DECL_REF_EXPR" else []
-        elif one.kind.name == "CALL_EXPR":
-            found += [argument for argument in one.get_arguments() if _is_pointer(argument)]
-    return found
+    targets = []
+    for node in walk(body):
+        operator = libclang.operator(unit.bindings, node)
+        assigns = node.kind.name == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--")
+        if assigns or (node.kind.name == "BINARY_OPERATOR" and operator == "="):
+            target = unwrapped(next(node.get_children()))
+            targets += [target] if target.kind.name != "DECL_REF_EXPR" else []
+        elif node.kind.name == "CALL_EXPR":
+            targets += [argument for argument in node.get_arguments() if _is_pointer(argument)]
+    return targets
 
 
 def _is_pointer(argument: Cursor) -> bool:
@@ -141,14 +143,14 @@ def _is_pointer(argument: Cursor) -> bool:
     return canonical.kind.name == "POINTER" and not canonical.get_pointee().is_const_qualified()
 
 
-def _is_lds(place: Cursor) -> bool:
+def _is_lds(expression: Cursor) -> bool:
     """Whether the expression is an element of a static LDS array, or such an element's address."""
-    place = unwrapped(place)
-    if place.kind.name == "UNARY_OPERATOR":
-        place = unwrapped(next(place.get_children()))
-    while place.kind.name == "ARRAY_SUBSCRIPT_EXPR":
-        place = unwrapped(next(place.get_children()))
-    declared = place.referenced if place.kind.name == "DECL_REF_EXPR" else None
+    expression = unwrapped(expression)
+    if expression.kind.name == "UNARY_OPERATOR":
+        expression = unwrapped(next(expression.get_children()))
+    while expression.kind.name == "ARRAY_SUBSCRIPT_EXPR":
+        expression = unwrapped(next(expression.get_children()))
+    declared = expression.referenced if expression.kind.name == "DECL_REF_EXPR" else None
     return declared is not None and any(child.kind.name == "CUDASHARED_ATTR" for child in declared.get_children())
 
 
@@ -156,7 +158,7 @@ def _edits(
     source: HipSource, loop: Loop, cursor: Cursor, step: str, bound: str, reads: list[Read], factor: int
 ) -> tuple[Edit, ...]:
     text, variable = source.text, loop.variable or ""
-    loads = list(dict.fromkeys((source.device.text_of(one.cursor), one.type) for one in reads))
+    loads = list(dict.fromkeys((source.device.text_of(read.cursor), read.type) for read in reads))
     names = new_names(text, "ahead", len(loads) * factor)
     outer = indentation(text, loop.span.start)
     inner, deepest = outer + "  ", outer + "    "
@@ -166,16 +168,18 @@ def _edits(
         its = dict(zip((load for load, _ in loads), own, strict=True))
         for load, type_ in loads:
             index = variable if number == 0 else f"({variable} + {number} * ({step}))"
-            place = re.sub(rf"\b{variable}\b", index, load)
-            lines.append(f"{deepest}const {type_} {its[load]} = {place};\n")
-        changed = [Edit(*place_of(one.cursor), its[source.device.text_of(one.cursor)]) for one in reads]
+            moved_load = re.sub(rf"\b{variable}\b", index, load)
+            lines.append(f"{deepest}const {type_} {its[load]} = {moved_load};\n")
+        changed = [Edit(*byte_range_of(read.cursor), its[source.device.text_of(read.cursor)]) for read in reads]
         bodies.append(f"{deepest}{_body(text, loop, changed)}\n{deepest}{variable} += {step};\n")
-    plain = f"{deepest}{_body(text, loop, [])}\n{deepest}{variable} += {step};\n"
+    single_iteration = f"{deepest}{_body(text, loop, [])}\n{deepest}{variable} += {step};\n"
     wide = "static_cast<long long>"
     test = f"{wide}({variable}) + {factor - 1} * {wide}({step}) < {wide}({bound})"
-    whole = f"{{\n{inner}if ({test}) {{\n{''.join(lines)}{''.join(bodies)}{inner}}} else {{\n{plain}{inner}}}\n{outer}}}"
-    increment = place_of(list(cursor.get_children())[2])
-    return Edit(*increment, ""), Edit(loop.body.start, _end(text, loop), whole)
+    replacement = (
+        f"{{\n{inner}if ({test}) {{\n{''.join(lines)}{''.join(bodies)}{inner}}} else {{\n{single_iteration}{inner}}}\n{outer}}}"
+    )
+    increment = byte_range_of(list(cursor.get_children())[2])
+    return Edit(*increment, ""), Edit(loop.body.start, _end(text, loop), replacement)
 
 
 def _end(text: bytes, loop: Loop) -> int:
@@ -185,9 +189,9 @@ def _end(text: bytes, loop: Loop) -> int:
 
 def _body(text: bytes, loop: Loop, edits: list[Edit]) -> str:
     start, end = loop.body.start, _end(text, loop)
-    made, position = [], start
-    for one in sorted(edits):
-        made += [text[position : one.start].decode(), one.text]
-        position = one.end
-    whole = "".join([*made, text[position:end].decode()])
-    return whole if whole.startswith("{") else f"{{ {whole} }}"
+    parts, position = [], start
+    for edit in sorted(edits):
+        parts += [text[position : edit.start].decode(), edit.text]
+        position = edit.end
+    body = "".join([*parts, text[position:end].decode()])
+    return body if body.startswith("{") else f"{{ {body} }}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import Edit, libclang
-from rocm_perf_lab.hip_source.cursors import place_of, unwrapped
+from rocm_perf_lab.hip_source.cursors import byte_range_of, unwrapped
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _FLOATS = ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16")
 
 
 @dataclass(frozen=True)
-class Ordered:
+class NanSensitiveExtremum:
     """`name = std::min(value, name);`, or std::max, with the arguments in either order, on floating-point numbers. value: the
     variable's name; "" if the value is not a plain variable.
     """
@@ -33,7 +33,7 @@ class Ordered:
     value: str
 
 
-def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
+def extremum_of(unit: TranslationUnit, statement: Cursor) -> NanSensitiveExtremum | None:
     """The statement as an Ordered; None if it is not of that form."""
     if libclang.operator(unit.bindings, statement) != "=":
         return None
@@ -43,25 +43,30 @@ def ordered(unit: TranslationUnit, statement: Cursor) -> Ordered | None:
         return None
     if "".join(unit.text_of(called).partition("(")[0].split()) not in _FUNCTIONS:
         return None
-    others = [unwrapped(one) for one in called.get_arguments() if unwrapped(one).spelling != target.spelling]
-    plain = len(others) == 1 and others[0].kind.name == "DECL_REF_EXPR"
-    return Ordered(statement, target.spelling, others[0].spelling if plain else "")
+    other_arguments = [
+        unwrapped(argument) for argument in called.get_arguments() if unwrapped(argument).spelling != target.spelling
+    ]
+    is_variable = len(other_arguments) == 1 and other_arguments[0].kind.name == "DECL_REF_EXPR"
+    return NanSensitiveExtremum(statement, target.spelling, other_arguments[0].spelling if is_variable else "")
 
 
-def kept_in_order(text: bytes, loop: tuple[int, int], one: Ordered, combined: str) -> tuple[list[Edit], str]:
+def keep_nan_order(text: bytes, loop: tuple[int, int], extremum: NanSensitiveExtremum, combined: str) -> tuple[list[Edit], str]:
     """The edits to the loop, and the text to add after it. loop: its byte range. combined: the statement that combines the
     lanes' results.
     """
     start, end = loop
     before, unordered = (new_names(text, stem, 1)[0] for stem in ("before", "unordered"))
     margin = indentation(text, start)
-    head = f"const auto {before} = {one.name};\n{margin}int {unordered} = 0;\n{margin}"
-    place = place_of(one.statement)[0]
-    edits = [Edit(start, start, head), Edit(place, place, f"{unordered} |= {one.value} != {one.value};\n{margin}  ")]
+    head = f"const auto {before} = {extremum.name};\n{margin}int {unordered} = 0;\n{margin}"
+    position = byte_range_of(extremum.statement)[0]
+    edits = [
+        Edit(start, start, head),
+        Edit(position, position, f"{unordered} |= {extremum.value} != {extremum.value};\n{margin}  "),
+    ]
     again = text[start:end].decode()
     lines = (
         f"if (__any({unordered})) {{",
-        f"  {one.name} = {before};",
+        f"  {extremum.name} = {before};",
         f"  {again}",
         "} else {",
         f"  {combined}",

@@ -23,11 +23,11 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         yield Proposal(
             transformation=NAME,
             kernel=kernel.name,
-            line=stores.stores[0].whole.line,
-            description=f"store to {stores.parameter} past the caches (line {stores.stores[0].whole.line})",
+            line=stores.stores[0].statement.line,
+            description=f"store to {stores.parameter} past the caches (line {stores.stores[0].statement.line})",
             edits=tuple(
-                Edit(one.whole.start, one.whole.end, f"__builtin_nontemporal_store({one.value}, &{one.place})")
-                for one in stores.stores
+                Edit(store.statement.start, store.statement.end, f"__builtin_nontemporal_store({store.value}, &{store.target})")
+                for store in stores.stores
             ),
             parameters={"parameter": stores.parameter, "stores": len(stores.stores)},
         )

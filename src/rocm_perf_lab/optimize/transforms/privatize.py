@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel, constructs
-from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, place_of, unwrapped, walk, walk_below
+from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, parameters_of, unwrapped, walk, walk_below
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
@@ -54,7 +54,7 @@ class _Addition:
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal per parameter and number of bins."""
     unit = source.device
-    found = False
+    has_additions = False
     for parameter in kernel.parameters:
         if parameter.pointee is None or parameter.const_pointee:
             continue
@@ -62,11 +62,11 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             additions = _additions(unit, kernel, parameter)
             frame = _frame(source, kernel) if additions else []
         except _Unfit as error:
-            found = True
+            has_additions = True
             yield Refusal(NAME, kernel.name, parameter.span.line, f"{parameter.name}: {error}")
             continue
-        found |= bool(additions)
-        for bins in (_BYTE_BINS if all(one.of_byte for one in additions) else _BINS) if additions else ():
+        has_additions |= bool(additions)
+        for bins in (_BYTE_BINS if all(addition.of_byte for addition in additions) else _BINS) if additions else ():
             line = additions[0].call.location.line
             yield Proposal(
                 transformation=NAME,
@@ -76,7 +76,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
                 edits=(*frame, *_edits(source, kernel, parameter, additions, bins)),
                 parameters={"parameter": parameter.name, "bins": bins},
             )
-    if not found:
+    if not has_additions:
         yield Refusal(NAME, kernel.name, kernel.span.line, "no statement of it adds to an element of a parameter by atomicAdd")
 
 
@@ -85,32 +85,33 @@ def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelPar
     as well, or if all the values added to it have already been summed in LDS.
     """
     function = function_of(unit, kernel)
-    declared = next(one for one in parameters_of(function) if one.spelling == parameter.name)
-    body, found, other = body_of(function), [], 0
-    for one, above in walk_below(body):
-        if one.kind.name == "DECL_REF_EXPR" and one.referenced == declared:
-            addition = _addition(unit, one, above)
-            found += [addition] if addition else []
-            other = other or (0 if addition else one.location.line)
-    if found and other:
+    declared = next(declaration for declaration in parameters_of(function) if declaration.spelling == parameter.name)
+    body, additions, other = body_of(function), [], 0
+    for node, above in walk_below(body):
+        if node.kind.name == "DECL_REF_EXPR" and node.referenced == declared:
+            addition = _addition(unit, node, above)
+            additions += [addition] if addition else []
+            other = other or (0 if addition else node.location.line)
+    if additions and other:
         raise _Unfit(f"it is also used other than for adding (line {other})")
-    if found and all(_is_lds(one.call) for one in found):
+    if additions and all(_is_lds(addition.call) for addition in additions):
         raise _Unfit("what it adds has already been summed in LDS")
     element = (parameter.pointee or "").removeprefix("const ")
-    if found and element not in _ELEMENTS:
+    if additions and element not in _ELEMENTS:
         raise _Unfit(f"its elements are {element}")
-    return found
+    return additions
 
 
 def _addition(unit: TranslationUnit, use: Cursor, above: list[Cursor]) -> _Addition | None:
-    holders = [one for one in above if one.kind.name not in ("UNEXPOSED_EXPR", "PAREN_EXPR")]
-    if len(holders) < 4 or [one.kind.name for one in holders[-3:]] != ["CALL_EXPR", "UNARY_OPERATOR", "ARRAY_SUBSCRIPT_EXPR"]:
+    holders = [ancestor for ancestor in above if ancestor.kind.name not in ("UNEXPOSED_EXPR", "PAREN_EXPR")]
+    kinds = [holder.kind.name for holder in holders[-3:]]
+    if len(holders) < 4 or kinds != ["CALL_EXPR", "UNARY_OPERATOR", "ARRAY_SUBSCRIPT_EXPR"]:
         return None
     statement, call, _, element = holders[-4:]
     base, index = element.get_children()
     arguments = list(call.get_arguments())
-    plain = call.spelling == "atomicAdd" and len(arguments) == 2 and unwrapped(base) == use
-    if not plain or statement.kind.name not in _STATEMENTS or unit.is_cut_by_macro(call):
+    is_addition = call.spelling == "atomicAdd" and len(arguments) == 2 and unwrapped(base) == use
+    if not is_addition or statement.kind.name not in _STATEMENTS or unit.is_cut_by_macro(call):
         return None
     return _Addition(call, index, unit.text_of(arguments[1]))
 
@@ -130,20 +131,24 @@ def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
     unit = source.device
     function = function_of(unit, kernel)
     body = body_of(function)
-    if body is None or unit.cut_by_macro(unit.own, *place_of(body)):
+    if body is None or unit.cut_by_macro(unit.own, *byte_range_of(body)):
         raise _Unfit("the kernel's body comes from a macro")
-    returns = [one for one in walk(body) if one.kind.name == "RETURN_STMT"]
-    guards = [one for one in body.get_children() if one.kind.name == "IF_STMT" and _GUARD.fullmatch(unit.text_of(one))]
+    returns = [node for node in walk(body) if node.kind.name == "RETURN_STMT"]
+    guards = [
+        statement
+        for statement in body.get_children()
+        if statement.kind.name == "IF_STMT" and _GUARD.fullmatch(unit.text_of(statement))
+    ]
     if len(returns) != len(guards):
         raise _Unfit(f"a thread may end in line {returns[0].location.line}")
     forbidden = (Construct.BARRIER, Construct.DYNAMIC_LDS, Construct.INLINE_ASM, Construct.JUMP)
-    found = [one for one in constructs.find(function, unit.bindings) if one.construct in forbidden]
-    if guards and found:
-        raise _Unfit(f"it holds a {found[0]}, which threads that have ended do not reach")
+    obstacles = [construct for construct in constructs.find(function, unit.bindings) if construct.construct in forbidden]
+    if guards and obstacles:
+        raise _Unfit(f"it holds a {obstacles[0]}, which threads that have ended do not reach")
     edits = []
-    for one in guards:
-        condition = _GUARD.fullmatch(unit.text_of(one))
-        start, end = place_of(one)
+    for guard in guards:
+        condition = _GUARD.fullmatch(unit.text_of(guard))
+        start, end = byte_range_of(guard)
         end = end if source.text[end - 1 : end] in (b"}", b";") else source.text.index(b";", end) + 1
         edits.append(Edit(start, end, f"if (!({condition[1] if condition else ''})) {{"))
     return edits
@@ -155,14 +160,14 @@ def _edits(
     text = source.text
     own, bin_, thread, threads = (new_names(text, stem, 1)[0] for stem in ("own", "bin", "thread", "threads"))
     element = (parameter.pointee or "").removeprefix("const ")
-    for one in additions:
-        start, end = place_of(one.call)
-        inside = f"atomicAdd(&{own}[{bin_}], {one.value});"
-        beyond = f" else atomicAdd(&{parameter.name}[{bin_}], {one.value});"
-        guarded = inside if one.of_byte else f"if (static_cast<unsigned long>({bin_}) < {bins}) {inside}{beyond}"
-        index = source.device.text_of(one.index)
+    for addition in additions:
+        start, end = byte_range_of(addition.call)
+        inside = f"atomicAdd(&{own}[{bin_}], {addition.value});"
+        beyond = f" else atomicAdd(&{parameter.name}[{bin_}], {addition.value});"
+        guarded = inside if addition.of_byte else f"if (static_cast<unsigned long>({bin_}) < {bins}) {inside}{beyond}"
+        index = source.device.text_of(addition.index)
         yield Edit(start, text.index(b";", end) + 1, f"{{ const auto {bin_} = {index}; {guarded} }}")
-    margin = indentation(text, place_of(additions[0].call)[0])[:2] or "  "
+    margin = indentation(text, byte_range_of(additions[0].call)[0])[:2] or "  "
     loop = f"for (unsigned {bin_} = {thread}; {bin_} < {bins}; {bin_} += {threads})"
     before = (
         f"__shared__ {element} {own}[{bins}];",

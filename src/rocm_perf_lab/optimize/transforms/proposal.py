@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.hip_source import Edit
 
 
@@ -16,7 +16,7 @@ class Proposal:
     """A proposed change.
 
     transformation, parameters: the kind of change and its details, such as {"factor": 4}. line: where the change is. edits: all
-    changes to the source. promises: what the change relies on outside the kernel's body, for the gate to check. elsewhere:
+    changes to the source. promises: what the change relies on outside the kernel's body, for the gate to check. other_edits:
     changes to launches in other files, each with its file's real path.
     """
 
@@ -26,8 +26,8 @@ class Proposal:
     description: str
     edits: tuple[Edit, ...]
     parameters: dict[str, int | str] = field(default_factory=dict)
-    promises: Promises = NONE
-    elsewhere: tuple[tuple[Path, Edit], ...] = ()
+    promises: Promises = NO_PROMISES
+    other_edits: tuple[tuple[Path, Edit], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -55,5 +55,5 @@ def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter)
 
 
 def _edit(parameter: KernelParameter) -> Edit:
-    place = parameter.span.end - len(parameter.name.encode())
-    return Edit(place, place, f"{RESTRICT} ")
+    position = parameter.span.end - len(parameter.name.encode())
+    return Edit(position, position, f"{RESTRICT} ")

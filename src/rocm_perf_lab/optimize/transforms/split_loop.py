@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.source.launch_rule import words
-from rocm_perf_lab.gate.source.promises import NONE, Promises, broken_in_source
+from rocm_perf_lab.gate.source.launch_rule import shape_in_words
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
-from rocm_perf_lab.hip_source.cursors import body_of, place_of, walk, walk_below, within
+from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, find_by_span, walk, walk_below
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.grid_dimensions import depends_on, replaceable
 from rocm_perf_lab.hip_source.independent_loop import Dependent, Independence, independence_of
@@ -39,7 +39,7 @@ class _Unfit(Exception):
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Placement:
     """How a workgroup determines which part of the loop it executes. axis: the grid dimension that grows. blocks: the byte
     ranges where the kernel uses that dimension's `blockIdx`; empty if the dimension was not used.
     """
@@ -54,23 +54,25 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         loop, independence = _loop(source, kernel)
         promises = _promises(source, kernel, independence)
         sites = program_launches(source, kernel)
-        place = _place(source, kernel, sites)
-        made = [
-            (parts, *_change(source, kernel, loop, independence, sites, place, parts)) for parts in _PARTS if _fits(loop, parts)
+        placement = _find_placement(source, kernel, sites)
+        changes = [
+            (parts, *_change(source, kernel, loop, independence, sites, placement, parts))
+            for parts in _PARTS
+            if _fits(loop, parts)
         ]
     except (_Unfit, Dependent, NotUnderstood) as error:
         yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
         return
-    for parts, mine, others in made:
+    for parts, own_edits, other_edits in changes:
         yield Proposal(
             transformation=NAME,
             kernel=kernel.name,
             line=loop.span.line,
             description=f"give the iterations of the loop of line {loop.span.line} to {parts} workgroups in place of one",
-            edits=tuple(mine),
+            edits=tuple(own_edits),
             parameters={"parts": parts},
             promises=promises,
-            elsewhere=tuple(others),
+            other_edits=tuple(other_edits),
         )
 
 
@@ -83,10 +85,10 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
     if loop.in_macro or loop.kind != "for" or loop.variable is None or _step(loop) is None:
         raise _Unfit("its loop is not a plain one that counts upwards")
     function = function_of(unit, kernel)
-    if found := next(iter(constructs.find(function, unit.bindings)), None):
-        raise _Unfit(f"it holds a {found}")
+    if construct := next(iter(constructs.find(function, unit.bindings)), None):
+        raise _Unfit(f"it holds a {construct}")
     body = body_of(function)
-    cursor = within(function, loop.span, "FOR_STMT")
+    cursor = find_by_span(function, loop.span, "FOR_STMT")
     condition = list(cursor.get_children())[1]
     if body is None or libclang.operator(unit.bindings, condition) not in ("<", "<="):
         raise _Unfit("its loop is not limited by an upper bound")
@@ -98,7 +100,7 @@ def _expect_in_block(body: Cursor, loop: Cursor) -> None:
     """Check that the loop is directly in a block, with or without an unroll pragma: only then can statements be inserted before
     it.
     """
-    holders = next(list(above) for one, above in walk_below(body) if one == loop)
+    holders = next(list(above) for node, above in walk_below(body) if node == loop)
     while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
         holders.pop()
     if not holders or holders[-1].kind.name != "COMPOUND_STMT":
@@ -106,9 +108,9 @@ def _expect_in_block(body: Cursor, loop: Cursor) -> None:
 
 
 def _promises(source: HipSource, kernel: SourceKernel, independence: Independence) -> Promises:
-    given = {one.name for one in kernel.parameters if one.restrict}
-    promised = tuple(one for one in independence.stored if one not in given)
-    promises = Promises(restrict=promised) if promised else NONE
+    restricted = {parameter.name for parameter in kernel.parameters if parameter.restrict}
+    promised = tuple(stored for stored in independence.stored if stored not in restricted)
+    promises = Promises(restrict=promised) if promised else NO_PROMISES
     if reason := broken_in_source(source, kernel.name, promises):
         raise _Unfit(reason)
     return promises
@@ -124,20 +126,20 @@ def _fits(loop: Loop, parts: int) -> bool:
     return loop.trip_count is None or parts <= loop.trip_count
 
 
-def _place(source: HipSource, kernel: SourceKernel, sites: list[ShapedLaunch]) -> _Place:
+def _find_placement(source: HipSource, kernel: SourceKernel, sites: list[ShapedLaunch]) -> _Placement:
     unit = source.device
     for axis in (1, 2):
-        alone = all(_is_one(site.shape, axis) for site in sites)
+        alone = all(_has_one_workgroup(site.shape, axis) for site in sites)
         if alone and not depends_on(unit, kernel, _AXES[axis]):
-            return _Place(axis, ())
+            return _Placement(axis, ())
     for axis in (2, 1, 0):
         blocks = replaceable(unit, kernel, _AXES[axis])
         if blocks:
-            return _Place(axis, tuple(blocks))
+            return _Placement(axis, tuple(blocks))
     raise _Unfit("it depends on all dimensions of the grid, and not only through `blockIdx`")
 
 
-def _is_one(shape: Shape, axis: int) -> bool:
+def _has_one_workgroup(shape: Shape, axis: int) -> bool:
     number = shape.groups[axis]
     return isinstance(number, Constant) and number.value == 1
 
@@ -148,22 +150,22 @@ def _change(
     loop: Loop,
     independence: Independence,
     sites: list[ShapedLaunch],
-    place: _Place,
+    placement: _Placement,
     parts: int,
 ) -> tuple[list[Edit], list[tuple[Path, Edit]]]:
-    cursor = within(function_of(source.device, kernel), loop.span, "FOR_STMT")
-    block = _block(source, place)
+    cursor = find_by_span(function_of(source.device, kernel), loop.span, "FOR_STMT")
+    block = _block(source, placement)
     part, count = (new_names(source.text, stem, 1)[0] for stem in ("part", "parts"))
-    own = f"const unsigned {part} = {f'{block} % {parts}' if place.blocks else block};"
+    own = f"const unsigned {part} = {f'{block} % {parts}' if placement.blocks else block};"
     lines = [own, *_guard(independence.strides, part, count, parts)]
     start = before_pragmas(source.text, loop.span.start)
     margin = indentation(source.text, loop.span.start)
     at_line = start == line_start(source.text, start)
     text = "".join(f"{margin}{line}\n" for line in lines) if at_line else "".join(f"{line}\n{margin}" for line in lines)
-    edits = [Edit(*one, f"({block} / {parts})") for one in place.blocks]
-    mine, others = by_file(source, [_launch(site, place, parts) for site in sites])
+    edits = [Edit(*interval, f"({block} / {parts})") for interval in placement.blocks]
+    own_edits, other_edits = by_file(source, [_launch_edit(site, placement, parts) for site in sites])
     factor = count if independence.strides else str(parts)
-    return [*edits, Edit(start, start, text), *_bounds(cursor, loop, part, factor), *mine], others
+    return [*edits, Edit(start, start, text), *_bounds(cursor, loop, part, factor), *own_edits], other_edits
 
 
 def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[str]:
@@ -172,36 +174,40 @@ def _guard(strides: Sequence[str], part: str, count: str, parts: int) -> list[st
     """
     if not strides:
         return []
-    moves = " && ".join(f"({one}) != 0" for one in strides)
+    moves = " && ".join(f"({stride}) != 0" for stride in strides)
     return [f"const unsigned {count} = {moves} ? {parts} : 1;", f"if ({part} >= {count}) return;"]
 
 
 def _bounds(cursor: Cursor, loop: Loop, part: str, parts: str) -> Iterator[Edit]:
     """The edits to the loop's initial value and its increment."""
     init, _, increment, _ = cursor.get_children()
-    variable = next(one for one in walk(init) if one.kind.name == "VAR_DECL")
-    start, end = place_of([child for child in variable.get_children() if child.kind.is_expression()][-1])
+    variable = next(node for node in walk(init) if node.kind.name == "VAR_DECL")
+    start, end = byte_range_of([child for child in variable.get_children() if child.kind.is_expression()][-1])
     step = _step(loop) or "1"
     by = "" if step == "1" else f" * ({step})"
     yield Edit(start, start, "(")
     yield Edit(end, end, f") + static_cast<{variable.type.spelling}>({part}){by}")
-    yield Edit(*place_of(increment), f"{loop.variable} += {parts}{by}")
+    yield Edit(*byte_range_of(increment), f"{loop.variable} += {parts}{by}")
 
 
-def _block(source: HipSource, place: _Place) -> str:
+def _block(source: HipSource, placement: _Placement) -> str:
     """The workgroup's index in this dimension, in HIP's notation if HIP's header is included."""
-    axis = _AXES[place.axis]
+    axis = _AXES[placement.axis]
     hip = source.device.has_system_macro("__launch_bounds__")
     return f"blockIdx.{axis}" if hip else f"__builtin_amdgcn_workgroup_id_{axis}()"
 
 
-def _launch(site: ShapedLaunch, place: _Place, parts: int) -> tuple[Path, Edit]:
+def _launch_edit(site: ShapedLaunch, placement: _Placement, parts: int) -> tuple[Path, Edit]:
     groups = list(site.shape.groups)
-    before = groups[place.axis]
+    before = groups[placement.axis]
     before = before.inner if isinstance(before, Conversion) else before
-    more = Constant(parts, UNSIGNED) if _is_one(site.shape, place.axis) else operation("*", before, Constant(parts, INT))
-    groups[place.axis] = converted(more, UNSIGNED)
-    grid, block, lds = words(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
+    more = (
+        Constant(parts, UNSIGNED)
+        if _has_one_workgroup(site.shape, placement.axis)
+        else operation("*", before, Constant(parts, INT))
+    )
+    groups[placement.axis] = converted(more, UNSIGNED)
+    grid, block, lds = shape_in_words(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
     if "_cast<" in grid + block + lds:
         raise _Unfit(f"the shape of the launch in line {site.line} mixes types of integers")
-    return site.file, Edit(site.start, site.end, site.written(grid, block, lds))
+    return site.file, Edit(site.start, site.end, site.replacement_text(grid, block, lds))

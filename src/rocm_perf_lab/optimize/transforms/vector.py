@@ -20,25 +20,25 @@ NAME = "vector"
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal per block, for all loads in it that can be combined."""
-    found = False
+    has_runs = False
     for runs in contiguous_loads(source.device, kernel):
-        found = True
+        has_runs = True
         promises = Promises(unwritten=tuple(dict.fromkeys(run.parameter for run in runs)))
-        line = runs[0].before.line
+        line = runs[0].first_statement.line
         if reason := broken_in_source(source, kernel.name, promises):
             yield Refusal(NAME, kernel.name, line, reason)
             continue
-        firsts = ", ".join(f"{len(run.places)} elements from {run.first_element}" for run in runs)
+        firsts = ", ".join(f"{len(run.spans)} elements from {run.first_element}" for run in runs)
         yield Proposal(
             transformation=NAME,
             kernel=kernel.name,
             line=line,
             description=f"load {firsts} at once (line {line})",
             edits=tuple(_edits(source.text, runs)),
-            parameters={"elements": sum(len(run.places) for run in runs), "vectors": len(runs)},
+            parameters={"elements": sum(len(run.spans) for run in runs), "vectors": len(runs)},
             promises=promises,
         )
-    if not found:
+    if not has_runs:
         reason = "no block of statements loads neighbouring elements through a const pointer"
         yield Refusal(NAME, kernel.name, kernel.span.line, reason)
 
@@ -46,15 +46,15 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 def _edits(text: bytes, runs: list[ContiguousLoads]) -> Iterator[Edit]:
     before: dict[int, list[str]] = {}
     for run, name in zip(runs, new_names(text, "wide", len(runs)), strict=True):
-        count = len(run.places)
+        count = len(run.spans)
         type_ = name.title()
-        before.setdefault(run.before.start, []).extend(
+        before.setdefault(run.first_statement.start, []).extend(
             [
                 f"typedef {run.type} {type_} __attribute__((ext_vector_type({count}), aligned({run.bytes})));",
                 f"const {type_} {name} = *reinterpret_cast<const {type_}*>(&{run.first_element});",
             ]
         )
-        for element, places in enumerate(run.places):
-            yield from (Edit(place.start, place.end, f"{name}[{element}]") for place in places)
+        for element, uses in enumerate(run.spans):
+            yield from (Edit(use.start, use.end, f"{name}[{element}]") for use in uses)
     for start, lines in before.items():
         yield Edit(start, start, "".join(f"{line}\n{indentation(text, start)}" for line in lines))

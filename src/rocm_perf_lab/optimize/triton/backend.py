@@ -24,9 +24,9 @@ from rocm_perf_lab.optimize.rejections import fingerprint_of
 from rocm_perf_lab.optimize.source_file import digest, write_whole
 from rocm_perf_lab.optimize.targets import Target, stack_of, waits_of
 from rocm_perf_lab.optimize.triton.gate import TritonGate
-from rocm_perf_lab.optimize.triton.profiled import profiled
+from rocm_perf_lab.optimize.triton.script_profile import profile_script
 from rocm_perf_lab.optimize.triton.whole_script import WholeScript
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.triton_launches import ScriptKernel
 from rocm_perf_lab.triton_source import TritonSource
@@ -45,7 +45,7 @@ class TritonBackend:
         self._writing = threading.Lock()
         self._whole = WholeScript(self.with_text, folder / "application", options, log, note)
         if not options.view.trusted:
-            cage.expect()
+            cage.expect_mechanism()
 
     def read(self, text: bytes) -> TritonSource:
         return TritonSource(self._file, text)
@@ -54,13 +54,13 @@ class TritonBackend:
         """Raises whatever profiling raises, and NoKernelsError if the function is not launched."""
         self._profiles += 1
         self._note(f"profiling {self._kernel.script}" if self._profiles == 1 else "profiling what was accepted")
-        place, options = self._folder / f"profile-{self._profiles}", self._options
-        documents = profiled(self.with_text(source.text), options.device, place, options.timeout, self._note)
-        found = documents.profile
-        self._timing = str(found.timing_parameters)
+        run_directory, options = self._folder / f"profile-{self._profiles}", self._options
+        documents = profile_script(self.with_text(source.text), options.device, run_directory, options.timeout, self._note)
+        profile = documents.profile
+        self._timing = str(profile.timing_parameters)
         target = self._target(documents)
         return ProfileSummary(
-            found.runtime_ms, found.timing, found.timing_parameters, found.gpu.product, [target], [], documents,
+            profile.runtime_ms, profile.timing, profile.timing_parameters, profile.gpu.product, [target], [], documents,
             target.demangled, target.share,
         )  # fmt: skip
 
@@ -80,7 +80,7 @@ class TritonBackend:
             )
         )
         with first_times(request) as times:
-            yield TritonGate(request, times, self.with_text, self._whole.against(source.text))
+            yield TritonGate(request, times, self.with_text, self._whole.judge_against(source.text))
 
     def fingerprint(self, source: TritonSource, target: Target) -> str:
         options = self._options
@@ -93,11 +93,11 @@ class TritonBackend:
 
     def with_text(self, text: bytes) -> ScriptKernel:
         """The script, to be run with this text instead of the file's own."""
-        place = self._folder / "texts" / digest(text)[:16] / self._file.name
+        path = self._folder / "texts" / digest(text)[:16] / self._file.name
         with self._writing:
-            if not place.exists():
-                write_whole(place, text)
-        return self._kernel.with_text(self._file.absolute(), place)
+            if not path.exists():
+                write_whole(path, text)
+        return self._kernel.with_text(self._file.absolute(), path)
 
     def clear(self) -> None:
         """Remove the files that only this process needs; profiles are kept."""
@@ -111,19 +111,19 @@ class TritonBackend:
         )
         return request if options.timeout is None else replace(request, timeout=options.timeout)
 
-    def _target(self, documents: Reports) -> Target:
+    def _target(self, documents: CoreDocuments) -> Target:
         analysis = longest(documents, self._kernel.kernel)
         return target_of(analysis, self._kernel.kernel, self._file.name)
 
 
-def longest(reports: Reports, name: str) -> KernelAnalysis:
+def longest(reports: CoreDocuments, name: str) -> KernelAnalysis:
     """Of the kernels compiled from the function, the one that takes the most time. Raises NoKernelsError if there are none."""
-    found = [one for one in reports.analysis.kernels if any(of.function == name for of in one.triton)]
-    if not found:
-        others = sorted({of.function for one in reports.analysis.kernels for of in one.triton})
-        hint = f"name one of {', '.join(others)}" if others else "check that the script runs with `rocm-perf run`"
+    kernels = [kernel for kernel in reports.analysis.kernels if any(of.function == name for of in kernel.triton)]
+    if not kernels:
+        launched = sorted({of.function for kernel in reports.analysis.kernels for of in kernel.triton})
+        hint = f"name one of {', '.join(launched)}" if launched else "check that the script runs with `rocm-perf run`"
         raise NoKernelsError(f"the profile has no kernel of a Triton function called {name}", hint)
-    return max(found, key=lambda one: one.time_ms or 0.0)
+    return max(kernels, key=lambda kernel: kernel.time_ms or 0.0)
 
 
 def target_of(analysis: KernelAnalysis, name: str, file: str) -> Target:

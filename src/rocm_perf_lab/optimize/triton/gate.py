@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rocm_perf_lab.gate.source.promises import NONE, Promises
+from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.triton_kernel.first_times import FirstTimes
 from rocm_perf_lab.gate.triton_kernel.judge import judge
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
@@ -22,21 +22,21 @@ class TritonGate:
         request: TritonGateRequest,
         times: FirstTimes,
         with_text: Callable[[bytes], ScriptKernel],
-        whole: Callable[[bytes], StepVerdict],
+        judge_script: Callable[[bytes], StepVerdict],
     ):
-        self._request, self._times, self._with_text, self._whole = request, times, with_text, whole
+        self._request, self._times, self._with_text, self._judge_script = request, times, with_text, judge_script
 
-    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+    def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
         """See optimize.backend.Gate. There are no promises here: only changes to HIP sources make any."""
-        verdict = judge(replace(self._request, candidate=self._with_text(candidate)), _nothing)
+        verdict = judge(replace(self._request, candidate=self._with_text(candidate)), _ignore_note)
         if not verdict.accepted:
             return verdict
         steps = [step for step in verdict.steps if step.step != APPLICATION]
-        return Verdict((*steps, self._whole(candidate)))
+        return Verdict((*steps, self._judge_script(candidate)))
 
-    def first_ratio(self, candidate: bytes, promises: Promises = NONE) -> float | None:
+    def first_ratio(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         return self._times.ratio(self._with_text(candidate))
 
 
-def _nothing(_words: str) -> None:
+def _ignore_note(_words: str) -> None:
     """Drops the judge's progress lines; the optimizer prints its own."""

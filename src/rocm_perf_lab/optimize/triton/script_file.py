@@ -24,7 +24,7 @@ def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[P
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         chosen = software_device(device, scratch)
-        if _has(kernel.script, kernel.kernel):
+        if _has_kernel(kernel.script, kernel.kernel):
             return kernel.script, "name"
         try:
             with launching(kernel, chosen, scratch, scratch, (), None, timeout or _SECONDS) as script:
@@ -32,17 +32,17 @@ def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[P
         except (ScriptExited, ScriptTimeout) as error:
             raise SourceError(f"{kernel.script} {error}", "make it run with `rocm-perf run` first") from error
     if isinstance(launched, int):
-        what = f"{kernel.script} launches no kernel called {kernel.kernel} (status {launched})"
-        raise NoKernelsError(what, "check the name, and that the script runs with `rocm-perf run`")
-    file = Path(launched.about["file"])
+        message = f"{kernel.script} launches no kernel called {kernel.kernel} (status {launched})"
+        raise NoKernelsError(message, "check the name, and that the script runs with `rocm-perf run`")
+    file = Path(launched.fields["file"])
     if file.resolve().is_relative_to(kernel.python.parent.parent.resolve()):
-        what = f"{kernel.kernel} is in {file}, which belongs to a package installed for {kernel.python}"
-        raise SourceError(what, "copy the function into a file of yours")
+        message = f"{kernel.kernel} is in {file}, which belongs to a package installed for {kernel.python}"
+        raise SourceError(message, "copy the function into a file of yours")
     return file, "what it launches"
 
 
-def _has(script: Path, name: str) -> bool:
-    return [one.name for one in source_of(script).kernels].count(name) == 1
+def _has_kernel(script: Path, name: str) -> bool:
+    return [kernel.name for kernel in source_of(script).kernels].count(name) == 1
 
 
 def source_of(path: Path) -> TritonSource:

@@ -19,7 +19,7 @@ from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine
 from rocm_perf_lab.optimize.source_file import digest, write_whole
 from rocm_perf_lab.triton_launches import ScriptKernel
 
-_KEPT = ("PYTHONPATH", "VIRTUAL_ENV")
+_KEPT_VARIABLES = ("PYTHONPATH", "VIRTUAL_ENV")
 _CACHE = "TRITON_CACHE_DIR"
 
 
@@ -37,7 +37,7 @@ class WholeScript:
         self._starting = threading.Lock()
         self._compared: bytes | None = None
 
-    def against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
+    def judge_against(self, baseline: bytes) -> Callable[[bytes], StepVerdict]:
         """Returns a function that judges candidates against this text. The text is not run until the first candidate is judged,
         so any errors from running it are raised then.
         """
@@ -59,10 +59,10 @@ class WholeScript:
         else:
             return self._baseline_program
         self._compared = baseline
-        found = self._baseline_program
-        times, repeats = found.runtimes_ms, found.reproducible
+        baseline_program = self._baseline_program
+        times, repeats = baseline_program.runtimes_ms, baseline_program.reproducible
         self._log(ApplicationBaselineLine(source=digest(baseline), runtimes_ms=times, stdout_repeats=repeats))
-        return found
+        return baseline_program
 
     def _limits(self, kernel: ScriptKernel) -> ApplicationOptions:
         options = self._options
@@ -81,14 +81,14 @@ class WholeScript:
         shown = view.showing(
             (kernel.script.absolute().parent, *kernel.of_environment(), *texts, *filter(Path.exists, interpreter))
         )
-        return replace(shown, keep_env=(*shown.keep_env, *_KEPT))
+        return replace(shown, keep_env=(*shown.keep_env, *_KEPT_VARIABLES))
 
     def _program(self, text: bytes) -> Path:
         """The script as one executable file, since all programs to be compared are started from the same path."""
         kernel = self._with_text(text)
-        place = self._folder / "programs" / digest(text)[:16] / kernel.script.stem
+        path = self._folder / "programs" / digest(text)[:16] / kernel.script.stem
         # A cache inside the cage disappears along with the cage: one run must not execute code that another run has compiled.
         words = f"#!/bin/sh\nexport {_CACHE}=/tmp/triton-cache\nexec {shlex.join(kernel.program())}\n"
-        write_whole(place, words.encode("utf-8", "surrogateescape"))
-        place.chmod(0o755)
-        return place
+        write_whole(path, words.encode("utf-8", "surrogateescape"))
+        path.chmod(0o755)
+        return path

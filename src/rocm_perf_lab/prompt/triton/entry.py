@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.optimize.triton.backend import longest, target_of
-from rocm_perf_lab.optimize.triton.profiled import profiled
 from rocm_perf_lab.optimize.triton.script_file import source_of
+from rocm_perf_lab.optimize.triton.script_profile import profile_script
 from rocm_perf_lab.prompt.context import Context, cleaned_context
-from rocm_perf_lab.prompt.tried import TriedChange
+from rocm_perf_lab.prompt.tried_changes import TriedChange
 from rocm_perf_lab.prompt.triton.function import function_at
 from rocm_perf_lab.prompt.triton.rules import TritonAnswerRules
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import reports_in
 from rocm_perf_lab.triton_launches import ScriptKernel
 from rocm_perf_lab.triton_source import TritonSource
@@ -36,16 +36,16 @@ def context_of_function(request: TritonPromptRequest, note: Callable[[str], None
     SourceError if its file does not contain it.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
-        place = Path(scratch) / "run"
+        run_directory = Path(scratch) / "run"
         if request.profile is None:
-            profiled(request.kernel, request.device, place, None, note)
-        reports = reports_in(request.profile or place)
+            profile_script(request.kernel, request.device, run_directory, None, note)
+        reports = reports_in(request.profile or run_directory)
     file = Path(longest(reports, request.kernel.kernel).triton[0].file)
     return context_in(reports, source_of(file), request.kernel.kernel, request.rules, note)
 
 
 def context_in(
-    reports: Reports, source: TritonSource, name: str, rules: TritonAnswerRules, note: Callable[[str], None],
+    reports: CoreDocuments, source: TritonSource, name: str, rules: TritonAnswerRules, note: Callable[[str], None],
     tried: Sequence[TriedChange] = (),
 ) -> Context:  # fmt: skip
     """The context of the function, as defined in the given text of its file. Raises NoKernelsError if the function was not

@@ -39,26 +39,28 @@ def function_at(source: TritonSource, name: str, line: int) -> TritonFunction:
         raise SourceError(f"{path} has no function {name} in line {line}", "profile the script again: it has changed")
     text = source.text.decode()
     lines = text.splitlines()
-    used = [one for one in _called(own, tree) if one is not own]
+    used = [callee for callee in _callees(own, tree) if callee is not own]
     excerpts = SourceExcerpts(
         _excerpt(path, lines, own, "kernel"),
-        tuple(_excerpt(path, lines, one, "used") for one in used),
+        tuple(_excerpt(path, lines, callee, "used") for callee in used),
         Excerpt(path.name, 1, len(lines), "file", "\n".join(lines)),
         (),
     )
-    return TritonFunction(name, _parameters(own), tuple(f"@{ast.unparse(one)}" for one in own.decorator_list), excerpts)
+    return TritonFunction(
+        name, _parameters(own), tuple(f"@{ast.unparse(decorator)}" for decorator in own.decorator_list), excerpts
+    )
 
 
-def _called(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
+def _callees(function: ast.FunctionDef, tree: ast.Module) -> list[ast.FunctionDef]:
     """The functions of the module that this function calls, directly or indirectly, in file order."""
-    known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-    found: set[str] = set()
+    known = {definition.name: definition for definition in tree.body if isinstance(definition, ast.FunctionDef)}
+    reached: set[str] = set()
     waiting = [function]
     while waiting:
-        names = {node.id for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)} & known.keys() - found
-        found |= names
+        names = {node.id for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)} & known.keys() - reached
+        reached |= names
         waiting += [known[name] for name in names]
-    return [one for name, one in known.items() if name in found]
+    return [definition for name, definition in known.items() if name in reached]
 
 
 def _excerpt(path: Path, lines: list[str], function: ast.FunctionDef, role: str) -> Excerpt:
@@ -69,6 +71,6 @@ def _excerpt(path: Path, lines: list[str], function: ast.FunctionDef, role: str)
 def _parameters(function: ast.FunctionDef) -> tuple[FunctionParameter, ...]:
     arguments = function.args
     return tuple(
-        FunctionParameter(one.arg, ast.unparse(one.annotation) if one.annotation is not None else "")
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        FunctionParameter(parameter.arg, ast.unparse(parameter.annotation) if parameter.annotation is not None else "")
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     )

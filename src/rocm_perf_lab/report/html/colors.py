@@ -13,7 +13,7 @@ def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
 
     A kernel's colour depends on its name, unless another kernel in the run already uses that colour.
     """
-    found: dict[str, int] = {}
+    kinds: dict[str, int] = {}
     free: list[int] = []
     ring = 0
     for name in sorted(set(kernels)):
@@ -21,7 +21,7 @@ def kinds_of(kernels: Iterable[str]) -> dict[str, int]:
             first = _COLORS * (ring % _PATTERNS)
             free, ring = list(range(first, first + _COLORS)), ring + 1
         wanted = zlib.crc32(name.encode("utf-8", "surrogatepass")) % _COLORS
-        kind = min(free, key=lambda one: (one % _COLORS - wanted) % _COLORS)
+        kind = min(free, key=lambda candidate: (candidate % _COLORS - wanted) % _COLORS)
         free.remove(kind)
-        found[name] = kind
-    return found
+        kinds[name] = kind
+    return kinds

@@ -23,21 +23,22 @@ from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import Names
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.documents import CoreDocuments
 
 _MOST_ADVICE = 5
 _SCRIPTS = (
-    "timeline.js", "roofline.js", "stack.js", "kernels.js", "source.js", "kernels_start.js", "program_stack.js", "what_if.js",
+    "timeline.js", "roofline.js", "kernel_time_stack.js", "kernels.js", "source.js", "kernels_init.js",
+    "program_time_stack.js", "what_if.js",
 )  # fmt: skip
 
 
-def page(documents: Reports, source: SourceDocument, timeline: TimelineDocument) -> str:
+def page(documents: CoreDocuments, source: SourceDocument, timeline: TimelineDocument) -> str:
     """The text of report.html. The same documents always yield the same text."""
     profile = documents.profile
     title = f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target})"
-    kinds = kinds_of(kernels_in(timeline).union(one.kernel for one in documents.analysis.kernels))
+    kinds = kinds_of(kernels_in(timeline).union(kernel.kernel for kernel in documents.analysis.kernels))
     names = names_of(source)
-    code = {one.symbol: code_of(one) for one in source.kernels}
+    code = {kernel.symbol: code_of(kernel) for kernel in source.kernels}
     data = {
         "title": title,
         "modelled": modelled_label(profile) if profile.timing == "modelled" else None,
@@ -66,24 +67,24 @@ def _shortened(value: Any, names: dict[str, str]) -> Any:
         return value
     pattern = re.compile("|".join(map(re.escape, longest)))
 
-    def shortened(one: Any) -> Any:
-        if isinstance(one, str):
-            return pattern.sub(lambda found: names[found[0]], one) if "/" in one else one
-        if isinstance(one, dict):
-            return {key: shortened(inner) for key, inner in one.items()}
-        return [shortened(inner) for inner in one] if isinstance(one, list) else one
+    def shortened(node: Any) -> Any:
+        if isinstance(node, str):
+            return pattern.sub(lambda match: names[match[0]], node) if "/" in node else node
+        if isinstance(node, dict):
+            return {key: shortened(inner) for key, inner in node.items()}
+        return [shortened(inner) for inner in node] if isinstance(node, list) else node
 
     return {key: value[key] if key in ("timeline", "files") else shortened(value[key]) for key in value}
 
 
-def _answer(documents: Reports) -> Iterator[list[str]]:
+def _answer(documents: CoreDocuments) -> Iterator[list[str]]:
     kernel = kernel_of_interest(documents)
-    yield from map(list, answer(documents.dag, kernel, Names(one.kernel for one in documents.analysis.kernels)))
+    yield from map(list, answer(documents.dag, kernel, Names(analysed.kernel for analysed in documents.analysis.kernels)))
 
 
-def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
-    found, headroom = kernel.bottleneck, kernel.headroom
-    roof = next((one for one in documents.roofline.kernels if one.kernel == kernel.kernel), None)
+def _kernel(kernel: KernelAnalysis, documents: CoreDocuments) -> dict[str, Any]:
+    bottleneck, headroom = kernel.bottleneck, kernel.headroom
+    roof = next((candidate for candidate in documents.roofline.kernels if candidate.kernel == kernel.kernel), None)
     return {
         "name": words.short_name(kernel.kernel),
         "full": kernel.kernel,
@@ -91,17 +92,17 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
         "time_ns": None if kernel.time_ms is None else 1e6 * kernel.time_ms,
         "share": kernel.critical_path_score,
         "bottleneck": {
-            "name": found.name,
-            "certainty": f"{found.certainty}, by {found.by}",
-            "why": found.why,
-            "evidence": list(map(_evidence, found.evidence)),
-            "factors": [f"{factor.name}: {factor.why}" for factor in found.factors],
-            "advice": found.advice[:_MOST_ADVICE],
+            "name": bottleneck.name,
+            "certainty": f"{bottleneck.certainty}, by {bottleneck.by}",
+            "why": bottleneck.why,
+            "evidence": list(map(_evidence, bottleneck.evidence)),
+            "factors": [f"{factor.name}: {factor.why}" for factor in bottleneck.factors],
+            "advice": bottleneck.advice[:_MOST_ADVICE],
         },
         "stack": _stack(kernel),
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},
         "occupancy": list(_occupancy(kernel)),
-        "triton": [line for one in sentences(kernel) for line in one],
+        "triton": [line for paragraph in sentences(kernel) for line in paragraph],
         "levels": [] if roof is None else list(_levels(roof)),
         "counters": [[None, *row] for row in _counters(kernel)],
         "notes": [*kernel.notes, *kernel.occupancy.notes],
@@ -109,14 +110,14 @@ def _kernel(kernel: KernelAnalysis, documents: Reports) -> dict[str, Any]:
 
 
 def _stack(kernel: KernelAnalysis) -> dict[str, Any] | None:
-    found = kernel.thread_trace.time_stack if kernel.thread_trace is not None else None
-    if found is None or not found.without_ns:
+    stack = kernel.thread_trace.time_stack if kernel.thread_trace is not None else None
+    if stack is None or not stack.without_ns:
         return None
     parts = [
-        {"cause": one.name, "spent": one.spent_on, "share": one.share, "alone": one.first_ns / found.duration_ns}
-        for one in found.parts
+        {"cause": part.name, "spent": part.spent_on, "share": part.share, "alone": part.first_ns / stack.duration_ns}
+        for part in stack.parts
     ]
-    return {"duration": found.duration_ns, "causes": found.causes, "without": found.without_ns, "parts": parts}
+    return {"duration": stack.duration_ns, "causes": stack.causes, "without": stack.without_ns, "parts": parts}
 
 
 def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:
@@ -127,36 +128,36 @@ def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:
         yield name, f"{value:,.10g} {unit}".rstrip(), meaning
 
 
-def _evidence(one: SignalSection) -> str:
-    threshold = words.evidence("", one.threshold, one.unit).strip()
-    return f"{words.evidence(one.name, one.value, one.unit)}, {one.direction} {threshold}: {one.rationale}"
+def _evidence(signal: SignalSection) -> str:
+    threshold = words.evidence("", signal.threshold, signal.unit).strip()
+    return f"{words.evidence(signal.name, signal.value, signal.unit)}, {signal.direction} {threshold}: {signal.rationale}"
 
 
 def _headroom(kernel: KernelAnalysis) -> list[str]:
-    found = kernel.headroom
-    if found.kernel_speedup is None:
-        return [f"not known: {found.reasons['kernel_speedup']}"]
-    of_program = f", the GPU's span {words.times(found.program_speedup)}" if found.program_speedup is not None else ""
+    headroom = kernel.headroom
+    if headroom.kernel_speedup is None:
+        return [f"not known: {headroom.reasons['kernel_speedup']}"]
+    of_program = f", the GPU's span {words.times(headroom.program_speedup)}" if headroom.program_speedup is not None else ""
     return [
-        f"at its ceiling ({found.binding}), at most {words.times(found.kernel_speedup)} faster{of_program}",
-        found.assumption,
+        f"at its ceiling ({headroom.binding}), at most {words.times(headroom.kernel_speedup)} faster{of_program}",
+        headroom.assumption,
     ]
 
 
 def _occupancy(kernel: KernelAnalysis) -> Iterator[str]:
-    found, uses = kernel.occupancy, kernel.resources
+    occupancy, uses = kernel.occupancy, kernel.resources
     used = (
         f"{words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
         f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread"
     )
     yield f"it uses {used}"
-    waves, simds = found.resident_waves_per_cu, found.simds_per_cu
+    waves, simds = occupancy.resident_waves_per_cu, occupancy.simds_per_cu
     if waves is None or simds is None:
-        yield f"not known: {found.reasons['theoretical']}"
+        yield f"not known: {occupancy.reasons['theoretical']}"
         return
-    fit = f"{waves} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}"
-    yield f"{fit}, limited by {' and '.join(found.limited_by)}"
-    for lift in found.lifts:
+    fit = f"{waves} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)}"
+    yield f"{fit}, limited by {' and '.join(occupancy.limited_by)}"
+    for lift in occupancy.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
         yield f"would raise it: {words.lift(changes, waves, lift.resident_waves_per_cu, simds)}"
 
@@ -176,10 +177,10 @@ def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
             yield [part.fraction, f"{part.pipe.upper()} {part.precision}", words.amount(part.flop, "FLOP"), *rates]
 
 
-def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
+def _roofline(documents: CoreDocuments, kinds: Mapping[str, int]) -> dict[str, Any]:
     """Levels and pipes with their peaks, and each kernel's FLOPs, rate and bytes at each level."""
     roofs = documents.roofline.kernels
-    place = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
+    index_of = {kernel.kernel: number for number, kernel in enumerate(documents.analysis.kernels)}
     shares = {kernel.kernel: kernel.critical_path_score for kernel in documents.analysis.kernels}
     levels = {level.level: level for roof in roofs for level in roof.levels if level.peak_gbps is not None}
     used = {(part.pipe, part.precision): part for roof in roofs for part in roof.arithmetic if part.flop and part.peak_gflops}
@@ -193,7 +194,7 @@ def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
         ],
         "kernels": [
             {
-                "name": words.short_name(roof.kernel), "kernel": place[roof.kernel], "share": shares[roof.kernel],
+                "name": words.short_name(roof.kernel), "kernel": index_of[roof.kernel], "share": shares[roof.kernel],
                 "kind": kinds.get(roof.kernel),
                 "parts": {
                     f"{part.pipe.upper()} {part.precision}": [part.flop, part.gflops] for part in roof.arithmetic if part.flop
@@ -201,47 +202,50 @@ def _roofline(documents: Reports, kinds: Mapping[str, int]) -> dict[str, Any]:
                 "flop": roof.flop, "gflops": roof.gflops, "bytes": {level.level: level.bytes for level in roof.levels},
             }
             for roof in roofs
-            if roof.kernel in place
+            if roof.kernel in index_of
         ],
         "none": _why_no_roofline(documents),
     }  # fmt: skip
 
 
-def _why_no_roofline(documents: Reports) -> str:
+def _why_no_roofline(documents: CoreDocuments) -> str:
     reasons = [roof.reasons.get("position") for roof in documents.roofline.kernels]
     return next((f"Not known: {reason}." for reason in reasons if reason), "No kernel has floating-point operations.")
 
 
-def _program_stack(documents: Reports) -> dict[str, Any] | None:
-    found = documents.dag.program_stack
-    if found is None or not found.parts:
+def _program_stack(documents: CoreDocuments) -> dict[str, Any] | None:
+    stack = documents.dag.program_stack
+    if stack is None or not stack.parts:
         return None
-    span, shown = found.span_ns, found.parts
-    rest = ", ".join(f"{words.percent(ns / span)} {name}" for name, ns in rest_in_words(found, shown))
+    span, shown = stack.span_ns, stack.parts
+    rest = ", ".join(f"{words.percent(ns / span)} {name}" for name, ns in rest_in_words(stack, shown))
     return {
-        "duration": span, "causes": found.causes, "without": found.without_ns,
+        "duration": span, "causes": stack.causes, "without": stack.without_ns,
         "parts": [
-            {"cause": one.name, "spent": one.spent_on, "share": one.share, "alone": one.first_ns / span} for one in shown
+            {"cause": part.name, "spent": part.spent_on, "share": part.share, "alone": part.first_ns / span} for part in shown
         ],
         "sampled": [
-            [one.share, f"{one.name}: {one.spent_on}", words.percent(one.share), f"± {words.percent(one.within_ns / span)}",
-             words.percent(one.first_ns / span)]
-            for one in shown
-        ] if found.orders is not None else [],
-        "rest": f"The rest: {rest}. By experiments with {', '.join(map(words.short_name, found.kernels))}.",
+            [part.share, f"{part.name}: {part.spent_on}", words.percent(part.share),
+             f"± {words.percent(part.within_ns / span)}", words.percent(part.first_ns / span)]
+            for part in shown
+        ] if stack.orders is not None else [],
+        "rest": f"The rest: {rest}. By experiments with {', '.join(map(words.short_name, stack.kernels))}.",
     }  # fmt: skip
 
 
-def _what_if(documents: Reports) -> dict[str, Any]:
+def _what_if(documents: CoreDocuments) -> dict[str, Any]:
     dag = documents.dag
-    own = [one for one in dag.symbols if one.kind == "kernel" and one.fraction]
+    own = [symbol for symbol in dag.symbols if symbol.kind == "kernel" and symbol.fraction]
     return {
         "span": dag.critical_path_ns,
-        "kernels": [{"name": words.short_name(one.kernel), "fraction": min(one.fraction or 0.0, 1 - 1e-9)} for one in own],
+        "kernels": [
+            {"name": words.short_name(symbol.kernel), "fraction": min(symbol.fraction or 0.0, 1 - 1e-9)} for symbol in own
+        ],
         "replayed": [
-            [None, ", ".join(map(words.short_name, one.kernels)), words.times(one.factor) if one.factor else "takes no time",
-             words.duration(one.span_ns), words.times(one.speedup), words.short_name(one.dominant_symbol or "")]
-            for one in dag.what_if
-            if one.kernels
+            [None, ", ".join(map(words.short_name, scenario.kernels)),
+             words.times(scenario.factor) if scenario.factor else "takes no time",
+             words.duration(scenario.span_ns), words.times(scenario.speedup), words.short_name(scenario.dominant_symbol or "")]
+            for scenario in dag.what_if
+            if scenario.kernels
         ],
     }  # fmt: skip

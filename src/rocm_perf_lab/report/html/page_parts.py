@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-_HERE = __package__ or __name__
+_PACKAGE = __package__ or __name__
 
 
-def file_text(name: str, package: str = _HERE) -> str:
+def file_text(name: str, package: str = _PACKAGE) -> str:
     """The text of a file in a package, such as part of a page."""
     return _file_text(package, name)
 
@@ -35,7 +35,7 @@ def assemble(title: str, body: str, data: object, scripts: Sequence[str], *, wit
         "D3": f"<script>{file_text('d3.min.js')}</script>" if with_d3 else "",
         "LICENCE": _licence() if with_d3 else "",
     }  # fmt: skip
-    pieces = file_text("frame.html").split("@")
+    pieces = file_text("page_skeleton.html").split("@")
     return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 
@@ -49,5 +49,5 @@ def texts(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
-        return {texts(key): texts(one) for key, one in value.items()}
-    return [texts(one) for one in value] if isinstance(value, list | tuple) else value
+        return {texts(key): texts(item) for key, item in value.items()}
+    return [texts(item) for item in value] if isinstance(value, list | tuple) else value

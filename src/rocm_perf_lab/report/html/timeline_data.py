@@ -14,7 +14,7 @@ from rocm_perf_lab.report.timeline_schema import TimelineDocument, TimelineSecti
 from rocm_perf_lab.text import words
 
 _MOST_IN_LEGEND = 24
-_AGAIN = "by HIP stream"
+_BY_STREAM = "by HIP stream"
 _NO_KERNEL = {COPY: -1, CALL: -2}  # colours of slices that are not kernels, as in timeline.js
 
 
@@ -28,24 +28,26 @@ def kernels_in(document: TimelineDocument) -> set[str]:
 
 def timeline_data(document: TimelineDocument, kinds: Mapping[str, int]) -> dict[str, Any]:
     """The timeline's data. kinds: the kernels' colours."""
-    found = document.timeline
-    if found is None:
+    timeline = document.timeline
+    if timeline is None:
         return {"timeline": None, "no_timeline": f"No timeline: {document.reasons['timeline']}."}
-    start, end, name = unpacked(found.start_ns, "<f8"), unpacked(found.end_ns, "<f8"), unpacked(found.name, "<i4")
-    left_out = found.nodes - len(start)
+    start, end, name = unpacked(timeline.start_ns, "<f8"), unpacked(timeline.end_ns, "<f8"), unpacked(timeline.name, "<i4")
+    left_out = timeline.nodes - len(start)
     data = {
-        "tracks": list(_tracks(found.tracks)),
-        "names": [words.short_name(one) for one in found.names],
-        "kinds": [_NO_KERNEL.get(kind, kinds.get(one, 0)) for one, kind in zip(found.names, found.kinds, strict=True)],
-        "legend": _legend(found, np.bincount(name, weights=end - start, minlength=len(found.names))),
-        "start": found.start_ns,
-        "end": found.end_ns,
-        "name": found.name,
-        "node": found.slices,
-        "cut": found.path_start_ns,
-        "flows": found.flows,
-        "span": found.span_ns,
-        "note": f"The {left_out:,} shortest of {found.nodes:,} are left out." if left_out else "",
+        "tracks": list(_tracks(timeline.tracks)),
+        "names": [words.short_name(label) for label in timeline.names],
+        "kinds": [
+            _NO_KERNEL.get(kind, kinds.get(label, 0)) for label, kind in zip(timeline.names, timeline.kinds, strict=True)
+        ],
+        "legend": _legend(timeline, np.bincount(name, weights=end - start, minlength=len(timeline.names))),
+        "start": timeline.start_ns,
+        "end": timeline.end_ns,
+        "name": timeline.name,
+        "node": timeline.slices,
+        "cut": timeline.path_start_ns,
+        "flows": timeline.flows,
+        "span": timeline.span_ns,
+        "note": f"The {left_out:,} shortest of {timeline.nodes:,} are left out." if left_out else "",
     }
     return {"timeline": data, "no_timeline": None}
 
@@ -59,11 +61,11 @@ def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
             "first": track.first,
             "count": track.count,
             "path": track.group == CRITICAL_PATH,
-            "again": track.group.endswith(_AGAIN),
+            "again": track.group.endswith(_BY_STREAM),
         }
 
 
-def _legend(found: TimelineSection, time: Any) -> list[int]:
+def _legend(timeline: TimelineSection, time: Any) -> list[int]:
     """Indices of the names with the most GPU time, longest first, excluding host calls. time: the total time for each name."""
     order = np.argsort(-time, kind="stable").tolist()
-    return [number for number in order if time[number] > 0 and found.kinds[number] != CALL][:_MOST_IN_LEGEND]
+    return [number for number in order if time[number] > 0 and timeline.kinds[number] != CALL][:_MOST_IN_LEGEND]

@@ -32,18 +32,18 @@ def do_bench(
     for tensor in grad_to_none or ():
         tensor.grad = None
     if CLOCK.launches:
-        software_device.forget_caches()
+        software_device.invalidate_caches()
     before, launches = CLOCK.milliseconds, CLOCK.launches
     fn()
     time = CLOCK.milliseconds - before if CLOCK.launches > launches else _nothing_launched()
     return _summarize_statistics([time], quantiles, return_mode)
 
 
-_told: set[str] = set()
+_printed_notes: set[str] = set()
 
 
 def _nothing_launched() -> float:
-    if "nothing" not in _told:
-        _told.add("nothing")
+    if "nothing" not in _printed_notes:
+        _printed_notes.add("nothing")
         print("rocm-perf: code that launches no Triton kernel has no modelled time: do_bench returns NaN", file=sys.stderr)
     return math.nan

@@ -18,10 +18,10 @@ _OPTIONS = ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "
 def install(compiled_kernel: Any, version: str) -> None:
     """compiled_kernel: Triton's class, which Triton also instantiates for kernels found in its cache."""
     if (folder := os.environ.get(FOLDER_VARIABLE)) is not None:
-        compiled_kernel.__init__ = _telling(compiled_kernel.__init__, Path(folder), version)
+        compiled_kernel.__init__ = _with_description(compiled_kernel.__init__, Path(folder), version)
 
 
-def _telling(initialize: Any, folder: Path, version: str) -> Any:
+def _with_description(initialize: Any, folder: Path, version: str) -> Any:
     @wraps(initialize)
     def init(self: Any, *arguments: Any, **named: Any) -> None:
         initialize(self, *arguments, **named)
@@ -49,9 +49,9 @@ def described(kernel: Any, version: str) -> dict[str, Any]:
 
 def _constants(source: Any) -> dict[str, str]:
     """The value of each constant, as text. Arguments that are constants only because a launch passed 1 or None are omitted."""
-    names, constexprs = source.fn.arg_names, {one.name for one in source.fn.params if one.is_constexpr}
-    found = {_name(key, names): value for key, value in source.constants.items()}
-    return {name: str(getattr(value, "value", value)) for name, value in found.items() if name in constexprs}
+    names, constexprs = source.fn.arg_names, {parameter.name for parameter in source.fn.params if parameter.is_constexpr}
+    constants = {_name(key, names): value for key, value in source.constants.items()}
+    return {name: str(getattr(value, "value", value)) for name, value in constants.items() if name in constexprs}
 
 
 def _name(key: Any, names: list[str]) -> str:

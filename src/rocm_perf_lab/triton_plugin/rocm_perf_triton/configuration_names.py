@@ -24,7 +24,9 @@ def name(function: str, configurations: Sequence[Mapping[str, Any]], chosen: Map
 
     configurations: all configurations of the function. chosen: one of them, possibly with further arguments.
     """
-    differing = [key for key in configurations[0] if len({repr(one.get(key)) for one in configurations}) > 1]
+    differing = [
+        key for key in configurations[0] if len({repr(configuration.get(key)) for configuration in configurations}) > 1
+    ]
     parts = [f"{key}_{chosen[key]}" for key in differing if key in chosen]
     return "__".join([function, *(re.sub(r"\W", "_", part) for part in parts)])
 

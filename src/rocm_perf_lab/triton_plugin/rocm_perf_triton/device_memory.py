@@ -69,12 +69,12 @@ class DeviceMemory:
         return [self._mirror(piece) for piece in pieces]
 
     def _mirror(self, host: MemorySpan) -> Mirror:
-        kept = self._mirrors.pop((host.begin, host.end), None)
-        if kept is None:
+        earlier = self._mirrors.pop((host.begin, host.end), None)
+        if earlier is None:
             shift = host.begin % _ALIGNMENT
             allocation = hip.allocate(host.end - host.begin + shift)
         else:
-            allocation, shift = kept.allocation, kept.address - kept.allocation
+            allocation, shift = earlier.allocation, earlier.address - earlier.allocation
         mirror = Mirror(host, allocation, allocation + shift)
         self._mirrors[host.begin, host.end] = mirror
         return mirror
@@ -86,11 +86,11 @@ class DeviceMemory:
             if key not in wanted and any(mirror.host.overlaps(piece) for piece in pieces):
                 self._free(key)
         new = sum(end - begin for begin, end in wanted - self._mirrors.keys())
-        kept = sum(mirror.size for mirror in self._mirrors.values())
+        mirrored_bytes = sum(mirror.size for mirror in self._mirrors.values())
         for key in [key for key in self._mirrors if key not in wanted]:
-            if kept + new <= _KEPT_BYTES:
+            if mirrored_bytes + new <= _KEPT_BYTES:
                 break
-            kept -= self._mirrors[key].size
+            mirrored_bytes -= self._mirrors[key].size
             self._free(key)
 
     def _free(self, key: tuple[int, int]) -> None:

@@ -78,7 +78,7 @@ class SoftwareDriver(DriverBase):  # type: ignore[misc]
     def clear_cache(self, _cache: object) -> None:
         from rocm_perf_triton import software_device
 
-        software_device.forget_caches()
+        software_device.invalidate_caches()
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         from triton.backends.amd.driver import ty_to_cpp

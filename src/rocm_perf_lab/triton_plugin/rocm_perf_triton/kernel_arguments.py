@@ -38,9 +38,9 @@ def _words(types: Iterable[Any], values: Iterable[Any], descriptor_words: Callab
         if isinstance(kind, tuple):
             yield from _words(kind, value, descriptor_words)
         elif kind.startswith("tensordesc"):
-            base, *rest = descriptor_words(value)
+            base, *remaining = descriptor_words(value)
             yield _pointer(base)
-            yield from (_integer(word) for word in rest)
+            yield from (_integer(word) for word in remaining)
         elif kind.startswith("*"):
             yield _pointer(value)
         elif kind != "constexpr":

@@ -12,8 +12,8 @@ _VARIABLE = "TRITON_HIP_LLD_PATH"
 
 def name_one() -> None:
     """Tell Triton where a linker is, unless the user has already done so."""
-    if _VARIABLE not in os.environ and (found := _find()) is not None:
-        os.environ[_VARIABLE] = found
+    if _VARIABLE not in os.environ and (linker := _find()) is not None:
+        os.environ[_VARIABLE] = linker
 
 
 def _find() -> str | None:

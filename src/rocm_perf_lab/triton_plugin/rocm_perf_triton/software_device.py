@@ -25,7 +25,7 @@ class _Api(ctypes.Structure):
         ("map_memory", CFUNCTYPE(c_int, c_uint64, c_uint64)),
         ("unmap_memory", c_void_p),
         ("host_address", CFUNCTYPE(c_void_p, c_uint64)),
-        ("forget_caches", CFUNCTYPE(None)),
+        ("invalidate_caches", CFUNCTYPE(None)),
     ]
 
 
@@ -57,14 +57,14 @@ def fill(device: int, contents: bytes) -> None:
 
 def parameters_hash() -> str:
     """Identifies the timing model's parameters."""
-    found: bytes = _api().parameters_hash
-    return found.decode()
+    digest: bytes = _api().parameters_hash
+    return digest.decode()
 
 
 def contents(device: int, size: int) -> bytes:
     return ctypes.string_at(_api().host_address(device), size)
 
 
-def forget_caches() -> None:
+def invalidate_caches() -> None:
     """Make the next kernel start with empty caches."""
-    _api().forget_caches()
+    _api().invalidate_caches()

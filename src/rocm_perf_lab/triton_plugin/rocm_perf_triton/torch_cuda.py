@@ -72,7 +72,7 @@ def _mode(torch: Any) -> Any:
             if function in getters:
                 return getters[function](args[0], is_marked(args[0]))
             if function in moves:
-                return _moved(function, args, kwargs, torch)
+                return _move_tensor(function, args, kwargs, torch)
             if function is tensor.data_ptr:
                 return _address(args[0])
             if function in on_devices:
@@ -83,16 +83,16 @@ def _mode(torch: Any) -> Any:
                 return args[0]
             if function is torch.nn.functional.layer_norm and is_marked(args[0]):
                 return mark(_in_singles(function, args, kwargs, torch), torch)
-            there = _named_device(function, args, kwargs, torch)
+            on_gpu = _named_device(function, args, kwargs, torch)
             args, kwargs = _on_cpu(args, torch), {name: _cpu(value, torch) for name, value in kwargs.items()}
             if kwargs.get("pin_memory"):
                 kwargs["pin_memory"] = False
             result = function(*args, **kwargs)
             if (args and result is args[0]) or result is kwargs.get("out"):
                 return result  # in place: the tensor stays where it was
-            if there is None:
-                there = any(is_marked(value) for value in _tensors((args, kwargs), torch))
-            return mark(result, torch) if there else result
+            if on_gpu is None:
+                on_gpu = any(is_marked(value) for value in _tensors((args, kwargs), torch))
+            return mark(result, torch) if on_gpu else result
 
     return OnSoftwareDevice()
 
@@ -108,17 +108,17 @@ def _address(tensor: Any) -> int:
     return MEMORY.expose(span(tensor), storage).device_address(address)
 
 
-def _moved(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
+def _move_tensor(function: Any, args: Any, kwargs: Any, torch: Any) -> Any:
     """The result of cpu(), cuda() or to(): a different tensor if the device differs, as on a GPU."""
     source = args[0]
-    there = _destination(function, args, kwargs, torch)
+    to_gpu = _destination(function, args, kwargs, torch)
     if function is torch.Tensor.to:
         result = source.to(*_on_cpu(args[1:], torch), **{name: _cpu(value, torch) for name, value in kwargs.items()})
     else:
         result = source
-    if there != is_marked(source) and result.data_ptr() == source.data_ptr():
+    if to_gpu != is_marked(source) and result.data_ptr() == source.data_ptr():
         result = result.clone()
-    return mark(result, torch) if there else result
+    return mark(result, torch) if to_gpu else result
 
 
 def _destination(function: Any, args: Any, kwargs: Any, torch: Any) -> bool:

@@ -26,9 +26,9 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
     line = kernel.node.lineno
     launches = launches_in(source, kernel)
     if any(
-        dotted(one.func)[-1:] in (("autotune",), ("heuristics",))
-        for one in kernel.node.decorator_list
-        if isinstance(one, ast.Call)
+        dotted(decorator.func)[-1:] in (("autotune",), ("heuristics",))
+        for decorator in kernel.node.decorator_list
+        if isinstance(decorator, ast.Call)
     ):
         yield Refusal(NAME, kernel.name, line, "it chooses its own configuration: `rocm-perf autotune --triton` tunes it")
         return
@@ -37,47 +37,49 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         return
     for name, usual in _USUAL.items():
         yield from _steps(source, kernel, launches, name, usual)
-    for name in (one.arg for one in kernel.parameters if one.arg in kernel.constants):
+    for name in (parameter.arg for parameter in kernel.parameters if parameter.arg in kernel.constants):
         yield from _steps(source, kernel, launches, name, None)
 
 
 def _steps(
     source: TritonSource, kernel: TritonKernel, launches: list[ast.Call], name: str, usual: int | None
 ) -> Iterator[Proposal | Refusal]:
-    given = {_value(launch, name, usual) for launch in launches}
-    value = given.pop()
-    if given or value is None:
+    values = {_value(launch, name, usual) for launch in launches}
+    value = values.pop()
+    if values or value is None:
         if name not in _USUAL and value is not None:
             yield Refusal(NAME, kernel.name, launches[0].lineno, f"launches give {name} different or non-numeric values")
         return
-    for other in _neighbours(name, value):
-        edits = tuple(_edit(source, launch, name, other) for launch in launches)
-        words = f"{name}={other} instead of {value}"
-        yield Proposal(NAME, kernel.name, launches[0].lineno, words, edits, {name: other})
+    for neighbour in _neighbours(name, value):
+        edits = tuple(_edit(source, launch, name, neighbour) for launch in launches)
+        words = f"{name}={neighbour} instead of {value}"
+        yield Proposal(NAME, kernel.name, launches[0].lineno, words, edits, {name: neighbour})
 
 
 def _value(launch: ast.Call, name: str, usual: int | None) -> int | None:
     """The value that a launch passes for a name; `usual` if it passes none, None if the value is not a number."""
-    found = keyword(launch, name)
-    if found is None:
+    argument = keyword(launch, name)
+    if argument is None:
         return usual
-    return found.value if isinstance(found, ast.Constant) and type(found.value) is int else None
+    return argument.value if isinstance(argument, ast.Constant) and type(argument.value) is int else None
 
 
 def _neighbours(name: str, value: int) -> list[int]:
     if name == _STAGES:
-        return [other for other in (value - 1, value + 1) if 1 <= other <= _MOST[name]]
+        return [neighbour for neighbour in (value - 1, value + 1) if 1 <= neighbour <= _MOST[name]]
     if value < 1 or value & (value - 1):
         return []
     if name == _WARPS:
-        return [other for other in (value // 2, value * 2) if 1 <= other <= _MOST[name]]
-    return [other for other in (value // 2, value * 2) if _LEAST_BLOCK <= other <= _MOST_BLOCK and value >= _LEAST_BLOCK]
+        return [neighbour for neighbour in (value // 2, value * 2) if 1 <= neighbour <= _MOST[name]]
+    return [
+        neighbour for neighbour in (value // 2, value * 2) if _LEAST_BLOCK <= neighbour <= _MOST_BLOCK and value >= _LEAST_BLOCK
+    ]
 
 
 def _edit(source: TritonSource, launch: ast.Call, name: str, value: int) -> Edit:
-    if (found := keyword(launch, name)) is not None:
-        span = source.places.span(found)
+    if (argument := keyword(launch, name)) is not None:
+        span = source.positions.span(argument)
         return Edit(span.start, span.end, str(value))
-    end = source.places.end(launch) - 1
+    end = source.positions.end(launch) - 1
     comma = "" if source.text[:end].rstrip().endswith(b",") else ", "
     return Edit(end, end, f"{comma}{name}={value}")

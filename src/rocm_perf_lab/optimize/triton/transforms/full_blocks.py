@@ -32,7 +32,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
         if blocks is None or (reason := _why_not(blocks)):
             yield Refusal(NAME, kernel.name, line, reason if blocks is not None else "it does not go through blocks from 0")
             continue
-        edits = list(_unmasked(source, blocks))
+        edits = list(_mask_edits(source, blocks))
         if not edits:
             yield Refusal(NAME, kernel.name, line, "no mask in it compares the indices of a block with the loop's end")
             continue
@@ -54,23 +54,23 @@ def _why_not(blocks: Blocks) -> str:
 
 
 def _bound_in_body(loop: RangeLoop) -> bool:
-    stores = (node for one in loop.node.body for node in ast.walk(one) if isinstance(node, ast.Name))
+    stores = (node for statement in loop.node.body for node in ast.walk(statement) if isinstance(node, ast.Name))
     return any(node.id == loop.variable and isinstance(node.ctx, ast.Store) for node in stores)
 
 
-def _unmasked(source: TritonSource, blocks: Blocks) -> Iterator[Edit]:
+def _mask_edits(source: TritonSource, blocks: Blocks) -> Iterator[Edit]:
     """The edits that remove the comparison from the masks in the loop."""
     for call in (*calls(blocks.loop.node, "load"), *calls(blocks.loop.node, "store")):
         mask = keyword(call, _MASK)
         parts = _conjuncts(mask) if mask is not None else []
-        kept = [one for one in parts if not blocks.is_bound(one)]
-        if mask is None or len(kept) == len(parts):
+        remaining = [conjunct for conjunct in parts if not blocks.is_bound(conjunct)]
+        if mask is None or len(remaining) == len(parts):
             continue
-        if kept:
-            span = source.places.span(mask)
-            yield Edit(span.start, span.end, " & ".join(_in_parentheses(source, one) for one in kept))
+        if remaining:
+            span = source.positions.span(mask)
+            yield Edit(span.start, span.end, " & ".join(_in_parentheses(source, conjunct) for conjunct in remaining))
         else:
-            yield from (_without(source, call, name) for name in (_MASK, _OTHER) if keyword(call, name) is not None)
+            yield from (_remove_argument(source, call, name) for name in (_MASK, _OTHER) if keyword(call, name) is not None)
 
 
 def _conjuncts(mask: ast.expr) -> list[ast.expr]:
@@ -80,35 +80,35 @@ def _conjuncts(mask: ast.expr) -> list[ast.expr]:
 
 
 def _in_parentheses(source: TritonSource, node: ast.expr) -> str:
-    text = source.places.text(node)
+    text = source.positions.text(node)
     return text if isinstance(node, ast.Name | ast.Constant | ast.Call | ast.Subscript) else f"({text})"
 
 
-def _without(source: TritonSource, call: ast.Call, name: str) -> Edit:
+def _remove_argument(source: TritonSource, call: ast.Call, name: str) -> Edit:
     """Removes a keyword argument and the comma before it."""
     node = next(word for word in call.keywords if word.arg == name)
-    comma = source.text.rfind(b",", 0, source.places.span(node).start)
-    return Edit(comma, source.places.end(node), "")
+    comma = source.text.rfind(b",", 0, source.positions.span(node).start)
+    return Edit(comma, source.positions.end(node), "")
 
 
 def _two_loops(source: TritonSource, blocks: Blocks, edits: list[Edit]) -> Edit:
-    loop, places = blocks.loop, source.places
-    whole, last = places.span(loop.node), places.span(loop.end)
+    loop, places = blocks.loop, source.positions
+    loop_span, end_span = places.span(loop.node), places.span(loop.end)
     end, step = _in_parentheses(source, blocks.end), _in_parentheses(source, blocks.step)
-    full = f"{end} // {step}" if blocks.counted else f"{end} // {step} * {step}"
-    front = _text(source, whole.start, whole.end, [*edits, Edit(last.start, last.end, full)])
-    rest = _text(source, whole.start, whole.end, [_begin_at(source, loop, full)])
-    return Edit(whole.start, whole.end, f"{front}\n{' ' * loop.node.col_offset}{rest}")
+    full = f"{end} // {step}" if blocks.counts_blocks else f"{end} // {step} * {step}"
+    front = _edited_text(source, loop_span.start, loop_span.end, [*edits, Edit(end_span.start, end_span.end, full)])
+    remainder = _edited_text(source, loop_span.start, loop_span.end, [_begin_edit(source, loop, full)])
+    return Edit(loop_span.start, loop_span.end, f"{front}\n{' ' * loop.node.col_offset}{remainder}")
 
 
-def _begin_at(source: TritonSource, loop: RangeLoop, place: str) -> Edit:
+def _begin_edit(source: TritonSource, loop: RangeLoop, begin: str) -> Edit:
     if loop.begin is None:
-        start = source.places.span(loop.end).start
-        return Edit(start, start, f"{place}, ")
-    span = source.places.span(loop.begin)
-    return Edit(span.start, span.end, place)
+        start = source.positions.span(loop.end).start
+        return Edit(start, start, f"{begin}, ")
+    span = source.positions.span(loop.begin)
+    return Edit(span.start, span.end, begin)
 
 
-def _text(source: TritonSource, start: int, end: int, edits: list[Edit]) -> str:
+def _edited_text(source: TritonSource, start: int, end: int, edits: list[Edit]) -> str:
     moved = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
     return apply_edits(source.text[start:end], moved).decode()

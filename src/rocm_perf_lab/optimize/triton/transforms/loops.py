@@ -26,18 +26,22 @@ class RangeLoop:
         return dotted(self.call.func) != ("range",)
 
     @property
-    def changed(self) -> set[str]:
+    def bound_names(self) -> set[str]:
         """The names that the loop or its body binds."""
         return assigned_in(self.node)
 
     def is_invariant(self, node: ast.expr) -> bool:
         """Whether the loop binds none of the names in the expression."""
-        return not names_in(node) & self.changed
+        return not names_in(node) & self.bound_names
 
 
 def range_loops(kernel: TritonKernel) -> list[RangeLoop]:
     """The loops in source order, without loops over `tl.static_range`, which are already unrolled."""
-    return [loop for one in kernel.all_loops() if isinstance(one.node, ast.For) and (loop := _range(one.node)) is not None]
+    return [
+        loop
+        for source_loop in kernel.all_loops()
+        if isinstance(source_loop.node, ast.For) and (loop := _range(source_loop.node)) is not None
+    ]
 
 
 def _range(node: ast.For) -> RangeLoop | None:
@@ -51,4 +55,4 @@ def _range(node: ast.For) -> RangeLoop | None:
 
 
 def is_innermost(loop: RangeLoop) -> bool:
-    return not any(isinstance(node, ast.For | ast.While) for one in loop.node.body for node in ast.walk(one))
+    return not any(isinstance(node, ast.For | ast.While) for statement in loop.node.body for node in ast.walk(statement))

@@ -19,7 +19,7 @@ _SCALARS = ("sum", "max", "sqrt", "load")
 
 def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     divisions = [node for node in ast.walk(kernel.node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
-    for node in sorted(divisions, key=lambda one: (one.lineno, one.col_offset)):
+    for node in sorted(divisions, key=lambda division: (division.lineno, division.col_offset)):
         if not isinstance(node.left, ast.Name | ast.Call | ast.BinOp) or isinstance(node.left, ast.Constant):
             continue
         if not _may_be_small(node.right):
@@ -37,7 +37,7 @@ def _may_be_small(divisor: ast.expr) -> bool:
 
 
 def _edit(source: TritonSource, node: ast.BinOp) -> Edit:
-    places = source.places
+    places = source.positions
     left, right, span = places.text(node.left), places.text(node.right), places.span(node)
     if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Add | ast.Sub):
         left = f"({left})"

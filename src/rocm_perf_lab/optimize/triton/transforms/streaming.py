@@ -18,7 +18,7 @@ def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]
             if keyword(call, _OPTION) is not None or keyword(call, "volatile") is not None:
                 yield Refusal(NAME, kernel.name, call.lineno, f"the {name} already specifies how it uses caches")
                 continue
-            end = source.places.end(call) - 1
+            end = source.positions.end(call) - 1
             comma = "" if source.text[:end].rstrip().endswith(b",") else ", "
             edit = Edit(end, end, f'{comma}{_OPTION}="{_STREAMING}"')
             words = f"the {name} in line {call.lineno} as a stream"

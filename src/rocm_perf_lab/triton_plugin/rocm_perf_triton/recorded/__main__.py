@@ -31,7 +31,7 @@ def main() -> None:
 def run(launch: Message, files: Path, results: Path, number: int) -> float:
     """Run one launch, starting with empty caches. Afterwards, the file "<number>-<m>" holds the contents of `memories[m]`."""
     with ExitStack() as stack:
-        addresses = _apart(launch["memories"], stack)
+        addresses = _separate_buffers(launch["memories"], stack)
         for address, memory in zip(addresses, launch["memories"]):  # noqa: B905 - one address for each
             software_device.fill(address, (files / memory["contents"]).read_bytes())
         scratch = []
@@ -46,7 +46,7 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
     return milliseconds
 
 
-def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
+def _separate_buffers(memories: list[Message], stack: ExitStack) -> list[int]:
     """The addresses of new buffers, with nothing after each, so that an access past the end of one does not hit the next.
 
     HIP carves small requests out of larger allocations, which end elsewhere. Here, each buffer lies at the end of an allocation
@@ -54,10 +54,10 @@ def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
     """
     addresses, gaps = [], [hip.allocate(_GAP)]
     for memory in memories:
-        whole = -(-(memory["size"] + _ALIGNMENT) // _GRANULE) * _GRANULE
-        allocation = hip.allocate(whole)
+        size = -(-(memory["size"] + _ALIGNMENT) // _GRANULE) * _GRANULE
+        allocation = hip.allocate(size)
         stack.callback(hip.free, allocation)
-        last = allocation + whole - memory["size"]
+        last = allocation + size - memory["size"]
         addresses.append(last - (last - memory["shift"]) % _ALIGNMENT)
         gaps.append(hip.allocate(_GAP))
     for gap in gaps:
@@ -67,7 +67,7 @@ def _apart(memories: list[Message], stack: ExitStack) -> list[int]:
 
 def _launch(launch: Message, words: list[int], image: bytes) -> float:
     module, function = hip.load(image, launch["name"])
-    software_device.forget_caches()
+    software_device.invalidate_caches()
     addresses, _store = kernel_arguments.packed(words)
     before = CLOCK.milliseconds
     with CLOCK.timed(0):

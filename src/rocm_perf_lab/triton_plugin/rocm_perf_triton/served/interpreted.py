@@ -43,12 +43,12 @@ def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) 
         os._exit(0)
     os.close(to_parent)
     with os.fdopen(answers) as stream:
-        said = stream.read()
+        text = stream.read()
     _, status = os.waitpid(child, 0)
-    if not said:
+    if not text:
         killer = signal.Signals(status & 0x7F).name if status & 0x7F else "an error"
         return {"obstacle": f"the interpreter was stopped by {killer}"}
-    answer: Message = json.loads(said)
+    answer: Message = json.loads(text)
     return answer
 
 

@@ -69,7 +69,9 @@ class ServedLaunch:
             "source": self.jit.cache_key,
             "parameters": list(self.jit.arg_names),
             "constants": [parameter.name for parameter in self.jit.params if parameter.is_constexpr],
-            "configurations": [_plain(one.all_kwargs()) for one in self._configurations] if tuned else None,
+            "configurations": [_without_num_ctas(configuration.all_kwargs()) for configuration in self._configurations]
+            if tuned
+            else None,
             "key": list(self.function.keys) if tuned else None,
             "arguments": {name: _described(value) for name, value in self.arguments.items()},
         }
@@ -85,10 +87,17 @@ class ServedLaunch:
         """The function's configuration with these values, or its first one if `values` is None; None if nothing matches."""
         if values is None:
             return self._configurations[0] if self._configurations else None
-        return next((one for one in self._configurations if _plain(one.all_kwargs()) == _plain(values)), None)
+        return next(
+            (
+                configuration
+                for configuration in self._configurations
+                if _without_num_ctas(configuration.all_kwargs()) == _without_num_ctas(values)
+            ),
+            None,
+        )
 
 
-def _plain(values: Values) -> Values:
+def _without_num_ctas(values: Values) -> Values:
     """The values without `num_ctas`: AMD GPUs do not have clusters of workgroups."""
     return {name: value for name, value in values.items() if name != "num_ctas"}
 

@@ -42,14 +42,14 @@ class _StoragePiece:
         self._storage = getattr(value, "base", value).untyped_storage()
 
     def contents(self) -> bytes:
-        here = self._storage.cpu()
-        return ctypes.string_at(here.data_ptr(), here.nbytes())
+        on_cpu = self._storage.cpu()
+        return ctypes.string_at(on_cpu.data_ptr(), on_cpu.nbytes())
 
     def load(self, contents: bytes) -> None:
-        here = self._storage.cpu() if self._storage.device.type != "cpu" else self._storage
-        ctypes.memmove(here.data_ptr(), contents, len(contents))
-        if here is not self._storage:
-            self._storage.copy_(here)
+        on_cpu = self._storage.cpu() if self._storage.device.type != "cpu" else self._storage
+        ctypes.memmove(on_cpu.data_ptr(), contents, len(contents))
+        if on_cpu is not self._storage:
+            self._storage.copy_(on_cpu)
 
 
 def is_array(value: Any) -> bool:

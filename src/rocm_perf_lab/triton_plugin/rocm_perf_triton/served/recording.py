@@ -23,20 +23,22 @@ def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Value
 
     numbers: values that replace arguments of the script. The memories have the contents they had before the launch.
     """
-    found: list[Message] = []
+    launches: list[Message] = []
 
     def record(launched: Launcher, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         words = launched.words_of(arguments)
-        spans = list(dict.fromkeys(word.memory for some in words for word in some if isinstance(word, Pointer)))
-        found.append(
+        spans = list(
+            dict.fromkeys(word.memory for argument_words in words for word in argument_words if isinstance(word, Pointer))
+        )
+        launches.append(
             {
                 "grid": list(grid),
                 "threads": launched.threads,
                 "shared": launched.shared,
                 "scratch_bytes": launched.scratch_bytes,
                 "arguments": [
-                    {"name": name, "words": [_word(word, spans) for word in some]}
-                    for name, some in zip(launched.names, words)  # noqa: B905 - one for each name
+                    {"name": name, "words": [_word(word, spans) for word in argument_words]}
+                    for name, argument_words in zip(launched.names, words)  # noqa: B905 - one for each name
                 ],
                 "memories": [_memory(span, memory, folder) for span in spans],
             }
@@ -44,7 +46,7 @@ def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Value
 
     with launcher.recording(record):
         kernel = launch.run(None, numbers=numbers)
-    return {"name": kernel.name, "code": stored(kernel.kernel, folder), **found[-1]}
+    return {"name": kernel.name, "code": stored(kernel.kernel, folder), **launches[-1]}
 
 
 def _word(word: Word, spans: list[MemorySpan]) -> Message:

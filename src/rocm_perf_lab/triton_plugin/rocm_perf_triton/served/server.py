@@ -27,7 +27,7 @@ class Server:
     def served(self, launch: ServedLaunch) -> Any:
         described = launch.described()
         values = self._key_of(described)
-        key = json.dumps([values, [one.get("dtype") for one in described["arguments"].values()]])
+        key = json.dumps([values, [argument.get("dtype") for argument in described["arguments"].values()]])
         if key not in self._chosen:
             self._chosen[key] = self._serve(launch, described | {"key": values})
         return launch.run(self._chosen[key])
@@ -39,8 +39,8 @@ class Server:
         arguments, constants = described["arguments"], described["constants"]
         names = self._key or described["key"]
         if names is None:
-            whole = [name for name, one in arguments.items() if type(one.get("value")) is int]
-            names = [name for name in whole if name not in constants and name not in ("num_warps", "num_stages")]
+            integers = [name for name, argument in arguments.items() if type(argument.get("value")) is int]
+            names = [name for name in integers if name not in constants and name not in ("num_warps", "num_stages")]
         return {name: arguments[name].get("value", arguments[name].get("dtype")) for name in names if name in arguments}
 
     def _serve(self, launch: ServedLaunch, described: dict[str, Any]) -> Any:
@@ -51,7 +51,7 @@ class Server:
                 memory.restore()
                 return request["values"]
             try:
-                answer = _ANSWERS[request["do"]](launch, memory, request)
+                answer = _HANDLERS[request["do"]](launch, memory, request)
             except Exception as error:
                 answer = {"error": _reason(error), "is_dead": not _is_of_compiler(error)}
             self._channel.send(event="answer", **answer)
@@ -82,7 +82,7 @@ def _evaluate(launch: ServedLaunch, memory: ArgumentMemory, request: Message) ->
             return {"runs": runs, "outputs": memory.changed(Path(request["folder"]))}
         launch.run(values)
         outputs = memory.changed(Path(request["folder"]))
-        return {"runs": timing.measured(lambda: launch.run(values)), "outputs": outputs}
+        return {"runs": timing.measure(lambda: launch.run(values)), "outputs": outputs}
     finally:
         memory.restore()
 
@@ -92,7 +92,7 @@ def _record(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> M
     return recorded_launch(launch, memory, request["numbers"], Path(request["folder"]))
 
 
-_ANSWERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "interpret": interpreted}
+_HANDLERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "interpret": interpreted}
 
 
 def _reason(error: Exception) -> str:

@@ -16,13 +16,13 @@ def modelled(launch: Launched) -> list[float]:
     from rocm_perf_triton import software_device
 
     if CLOCK.launches:
-        software_device.forget_caches()
+        software_device.invalidate_caches()
     before = CLOCK.milliseconds
     launch()
     return [CLOCK.milliseconds - before]
 
 
-def measured(launch: Launched) -> list[float]:
+def measure(launch: Launched) -> list[float]:
     import triton.testing
 
     times: list[float] = triton.testing.do_bench(launch, return_mode="all")

@@ -39,15 +39,15 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
 
     digest: identifies the current state of the source (optimize.source_file.digest). Raises OutputError for a damaged journal.
     """
-    found: dict[tuple[str, str], TriedChange] = {}
+    changes: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
-        for key, one in _of_run(Entries(journal.parent), kernel, digest):
-            found.pop(key, None)  # keep only the newest verdict on a change, where it stands in the order
-            found[key] = one
-    return list(found.values())
+        for key, change in _changes_of_run(Entries(journal.parent), kernel, digest):
+            changes.pop(key, None)  # keep only the newest verdict on a change, where it stands in the order
+            changes[key] = change
+    return list(changes.values())
 
 
-def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
+def _changes_of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
     """Yields, for each verdict, the digests of the source before and after the change, and the proposal."""
     name = qualified_name(kernel)  # changing a template changes all its instantiations
     proposals: dict[str, ProposalLine] = {}
@@ -66,8 +66,8 @@ def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[
             )
 
 
-def _outcome(verdict: Verdict, kept: bool | None) -> tuple[str, str]:
+def _outcome(verdict: Verdict, is_kept: bool | None) -> tuple[str, str]:
     if (rejection := verdict.rejection) is not None:
         return REJECTED, f"{rejection.step}: {rejection.reason}"
     gained = "its gain was not measured" if verdict.ratio is None else f"{1 - verdict.ratio:.1%} of the kernel's time saved"
-    return (DECLINED if kept is False else ACCEPTED), gained
+    return (DECLINED if is_kept is False else ACCEPTED), gained

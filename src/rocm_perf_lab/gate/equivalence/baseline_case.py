@@ -9,7 +9,7 @@ from rocm_perf_lab.replaying import Case, CaseOutcome
 
 
 @dataclass(frozen=True)
-class TriedCase:
+class BaselineCase:
     """A case with the baseline's result. perturbation: None for the captured inputs."""
 
     name: str

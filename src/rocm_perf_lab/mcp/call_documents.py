@@ -12,7 +12,7 @@ from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.mcp.outline import outline, value_at
 
 READ = "read"
-_MOST = 32  # documents that are kept
+_MOST_DOCUMENTS = 32  # documents that are kept
 DESCRIPTION = """Reads more of what an earlier call found: every result names its document, and results that were shortened say
 where the rest is ("read /analysis/kernels/0"). Returns the value at that JSON pointer, shortened in the same way if it is long,
 or writes all of it to a file."""
@@ -31,21 +31,21 @@ SCHEMA: dict[str, Any] = {
 class CallDocuments:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._documents: OrderedDict[str, Any] = OrderedDict()
 
     def keep(self, document: Any) -> str:
-        """Store the document and return its number. Only the newest _MOST documents are kept."""
+        """Store the document and return its number. Only the newest _MOST_DOCUMENTS documents are kept."""
         number = str(next(self._numbers))
-        self._kept[number] = document
-        if len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+        self._documents[number] = document
+        if len(self._documents) > _MOST_DOCUMENTS:
+            self._documents.popitem(last=False)
         return number
 
     def read(self, folder: Path, document: str, pointer: str = "", save_as: str | None = None) -> Any:
         """Return part of a document, or save it. Raises LookupError if there is no such part, OSError if it cannot be saved."""
-        if document not in self._kept:
-            raise LookupError(f"there is no document {document}; there are {', '.join(self._kept) or 'none yet'}")
-        value = value_at(self._kept[document], pointer)
+        if document not in self._documents:
+            raise LookupError(f"there is no document {document}; there are {', '.join(self._documents) or 'none yet'}")
+        value = value_at(self._documents[document], pointer)
         if save_as is None:
             return outline(value, pointer)
         path = folder / save_as

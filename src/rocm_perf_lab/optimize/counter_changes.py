@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rocm_perf_lab.analysis.counters_behind_changes import TELLING
+from rocm_perf_lab.analysis.counters_behind_changes import EXPLANATORY
 
 _CYCLES = ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY")
 _LESS_TO_WAIT_FOR = {
@@ -13,12 +13,12 @@ _LESS_TO_WAIT_FOR = {
     "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
     "SQ_INSTS_LDS": "LDS instructions",
 }
-_NOTICED = 0.01  # smaller changes are ignored
-_MOST_OF_IT = 0.5  # fraction of the saved cycles; if waits account for less, they are not the reason
+_LEAST_CHANGE = 0.01  # smaller changes are ignored
+_MAIN_SHARE = 0.5  # fraction of the saved cycles; if waits account for less, they are not the reason
 
 
 @dataclass(frozen=True)
-class Moved:
+class CounterChange:
     """One counter before and after. change: the relative change; None if the counter was 0."""
 
     counter: str
@@ -31,19 +31,19 @@ class Moved:
         return (self.after - self.before) / self.before if self.before else None
 
 
-def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]:
+def telling_changes(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[CounterChange]:
     """Select the counters that explain a change in time.
 
     counters: name -> (before, after) of one kernel. Returns the wave-cycle counters first, then those with the largest relative
     changes.
     """
-    found = [Moved(name, TELLING[name], *pair) for name, pair in counters.items() if name in TELLING]
-    return sorted(found, key=_order)[:most]
+    telling = [CounterChange(name, EXPLANATORY[name], *pair) for name, pair in counters.items() if name in EXPLANATORY]
+    return sorted(telling, key=_rank)[:most]
 
 
-def _order(one: Moved) -> tuple[int, float, str]:
-    place = _CYCLES.index(one.counter) if one.counter in _CYCLES else len(_CYCLES)
-    return place, -abs(one.change if one.change is not None else float("inf")), one.counter
+def _rank(movement: CounterChange) -> tuple[int, float, str]:
+    rank = _CYCLES.index(movement.counter) if movement.counter in _CYCLES else len(_CYCLES)
+    return rank, -abs(movement.change if movement.change is not None else float("inf")), movement.counter
 
 
 def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:
@@ -52,19 +52,19 @@ def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str
     counters: name -> (before, after), for counters that changed. unmoved: names of counters that were collected and did not
     change.
     """
-    account = _Account.of(counters)
+    account = _WaveCycleChanges.of(counters)
     if account is None:
         return "no counter shows where the time went: the waves' cycles changed by less than 1 % or were not collected"
     parts = [account.in_words]
-    if account.waits < 0 and -account.waits >= _MOST_OF_IT * -account.cycles:
-        parts.append(_why_less_waiting(_Changes(counters, unmoved)))
-    elif (instructions := _Changes(counters, unmoved)["SQ_INSTS"]) is not None and abs(instructions) >= _NOTICED:
+    if account.waits < 0 and -account.waits >= _MAIN_SHARE * -account.cycles:
+        parts.append(_why_less_waiting(_RelativeChanges(counters, unmoved)))
+    elif (instructions := _RelativeChanges(counters, unmoved)["SQ_INSTS"]) is not None and abs(instructions) >= _LEAST_CHANGE:
         parts.append(f"{_more_or_fewer(instructions)} instructions are executed (SQ_INSTS)")
     return "; ".join(parts)
 
 
 @dataclass(frozen=True)
-class _Account:
+class _WaveCycleChanges:
     """Changes as fractions of the baseline's wave cycles; `cycles` is the sum of the other three.
 
     A wave spends its cycles waiting for memory or barriers, waiting for a turn to issue, or executing (ROCm Compute Profiler
@@ -77,14 +77,14 @@ class _Account:
     executing: float
 
     @classmethod
-    def of(cls, counters: Mapping[str, Sequence[float]]) -> _Account | None:
+    def of(cls, counters: Mapping[str, Sequence[float]]) -> _WaveCycleChanges | None:
         if "SQ_WAVE_CYCLES" not in counters or "SQ_WAIT_ANY" not in counters:
             return None
         total = counters["SQ_WAVE_CYCLES"][0]
         cycles, waits, turns = (
             (after - before) / total if total else 0.0 for before, after in (counters.get(name, (0, 0)) for name in _CYCLES)
         )
-        return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _NOTICED else None
+        return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _LEAST_CHANGE else None
 
     @property
     def in_words(self) -> str:
@@ -93,12 +93,12 @@ class _Account:
             (self.turns, "waiting to issue (SQ_WAIT_INST_ANY)"),
             (self.executing, "executing"),
         )
-        shares = ", ".join(f"{share:+.1%} {what}" for share, what in parts if abs(share) >= _NOTICED / 2)
+        shares = ", ".join(f"{share:+.1%} {activity}" for share, activity in parts if abs(share) >= _LEAST_CHANGE / 2)
         return f"{_more_or_fewer(self.cycles)} cycles of waves (SQ_WAVE_CYCLES): {shares}"
 
 
 @dataclass(frozen=True)
-class _Changes:
+class _RelativeChanges:
     """Counter name -> relative change: 0 if the counter was collected and did not change, None if it was not collected or was 0
     before.
     """
@@ -115,44 +115,44 @@ class _Changes:
     def fall(self, name: str) -> float | None:
         """The relative decrease; None if the counter did not fall noticeably."""
         change = self[name]
-        return -change if change is not None and change <= -_NOTICED else None
+        return -change if change is not None and change <= -_LEAST_CHANGE else None
 
 
-def _why_less_waiting(changes: _Changes) -> str:
+def _why_less_waiting(changes: _RelativeChanges) -> str:
     loads, causes = changes["SQ_INSTS_VMEM_RD"], []
     if fall := changes.fall("SQ_INSTS_VMEM_RD"):
-        causes.append(f"{fall:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) cause waits{_of_what_data(changes)}")
-    for name, what in _LESS_TO_WAIT_FOR.items():
+        causes.append(f"{fall:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) cause waits{_data_in_words(changes)}")
+    for name, events in _LESS_TO_WAIT_FOR.items():
         if fall := changes.fall(name):
-            causes.append(f"{fall:.0%} fewer {what} ({name})")
-    if not causes and loads is not None and abs(loads) < _NOTICED:
+            causes.append(f"{fall:.0%} fewer {events} ({name})")
+    if not causes and loads is not None and abs(loads) < _LEAST_CHANGE:
         causes.append(_overlap(changes))
     return "; ".join(causes) or "the counters do not show what the waves waited for"
 
 
-def _of_what_data(changes: _Changes) -> str:
+def _data_in_words(changes: _RelativeChanges) -> str:
     lines = changes["TCP_TCC_READ_REQ_sum"]
     if lines is None:
         return ""
-    return f", for {'the same' if abs(lines) < _NOTICED else _more_or_fewer(lines)} lines from L2 (TCP_TCC_READ_REQ_sum)"
+    return f", for {'the same' if abs(lines) < _LEAST_CHANGE else _more_or_fewer(lines)} lines from L2 (TCP_TCC_READ_REQ_sum)"
 
 
-def _overlap(changes: _Changes) -> str:
+def _overlap(changes: _RelativeChanges) -> str:
     """Why the same loads cause less waiting: more of them are in flight at once, unless each takes less time."""
     level, reads = changes["TCC_EA0_RDREQ_LEVEL_sum"], changes["TCC_EA0_RDREQ_sum"]
     same = "the vector loads are the same (SQ_INSTS_VMEM_RD)"
     if level is None or reads is None:
         return f"{same}: either more are in flight at once, or each takes less time"
     latency = (1 + level) / (1 + reads) - 1
-    taken = f"a read beyond L2 takes {'as long as before' if abs(latency) < _NOTICED else _longer(latency)}"
+    read_time = f"a read beyond L2 takes {'as long as before' if abs(latency) < _LEAST_CHANGE else _longer_or_shorter(latency)}"
     source = "TCC_EA0_RDREQ_LEVEL_sum over TCC_EA0_RDREQ_sum"
     waits = changes["SQ_WAIT_ANY"]
     if waits is not None and latency <= waits / 2:
-        return f"{same}, but {taken} ({source})"
-    return f"{same} and {taken} ({source}): more of them are in flight at once"
+        return f"{same}, but {read_time} ({source})"
+    return f"{same} and {read_time} ({source}): more of them are in flight at once"
 
 
-def _longer(change: float) -> str:
+def _longer_or_shorter(change: float) -> str:
     return f"{abs(change):.1%} {'longer' if change > 0 else 'less time'}"
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.errors import NoKernelsError
-from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.triton_launches import ScriptKernel
 
 
-def profiled(
+def profile_script(
     kernel: ScriptKernel, device: str, destination: Path, timeout: float | None, note: Callable[[str], None]
-) -> Reports:
+) -> CoreDocuments:
     """The profile of the script that launches the kernel. destination: the run directory to create.
 
     Raises whatever profiling raises; if the script launches nothing, the error names the script.
@@ -25,6 +25,6 @@ def profiled(
     try:
         documents, _ = profile(request, subprocess.DEVNULL, note)
     except NoKernelsError as error:
-        what = f"{kernel.script} launches no kernel, neither {kernel.kernel} nor any other"
-        raise NoKernelsError(what, "name the script that launches it, with its arguments") from error
+        message = f"{kernel.script} launches no kernel, neither {kernel.kernel} nor any other"
+        raise NoKernelsError(message, "name the script that launches it, with its arguments") from error
     return documents

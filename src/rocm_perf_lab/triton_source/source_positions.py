@@ -20,7 +20,7 @@ class Placed(Protocol):
     end_col_offset: int | None
 
 
-class Places:
+class SourcePositions:
     """The positions in one text."""
 
     def __init__(self, text: bytes):

@@ -72,12 +72,12 @@ async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
 
 async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progress) -> None:
     """Keep the end of the stream; pass on the command's own lines, but neither its errors nor the program's output."""
-    rest = b""
+    unfinished = b""
     async for chunk in stream:
         content += chunk
         del content[:-_KEPT_BYTES]
-        *lines, rest = (rest + chunk).split(b"\n")
-        rest = rest[-_KEPT_BYTES:]
+        *lines, unfinished = (unfinished + chunk).split(b"\n")
+        unfinished = unfinished[-_KEPT_BYTES:]
         for line in lines:
             text = line.decode(errors="replace")
             if text.startswith(_PREFIX) and not text.startswith(_ERROR):
@@ -105,5 +105,5 @@ def _document(stdout: bytearray) -> Any:
 
 def _error(stderr: str, exit_code: int) -> str:
     lines = stderr.splitlines()
-    told = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
-    return told[-1] if told else "\n".join(lines[-5:]) or f"it ended with status {exit_code}, without a message"
+    errors = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    return errors[-1] if errors else "\n".join(lines[-5:]) or f"it ended with status {exit_code}, without a message"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 _TIMED = re.compile(r"(?P<share>[\d.]+% (?:saved|slower)) on the captured inputs; (?P<why>.+)", re.DOTALL)
 
 
-def grouped(passed_over: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def group_by_reason(passed_over: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Pairs of a reason and the proposals to which it applies, in order of first occurrence. passed_over: (description, reason)
     of each proposal.
     """

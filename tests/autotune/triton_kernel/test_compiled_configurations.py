@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from rocm_perf_lab.autotune.cache import canonical
-from rocm_perf_lab.autotune.triton_kernel import compiled as module
-from rocm_perf_lab.autotune.triton_kernel.compiled import Compiled
+from rocm_perf_lab.autotune.triton_kernel import compiled_configurations as module
+from rocm_perf_lab.autotune.triton_kernel.compiled_configurations import CompiledConfigurations
 from rocm_perf_lab.autotune.triton_kernel.static_features import StaticFeatures
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
@@ -47,7 +47,7 @@ def made(monkeypatch):
 
     def made(answers):
         workers, stopped = Workers(answers), threading.Event()
-        return Compiled(workers, stopped, "gfx942"), workers, stopped
+        return CompiledConfigurations(workers, stopped, "gfx942"), workers, stopped
 
     return made
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rocm_perf_lab.optimize.counters_moved import explanation, moved
+from rocm_perf_lab.optimize.counter_changes import explanation, telling_changes
 
 # Wave cycles are waits, issue waits and the rest; 1000 loads go beyond the L2, each in flight for 500 cycles.
 BASE = {
@@ -74,7 +74,7 @@ def test_waits_are_not_the_reason_where_the_saved_cycles_are_not_waits():
 def test_cycles_come_first_and_then_the_largest_changes():
     factors = (0.9, 0.8, 1.1, 0.5, 0.9, 0.95, 0.7, 1.3, 0.6)
     counters = {name: (value, value * factor) for (name, value), factor in zip(BASE.items(), factors, strict=True)}
-    names = [one.counter for one in moved(counters)]
+    names = [one.counter for one in telling_changes(counters)]
     assert names[:3] == ["SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY"]
-    rest = [abs(one.change) for one in moved(counters)[3:]]
-    assert rest == sorted(rest, reverse=True) and moved({"UNKNOWN": (1.0, 2.0)}) == []
+    rest = [abs(one.change) for one in telling_changes(counters)[3:]]
+    assert rest == sorted(rest, reverse=True) and telling_changes({"UNKNOWN": (1.0, 2.0)}) == []

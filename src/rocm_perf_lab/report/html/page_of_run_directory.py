@@ -11,7 +11,7 @@ from rocm_perf_lab.report.source_schema import SourceDocument
 from rocm_perf_lab.report.timeline_schema import TimelineDocument
 
 
-def stored_page(run: Path) -> str:
+def page_of_run_directory(run: Path) -> str:
     """The text of report.html as the analysis wrote it, with the options given then; the trace is not needed.
 
     Raises MissingInputError if `run` is not a run directory of one process, and TraceError for documents of a different

@@ -14,7 +14,7 @@ from rocm_perf_lab.process.child import stoppable
 from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
 
 
-class Compiled:
+class CompiledConfigurations:
     """failures: maps each configuration that does not compile or does not fit on the target (its values, as written by
     canonical()) to the reason.
     """

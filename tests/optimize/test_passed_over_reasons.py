@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.optimize.not_judged import grouped
+from rocm_perf_lab.optimize.passed_over_reasons import group_by_reason
 
 SLOWER, MORE = "less than 2.0%", "another change saves more"
 
 
 def test_each_reason_is_given_once_with_all_proposals_that_it_applies_to():
-    told = grouped(
+    told = group_by_reason(
         [
             ("unroll by 2", f"1.1% slower on the captured inputs; {SLOWER}"),
             ("restrict", f"31.4% saved on the captured inputs; {MORE}"),

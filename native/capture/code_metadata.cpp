@@ -17,14 +17,14 @@ uint64_t padded(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 
 // The contents of the metadata note among `notes`; empty if there is none.
 std::span<const unsigned char> note_in(std::span<const unsigned char> notes) {
-  uint64_t at = 0;
+  uint64_t offset = 0;
   Elf64_Nhdr header{};
-  while (read_at(notes, at, header)) {
-    const uint64_t name = at + sizeof header, description = name + padded(header.n_namesz);
+  while (read_at(notes, offset, header)) {
+    const uint64_t name = offset + sizeof header, description = name + padded(header.n_namesz);
     if (description > notes.size() || header.n_descsz > notes.size() - description) return {};
     if (header.n_type == kMetadataNote && header.n_namesz == 7 && std::memcmp(notes.data() + name, "AMDGPU", 7) == 0)
       return notes.subspan(description, header.n_descsz);
-    at = description + padded(header.n_descsz);
+    offset = description + padded(header.n_descsz);
   }
   return {};
 }

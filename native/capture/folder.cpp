@@ -20,7 +20,7 @@ File& File::operator=(File&& other) noexcept {
   return *this;
 }
 
-void fail_with_errno(const std::string& what) { throw FileError(what + ": " + std::strerror(errno)); }
+void fail_with_errno(const std::string& message) { throw FileError(message + ": " + std::strerror(errno)); }
 
 Folder::Folder(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (!descriptor_) fail_with_errno(path);
@@ -76,22 +76,22 @@ void Folder::remove(const std::string& name) const {
 }
 
 void write_fully(int file, const void* bytes, size_t size, uint64_t position) {
-  const auto* at = static_cast<const char*>(bytes);
+  const auto* source = static_cast<const char*>(bytes);
   while (size > 0) {
-    const ssize_t written = pwrite(file, at, size, static_cast<off_t>(position));
+    const ssize_t written = pwrite(file, source, size, static_cast<off_t>(position));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_with_errno("write");
-    at += written, position += static_cast<uint64_t>(written), size -= static_cast<size_t>(written);
+    source += written, position += static_cast<uint64_t>(written), size -= static_cast<size_t>(written);
   }
 }
 
 bool read_fully(int file, void* bytes, size_t size, uint64_t position) {
-  auto* at = static_cast<char*>(bytes);
+  auto* destination = static_cast<char*>(bytes);
   while (size > 0) {
-    const ssize_t got = pread(file, at, size, static_cast<off_t>(position));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got, position += static_cast<uint64_t>(got), size -= static_cast<size_t>(got);
+    const ssize_t count = pread(file, destination, size, static_cast<off_t>(position));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    destination += count, position += static_cast<uint64_t>(count), size -= static_cast<size_t>(count);
   }
   return true;
 }

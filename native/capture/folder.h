@@ -25,7 +25,7 @@ struct FileError : std::runtime_error {
 };
 
 // Throws FileError: "WHAT: strerror".
-[[noreturn]] void fail_with_errno(const std::string& what);
+[[noreturn]] void fail_with_errno(const std::string& message);
 
 class Folder {
  public:

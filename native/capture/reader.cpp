@@ -28,8 +28,8 @@ std::string hex(uint64_t value) {
 std::string text(const std::vector<unsigned char>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 bool is_capture_file(const std::string& name, const std::set<std::string>& data) {
-  for (const char* known : {kDispatchFile, kRegionsFile, kKernargFile, kCodeFile, kBeforeIndexFile, kAfterIndexFile})
-    if (name == known) return true;
+  for (const char* own_file : {kDispatchFile, kRegionsFile, kKernargFile, kCodeFile, kBeforeIndexFile, kAfterIndexFile})
+    if (name == own_file) return true;
   return data.contains(name);
 }
 
@@ -221,21 +221,21 @@ void Capture::check_holes_of(uint32_t region, Phase phase) const {
     if (block.source == region) named.emplace_back(block.position, block.stored);
   std::sort(named.begin(), named.end());
   named.emplace_back(bytes, 0);
-  uint64_t at = 0;
+  uint64_t offset = 0;
   std::vector<char> content;
   for (const auto& [position, size] : named) {
-    while (at < position) {
-      const off_t data = lseek(file.descriptor(), static_cast<off_t>(at), SEEK_DATA);
+    while (offset < position) {
+      const off_t data = lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_DATA);
       if (data < 0 || static_cast<uint64_t>(data) >= position) break;
-      at = static_cast<uint64_t>(data);
-      content.resize(std::min<uint64_t>(position - at, kBlock));
-      if (!read_fully(file.descriptor(), content.data(), content.size(), at))
+      offset = static_cast<uint64_t>(data);
+      content.resize(std::min<uint64_t>(position - offset, kBlock));
+      if (!read_fully(file.descriptor(), content.data(), content.size(), offset))
         refuse(region_file(regions_[region], phase) + " cannot be read");
       if (std::any_of(content.begin(), content.end(), [](char c) { return c != 0; }))
         refuse(region_file(regions_[region], phase) + " is damaged: it contains bytes that no record names");
-      at += content.size();
+      offset += content.size();
     }
-    at = std::max(at, position + size);
+    offset = std::max(offset, position + size);
   }
 }
 

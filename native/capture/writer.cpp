@@ -84,9 +84,10 @@ void Writer::flush_run() {
 
 void Writer::store(Phase phase, Block block, const unsigned char* bytes, const Pages& pages) {
   block.checksum = block_checksum(pages.checksums);
-  const auto same = known_.find(block.checksum);
-  if (same != known_.end() && same->second.bytes == block.bytes && phase == Phase::before) {
-    block.source = same->second.source, block.position = same->second.position, block.stored = same->second.stored;
+  const auto duplicate = blocks_by_content_.find(block.checksum);
+  if (duplicate != blocks_by_content_.end() && duplicate->second.bytes == block.bytes && phase == Phase::before) {
+    block.source = duplicate->second.source, block.position = duplicate->second.position,
+    block.stored = duplicate->second.stored;
     blocks_[static_cast<size_t>(phase)].push_back(block);
     return;
   }
@@ -112,7 +113,7 @@ void Writer::store(Phase phase, Block block, const unsigned char* bytes, const P
     for (uint64_t page = 0; page < block.bytes / kPage; ++page)
       if (!pages.skip[page]) put(bytes + page * kPage, kPage, block.offset + page * kPage);
   }
-  if (phase == Phase::before) known_.emplace(block.checksum, block);
+  if (phase == Phase::before) blocks_by_content_.emplace(block.checksum, block);
   blocks_[static_cast<size_t>(phase)].push_back(block);
 }
 

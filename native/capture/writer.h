@@ -50,7 +50,7 @@ class Writer {
   std::vector<char> compressed_;
   std::vector<Region> regions_;
   std::array<std::vector<Block>, 2> blocks_;
-  std::map<Checksum, Block> known_;  // blocks of Phase::before, by content
+  std::map<Checksum, Block> blocks_by_content_;  // blocks of Phase::before, by content
   Manifest manifest_;
   uint64_t stored_ = 0;
 

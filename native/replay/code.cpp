@@ -113,10 +113,10 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
     refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " +
            std::to_string(dispatch.kernel.kernarg_bytes) + " were captured");
 
-  const uint32_t dynamic = dynamic_lds_of(dispatch), most = most_group_bytes(dispatch);
-  if (uint64_t{kernel->group_bytes} + dynamic > most)
+  const uint32_t dynamic = dynamic_lds_of(dispatch), limit = most_group_bytes(dispatch);
+  if (uint64_t{kernel->group_bytes} + dynamic > limit)
     refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, but there are " +
-           std::to_string(most));
+           std::to_string(limit));
   fit.group_bytes = kernel->group_bytes + dynamic;
   fit.private_bytes =
       kernel->dynamic_stack ? std::max(kernel->private_bytes, dispatch.packet.private_bytes) : kernel->private_bytes;
@@ -125,11 +125,11 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
 
 LoadedCode::LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol)
     : wanted_(symbol + ".kd") {
-  const auto check = [&](hsa_status_t status, const char* what) {
+  const auto check = [&](hsa_status_t status, const char* operation) {
     if (status == HSA_STATUS_SUCCESS) return;
     const char* text = nullptr;
     hsa_status_string(status, &text);
-    refuse(std::string("ROCr refuses it: ") + what + ": " + (text != nullptr ? text : "unknown error"));
+    refuse(std::string("ROCr refuses it: ") + operation + ": " + (text != nullptr ? text : "unknown error"));
   };
   check(hsa_code_object_reader_create_from_memory(file.data(), file.size(), &reader_), "reading");
   check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_),

@@ -82,9 +82,10 @@ class RegionComparison {
   }
 
   // Adds the bytes from `offset` on, which must be whole pages.
-  void add(uint64_t offset, const unsigned char* found, const unsigned char* expected, uint64_t bytes) {
+  void add(uint64_t offset, const unsigned char* actual, const unsigned char* expected, uint64_t bytes) {
     for (uint64_t page = 0; page < bytes; page += kPage)
-      if (std::memcmp(found + page, expected + page, kPage) != 0) differing_page(offset + page, found + page, expected + page);
+      if (std::memcmp(actual + page, expected + page, kPage) != 0)
+        differing_page(offset + page, actual + page, expected + page);
   }
   RegionVerdict& verdict() { return verdict_; }
 
@@ -95,9 +96,9 @@ class RegionComparison {
     return nullptr;
   }
 
-  void differing_page(uint64_t offset, const unsigned char* found, const unsigned char* expected) {
+  void differing_page(uint64_t offset, const unsigned char* actual, const unsigned char* expected) {
     for (uint64_t i = 0; i < kPage;) {
-      if (found[i] == expected[i]) {
+      if (actual[i] == expected[i]) {
         ++i;
         continue;
       }
@@ -111,10 +112,10 @@ class RegionComparison {
         continue;
       }
       uint64_t differing = 0;
-      for (uint64_t k = begin; k < begin + size; ++k) differing += found[k] != expected[k];
+      for (uint64_t k = begin; k < begin + size; ++k) differing += actual[k] != expected[k];
       bool beyond = true;
       if (span != nullptr) {
-        const double error = error_beyond_absolute(number_at(found + begin, span->tolerance->type),
+        const double error = error_beyond_absolute(number_at(actual + begin, span->tolerance->type),
                                                    number_at(expected + begin, span->tolerance->type), *span->tolerance);
         verdict_.largest_error = std::max(verdict_.largest_error, error);
         beyond = !(error <= span->tolerance->relative);
@@ -191,7 +192,7 @@ Tolerance tolerance_from(const std::string& text) {
 Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture,
                    const std::vector<Tolerance>& tolerances) {
   Comparison comparison;
-  std::vector<unsigned char> found(kPiece);
+  std::vector<unsigned char> actual(kPiece);
   for (uint32_t i = 0; i < capture.regions().size(); ++i) {
     const capture::Region& region = capture.regions()[i];
     const unsigned char* const expected = image.expected(i);
@@ -206,8 +207,8 @@ Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& ca
       uint64_t end = page;
       while (end < pages.size() && pages[end] && (end - page) * kPage < kPiece) ++end;
       const uint64_t offset = page * kPage, bytes = (end - page) * kPage;
-      memory.read(region.base + offset, found.data(), bytes);
-      of_region.add(offset, found.data(), expected + offset, bytes);
+      memory.read(region.base + offset, actual.data(), bytes);
+      of_region.add(offset, actual.data(), expected + offset, bytes);
       page = end;
     }
     for (const capture::Block& block : capture.blocks(capture::Phase::after))

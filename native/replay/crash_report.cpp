@@ -66,9 +66,9 @@ void report_crashes() {
   std::atexit(end_at_exit);
 }
 
-Doing::Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign)
+Doing::Doing(const std::string& subject, const std::string& activity, int exit_code, const std::string& hint, bool is_foreign)
     : exit_code_(exit_code), is_foreign_(is_foreign), outer_(doing.load()) {
-  for (const char c : "rocm-perf: error: " + subject + ": " + what + " ")
+  for (const char c : "rocm-perf: error: " + subject + ": " + activity + " ")
     line_ += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
   line_ += "\n; " + hint + "\n";
   doing.store(this);

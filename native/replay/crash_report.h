@@ -16,7 +16,8 @@ class Doing {
  public:
   // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; such code is given
   // one minute.
-  Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign = false);
+  Doing(const std::string& subject, const std::string& activity, int exit_code, const std::string& hint,
+        bool is_foreign = false);
   ~Doing();
   Doing(const Doing&) = delete;
 

@@ -8,8 +8,8 @@ namespace {
 // ROCr converts the stamps from the GPU's clock, which drifts relative to the host's [hsa_ext_amd.h: a linear interpolation].
 constexpr double kDrift = 0.01, kGraceMs = 0.1;
 
-[[noreturn]] void contradict(const std::string& what) {
-  throw Contradiction("the times of the dispatch contradict each other: " + what +
+[[noreturn]] void contradict(const std::string& contradiction) {
+  throw Contradiction("the times of the dispatch contradict each other: " + contradiction +
                       "; the kernel may write its own completion signal");
 }
 

@@ -33,8 +33,8 @@ std::string text_of(hsa_status_t status) {
   return text != nullptr ? text : "error " + std::to_string(status);
 }
 
-void check(hsa_status_t status, const char* what) {
-  if (status != HSA_STATUS_SUCCESS) throw std::runtime_error(std::string(what) + ": " + text_of(status));
+void check(hsa_status_t status, const char* operation) {
+  if (status != HSA_STATUS_SUCCESS) throw std::runtime_error(std::string(operation) + ": " + text_of(status));
 }
 
 std::string agent_text(hsa_agent_t agent, int attribute) {

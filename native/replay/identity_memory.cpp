@@ -83,9 +83,9 @@ class IdentityMemory final : public ExactMemory {
 
   void fill(uint32_t index) {
     const capture::Region& region = capture_.regions()[index];
-    void* const got = mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                           image_->file(), static_cast<off_t>(image_->offset(index)));
-    if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
+    void* const mapping = mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                               image_->file(), static_cast<off_t>(image_->offset(index)));
+    if (mapping == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
   }
 
   // Once a page has been written to, it stays private to the process. Dropping such pages would be cheap, but a page fault

@@ -53,15 +53,15 @@ std::optional<uint64_t> value_of(const capture::Dispatch& dispatch, const std::s
 
 Extent extent_from(const std::string& text) {
   Extent extent{1, 1, 1};
-  const char* at = text.c_str();
+  const char* cursor = text.c_str();
   for (size_t i = 0; i < 3; ++i) {
     char* end = nullptr;
     errno = 0;
-    const uint64_t value = *at >= '0' && *at <= '9' ? std::strtoull(at, &end, 10) : 0;
+    const uint64_t value = *cursor >= '0' && *cursor <= '9' ? std::strtoull(cursor, &end, 10) : 0;
     if (value < 1 || value > kMostInGrid || errno != 0 || (*end != ',' && *end != '\0')) break;
     extent[i] = static_cast<uint32_t>(value);
     if (*end == '\0') return extent;
-    at = end + 1;
+    cursor = end + 1;
   }
   throw WrongLaunch(text + ": not one to three numbers of at least 1, separated by commas");
 }
@@ -76,26 +76,26 @@ uint32_t dynamic_lds_of(const capture::Dispatch& dispatch) {
 }
 
 capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfiguration& launch) {
-  capture::Dispatch made = dispatch;
-  if (launch.as_captured()) return made;
+  capture::Dispatch adjusted = dispatch;
+  if (launch.as_captured()) return adjusted;
   if (launch.groups || launch.group_size) {
     const Extent groups = launch.groups.value_or(groups_of(dispatch.packet));
-    made.packet.workgroup = launch.group_size.value_or(dispatch.packet.workgroup);
-    check_group(made.packet.workgroup);
+    adjusted.packet.workgroup = launch.group_size.value_or(dispatch.packet.workgroup);
+    check_group(adjusted.packet.workgroup);
     for (size_t i = 0; i < 3; ++i) {
-      const uint64_t items = uint64_t{groups[i]} * made.packet.workgroup[i];
+      const uint64_t items = uint64_t{groups[i]} * adjusted.packet.workgroup[i];
       if (items < 1 || items > kMostInGrid)
-        throw WrongLaunch(in_words(groups) + " workgroups of " + in_words(made.packet.workgroup) +
+        throw WrongLaunch(in_words(groups) + " workgroups of " + in_words(adjusted.packet.workgroup) +
                           " work-items: a grid has 1 to " + std::to_string(kMostInGrid) + " in each dimension");
-      made.packet.grid[i] = static_cast<uint32_t>(items);
+      adjusted.packet.grid[i] = static_cast<uint32_t>(items);
     }
-    made.packet.setup = static_cast<uint16_t>((dispatch.packet.setup & ~kDimensions) | dimensions_of(made.packet));
+    adjusted.packet.setup = static_cast<uint16_t>((dispatch.packet.setup & ~kDimensions) | dimensions_of(adjusted.packet));
   }
   const uint32_t dynamic = launch.dynamic_lds.value_or(dynamic_lds_of(dispatch));
-  if (const uint32_t most = most_group_bytes(dispatch); dynamic > most)
-    throw WrongLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(most));
-  made.packet.group_bytes = dispatch.kernel.group_bytes + dynamic;
-  return made;
+  if (const uint32_t limit = most_group_bytes(dispatch); dynamic > limit)
+    throw WrongLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(limit));
+  adjusted.packet.group_bytes = dispatch.kernel.group_bytes + dynamic;
+  return adjusted;
 }
 
 bool is_derived(const capture::KernelArgument& argument) {

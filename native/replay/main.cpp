@@ -195,11 +195,11 @@ int run(const Options& options, int count, char** words) {
 }
 
 // Prints a single line, whatever characters the names in a capture contain.
-int fail(ExitCode code, std::string what, const char* hint) {
-  for (char& c : what)
+int fail(ExitCode code, std::string message, const char* hint) {
+  for (char& c : message)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
   std::fflush(stdout);
-  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), hint);
+  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", message.c_str(), hint);
   return code;
 }
 

@@ -32,14 +32,14 @@ extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size
                                                              off_t offset) noexcept {
   using namespace rpd::replay;
   if (steered_to != 0 && address == nullptr && rights == PROT_NONE && bytes >= steered_bytes) {
-    const long got = syscall(SYS_mmap, steered_to - kGuard, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
-    if (got != -1) return reinterpret_cast<void*>(got);
+    const long mapping = syscall(SYS_mmap, steered_to - kGuard, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
+    if (mapping != -1) return reinterpret_cast<void*>(mapping);
   }
   const uint64_t floor = svm_floor.load(std::memory_order_relaxed);
   if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kLeastSvmRange &&
       !(flags & MAP_FIXED)) {
-    const long got = syscall(SYS_mmap, floor, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
-    if (got != -1) return reinterpret_cast<void*>(got);
+    const long mapping = syscall(SYS_mmap, floor, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
+    if (mapping != -1) return reinterpret_cast<void*>(mapping);
   }
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, rights, flags, file, offset));
 }

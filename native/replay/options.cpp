@@ -6,12 +6,12 @@
 namespace rpd::replay {
 namespace {
 
-uint64_t number_from(const std::string& name, const std::string& text, uint64_t least, uint64_t most) {
+uint64_t number_from(const std::string& name, const std::string& text, uint64_t minimum, uint64_t maximum) {
   char* end = nullptr;
   errno = 0;
   const uint64_t value = std::strtoull(text.c_str(), &end, 0);
-  if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most)
-    throw WrongUsage(name + " " + text + ": not a number from " + std::to_string(least) + " to " + std::to_string(most));
+  if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < minimum || value > maximum)
+    throw WrongUsage(name + " " + text + ": not a number from " + std::to_string(minimum) + " to " + std::to_string(maximum));
   return value;
 }
 

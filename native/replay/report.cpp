@@ -176,7 +176,7 @@ std::string json_of(const Options&, const capture::Capture& capture, const std::
     ranges.push_back({{"base", hex(p.base)},
                       {"bytes", p.bytes},
                       {"outcome", name_of(p.outcome)},
-                      {"got", p.outcome == Outcome::failed ? Json() : Json(hex(p.got))},
+                      {"got", p.outcome == Outcome::failed ? Json() : Json(hex(p.actual))},
                       {"why", or_null(p.why)}});
   return Json{{"schema_version", "1.0"},
               {"capture", {{"directory", capture.path()}}},
@@ -190,7 +190,7 @@ std::string text_of(const capture::Capture&, const std::vector<Placement>& place
   std::string text;
   for (const Placement& p : placements) {
     text += format("%-10s %s  %lu bytes", name_of(p.outcome), hex(p.base).c_str(), p.bytes);
-    if (p.outcome == Outcome::relocated) text += " -> " + hex(p.got);
+    if (p.outcome == Outcome::relocated) text += " -> " + hex(p.actual);
     text += p.why.empty() ? "\n" : "  (" + p.why + ")\n";
   }
   return text + "Every range: " + name_of(worst(placements)) + "\n";

@@ -14,20 +14,20 @@ constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 Placement reserved(Placement range) {
   auto* const wanted = reinterpret_cast<void*>(range.base);
-  void* got = mmap(wanted, range.bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == wanted) {
-    range.outcome = Outcome::exact, range.got = range.base;
+  void* mapping = mmap(wanted, range.bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapping == wanted) {
+    range.outcome = Outcome::exact, range.actual = range.base;
     return range;
   }
-  const int error = got == MAP_FAILED ? errno : EEXIST;
-  if (got == MAP_FAILED) got = mmap(wanted, range.bytes, PROT_NONE, kFlags, -1, 0);
-  if (got == MAP_FAILED) {
+  const int error = mapping == MAP_FAILED ? errno : EEXIST;
+  if (mapping == MAP_FAILED) mapping = mmap(wanted, range.bytes, PROT_NONE, kFlags, -1, 0);
+  if (mapping == MAP_FAILED) {
     range.outcome = Outcome::failed, range.why = std::strerror(errno);
     return range;
   }
-  range.outcome = Outcome::relocated, range.got = reinterpret_cast<uint64_t>(got);
+  range.outcome = Outcome::relocated, range.actual = reinterpret_cast<uint64_t>(mapping);
   range.why = error == EEXIST ? "this process already uses these addresses" : std::strerror(error);
-  munmap(got, range.bytes);
+  munmap(mapping, range.bytes);
   return range;
 }
 

@@ -12,7 +12,7 @@ enum class Outcome { exact, relocated, failed };
 struct Placement {
   uint64_t base = 0, bytes = 0;
   Outcome outcome = Outcome::exact;
-  uint64_t got = 0;  // the actual address, for exact and relocated
+  uint64_t actual = 0;  // the actual address, for exact and relocated
   std::string why{};
 };
 

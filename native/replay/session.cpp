@@ -17,7 +17,7 @@ constexpr uint64_t kPage = capture::kPage;
 
 std::string described(const Placement& placement) {
   std::string text = std::to_string(placement.bytes) + " bytes at " + hex(placement.base);
-  text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.got) : " cannot be mapped";
+  text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.actual) : " cannot be mapped";
   return text + " (" + placement.why + ")";
 }
 

@@ -23,8 +23,8 @@ std::string text_of(hsa_status_t status) {
   return text != nullptr ? text : "unknown error";
 }
 
-void check(hsa_status_t status, const std::string& what) {
-  if (status != HSA_STATUS_SUCCESS) throw std::runtime_error(what + ": " + text_of(status));
+void check(hsa_status_t status, const std::string& operation) {
+  if (status != HSA_STATUS_SUCCESS) throw std::runtime_error(operation + ": " + text_of(status));
 }
 
 class VirtualMemory final : public ExactMemory {
@@ -107,15 +107,15 @@ class VirtualMemory final : public ExactMemory {
     return HSA_STATUS_SUCCESS;
   }
 
-  static void fail(Placement& placement, const std::string& what, hsa_status_t status) {
-    placement.outcome = Outcome::failed, placement.got = 0;
-    placement.why = what + ": " + text_of(status);
+  static void fail(Placement& placement, const std::string& operation, hsa_status_t status) {
+    placement.outcome = Outcome::failed, placement.actual = 0;
+    placement.why = operation + ": " + text_of(status);
   }
 
   // Checked because ROCr treats the address only as a hint.
-  static bool is_exact(Placement& placement, const void* got) {
-    placement.got = reinterpret_cast<uint64_t>(got);
-    if (placement.got == placement.base) return true;
+  static bool is_exact(Placement& placement, const void* address) {
+    placement.actual = reinterpret_cast<uint64_t>(address);
+    if (placement.actual == placement.base) return true;
     placement.outcome = Outcome::relocated, placement.why = "ROCr chose a different address";
     return false;
   }
@@ -123,20 +123,20 @@ class VirtualMemory final : public ExactMemory {
   void map_device(Placement& placement) {
     auto* const wanted = reinterpret_cast<void*>(placement.base);
     munmap(wanted, placement.bytes);  // ROCr makes its own reservation
-    void* got = nullptr;
-    hsa_status_t status = hsa_amd_vmem_address_reserve(&got, placement.bytes, placement.base, 0);
+    void* address = nullptr;
+    hsa_status_t status = hsa_amd_vmem_address_reserve(&address, placement.bytes, placement.base, 0);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_address_reserve", status);
-    if (!is_exact(placement, got)) {
-      hsa_amd_vmem_address_free(got, placement.bytes);
+    if (!is_exact(placement, address)) {
+      hsa_amd_vmem_address_free(address, placement.bytes);
       return;
     }
     hsa_amd_vmem_alloc_handle_t handle{};
     status = hsa_amd_vmem_handle_create(pool_, placement.bytes, MEMORY_TYPE_NONE, 0, &handle);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_handle_create", status);
-    status = hsa_amd_vmem_map(got, placement.bytes, 0, handle, 0);
+    status = hsa_amd_vmem_map(address, placement.bytes, 0, handle, 0);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_map", status);
     const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, target_.agent};
-    status = hsa_amd_vmem_set_access(got, placement.bytes, &access, 1);
+    status = hsa_amd_vmem_set_access(address, placement.bytes, &access, 1);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_set_access", status);
     mapped_.push_back({placement.base, placement.bytes, handle});
   }
@@ -145,14 +145,14 @@ class VirtualMemory final : public ExactMemory {
     auto* const wanted = reinterpret_cast<void*>(placement.base);
     const void* memory = mmap(wanted, placement.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (memory == MAP_FAILED) {
-      placement.outcome = Outcome::failed, placement.got = 0, placement.why = std::strerror(errno);
+      placement.outcome = Outcome::failed, placement.actual = 0, placement.why = std::strerror(errno);
       return;
     }
-    void* got = nullptr;
+    void* address = nullptr;
     hsa_agent_t agent = target_.agent;
-    const hsa_status_t status = hsa_amd_memory_lock(wanted, placement.bytes, &agent, 1, &got);
+    const hsa_status_t status = hsa_amd_memory_lock(wanted, placement.bytes, &agent, 1, &address);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_memory_lock", status);
-    is_exact(placement, got);
+    is_exact(placement, address);
   }
 
   void load_code(Placement& placement) {
@@ -161,7 +161,7 @@ class VirtualMemory final : public ExactMemory {
       const MmapHint steering(placement.base, placement.bytes);
       code_ = std::make_unique<LoadedCode>(target_.agent, capture_.code(), capture_.dispatch().kernel.symbol);
     } catch (const UnfitCode& error) {
-      placement.outcome = Outcome::failed, placement.got = 0, placement.why = error.what();
+      placement.outcome = Outcome::failed, placement.actual = 0, placement.why = error.what();
       return;
     }
     const uint64_t base = placement.base + (code_->kernel_object() - capture_.dispatch().packet.kernel_object);

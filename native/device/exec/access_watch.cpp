@@ -15,10 +15,10 @@ std::optional<std::vector<uint8_t>> AccessWatch::contents(const AddressSpace& me
 }
 
 bool AccessWatch::differs(const AddressSpace& memory, const std::vector<uint8_t>& before) const {
-  const uint8_t* known = before.data();
+  const uint8_t* previous = before.data();
   for (const auto& [address, size] : accessed_) {
-    if (!memory.allows(address, size, false) || std::memcmp(memory.at<uint8_t>(address), known, size) != 0) return true;
-    known += size;
+    if (!memory.allows(address, size, false) || std::memcmp(memory.at<uint8_t>(address), previous, size) != 0) return true;
+    previous += size;
   }
   return false;
 }

@@ -23,7 +23,8 @@ class AccessWatch {
     if (!overflows()) accessed_.emplace(address, bytes);
   }
   void note(const VectorAccess& access) {
-    for (uint64_t left = access.mask; left; left &= left - 1) note(access.at(std::countr_zero(left)), access.bytes);
+    for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1)
+      note(access.at(std::countr_zero(remaining)), access.bytes);
   }
 
   // The current contents of all accessed memory; nullopt if part of it is no longer mapped.
@@ -53,7 +54,7 @@ class WatchedMemory : public InstructionObserver {
     inner_.scalar_access(wave, address, bytes);
   }
   void fence(Wave& wave, const Op& op) override { inner_.fence(wave, op); }
-  void wait(Wave& wave, const WaitCounts& left) override { inner_.wait(wave, left); }
+  void wait(Wave& wave, const WaitCounts& limits) override { inner_.wait(wave, limits); }
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:

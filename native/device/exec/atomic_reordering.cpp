@@ -17,9 +17,9 @@ bool AtomicReordering::sees(uint32_t reader, const Note& note) const {
 
 // Another wave's store is ordered before the atomic only if there is a barrier between them.
 const Op* AtomicReordering::before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
-  const auto found = of_.find(wave);
-  if (found == of_.end()) return nullptr;
-  const auto& notes = found->second;
+  const auto entry = of_.find(wave);
+  if (entry == of_.end()) return nullptr;
+  const auto& notes = entry->second;
   const auto is_before = [](const Note& n, uint32_t store) { return n.last < store; };
   auto note = std::lower_bound(notes.begin(), notes.end(), number, is_before);
   for (; note != notes.end() && note->completed < number; ++note) {

@@ -11,9 +11,9 @@ namespace rpd {
 
 // Applies F to *at and returns the old value; atomic with respect to the device's other host threads and the program's threads.
 template <class T, auto F>
-T atomic_update(T* at, T operand) {
+T atomic_update(T* pointer, T operand) {
   using B = BitsFor<sizeof(T)>;
-  auto* bits = reinterpret_cast<B*>(at);
+  auto* bits = reinterpret_cast<B*>(pointer);
   B old = __atomic_load_n(bits, __ATOMIC_RELAXED);
   for (;;) {
     const B next = std::bit_cast<B>(F(std::bit_cast<T>(old), operand));
@@ -22,8 +22,8 @@ T atomic_update(T* at, T operand) {
 }
 
 template <class T>
-T atomic_compare_swap(T* at, T compare, T value) {
-  __atomic_compare_exchange_n(at, &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+T atomic_compare_swap(T* pointer, T compare, T value) {
+  __atomic_compare_exchange_n(pointer, &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return compare;
 }
 

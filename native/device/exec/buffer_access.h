@@ -80,9 +80,9 @@ struct BufferLanes {
 inline void locate_bytes(const Op& op, const Wave& wave, uint64_t base, uint64_t size, BufferLanes& out) {
   const uint32_t* offset = wave.registers(op.source[0]);
   for (int l = 0; l < kLanes; ++l) {
-    const uint64_t at = uint64_t{static_cast<uint32_t>(op.offset)} + offset[l];
-    out.address[l] = base + at;
-    out.available[l] = size > at ? size - at : 0;
+    const uint64_t lane_offset = uint64_t{static_cast<uint32_t>(op.offset)} + offset[l];
+    out.address[l] = base + lane_offset;
+    out.available[l] = size > lane_offset ? size - lane_offset : 0;
   }
 }
 
@@ -95,16 +95,16 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
   if (offset && !index && !structured && !buffer.swizzled && !buffer.check)
     return locate_bytes(op, wave, buffer.base + scalar_offset, raw_size, out);
   for (int l = 0; l < kLanes; ++l) {
-    const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
+    const uint64_t lane_offset = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
     const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
-    const uint64_t byte = buffer.byte_of(element, at);
+    const uint64_t byte = buffer.byte_of(element, lane_offset);
     out.address[l] = buffer.base + scalar_offset + byte;
     if (buffer.check) {
-      out.available[l] = buffer.available(element, at);
+      out.available[l] = buffer.available(element, lane_offset);
       continue;
     }
     const uint64_t end = structured ? (element < buffer.records ? buffer.stride : 0) : raw_size;
-    const uint64_t checked = structured ? at : byte;
+    const uint64_t checked = structured ? lane_offset : byte;
     out.available[l] = end > checked ? end - checked : 0;
   }
 }
@@ -118,16 +118,16 @@ void for_each_private_lane(const Op& op, Wave& wave, const BufferDescriptor& buf
   const auto from =
       static_cast<uint32_t>(private_offset(wave, buffer.base, read_scalar<uint32_t>(op.source[2], wave)) + op.offset);
   const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) : nullptr;
-  uint64_t at[kLanes];
-  for (int l = 0; l < kLanes; ++l) at[l] = static_cast<uint32_t>(from + (offset ? offset[l] : 0));
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
-    if (at[l] + size > wave.scratch_bytes) {
-      return wave.raise("private memory (stack) access out of range", at[l], FaultKind::ApertureViolation, l);
+  uint64_t lane_offsets[kLanes];
+  for (int l = 0; l < kLanes; ++l) lane_offsets[l] = static_cast<uint32_t>(from + (offset ? offset[l] : 0));
+  for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
+    if (lane_offsets[l] + size > wave.scratch_bytes) {
+      return wave.raise("private memory (stack) access out of range", lane_offsets[l], FaultKind::ApertureViolation, l);
     }
-    access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + at[l], size);
+    access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + lane_offsets[l], size);
   }
-  if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), at});
+  if (wave.exec()) wave.observer->vector_access(wave, op, {kind, Space::Scratch, size, wave.exec(), lane_offsets});
 }
 
 // Whether `size` bytes are in range for every enabled lane.
@@ -172,8 +172,8 @@ void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buff
   }
   const uint64_t misaligned = kind == AccessKind::Atomic ? size - 1 : 0;
   uint64_t touched = 0;
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     const uint64_t address = lanes.address[l];
     const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(size, lanes.available[l] / unit * unit));
     if (bytes == 0) {

@@ -57,7 +57,7 @@ uint32_t widen(uint32_t raw, int width, NumberFormat number) {
 }
 
 // Clamps the value; NaN becomes 0.
-double held(double value, double low, double high) { return is_nan(value) ? 0 : std::clamp(value, low, high); }
+double clamped(double value, double low, double high) { return is_nan(value) ? 0 : std::clamp(value, low, high); }
 // Truncates, because formats that are not normalised drop the fraction.
 uint32_t integer(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
 
@@ -73,13 +73,14 @@ uint32_t narrow_float(uint32_t bits, int width) {
 
 uint32_t narrow(uint32_t bits, int width, NumberFormat number) {
   const double value = from_bits<float>(bits);
-  const int64_t most = most_signed(width);
+  const int64_t maximum = most_signed(width);
   switch (number) {
-    case NumberFormat::Unorm: return integer(std::nearbyint(held(value, 0, 1) * most_unsigned(width)));
-    case NumberFormat::Snorm: return integer(std::nearbyint(held(value, -1, 1) * most));
-    case NumberFormat::Uscaled: return integer(held(value, 0, most_unsigned(width)));
-    case NumberFormat::Sscaled: return integer(held(value, -most - 1, most));
-    case NumberFormat::Sint: return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(bits), -most - 1, most));
+    case NumberFormat::Unorm: return integer(std::nearbyint(clamped(value, 0, 1) * most_unsigned(width)));
+    case NumberFormat::Snorm: return integer(std::nearbyint(clamped(value, -1, 1) * maximum));
+    case NumberFormat::Uscaled: return integer(clamped(value, 0, most_unsigned(width)));
+    case NumberFormat::Sscaled: return integer(clamped(value, -maximum - 1, maximum));
+    case NumberFormat::Sint:
+      return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(bits), -maximum - 1, maximum));
     case NumberFormat::Float: return narrow_float(bits, width);
     default: return static_cast<uint32_t>(std::min<int64_t>(bits, most_unsigned(width)));
   }
@@ -115,11 +116,11 @@ std::array<uint32_t, kComponents> BufferFormat::unpack(const uint8_t* element) c
 
 void BufferFormat::pack(const std::array<uint32_t, kComponents>& components, uint8_t* element) const {
   Element bits = 0;
-  int at = 0;
+  int bit = 0;
   for (int i = 0; i < kComponents && kWidths[data_][i]; ++i) {
     const int width = kWidths[data_][i];
-    bits |= static_cast<Element>(narrow(components[i], width, number_) & most_unsigned(width)) << at;
-    at += width;
+    bits |= static_cast<Element>(narrow(components[i], width, number_) & most_unsigned(width)) << bit;
+    bit += width;
   }
   std::memcpy(element, &bits, bytes());
 }

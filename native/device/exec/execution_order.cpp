@@ -60,13 +60,13 @@ class Constants {
                                   *const add_with_carry = find_semantics("s_addc_u32"),
                                   *const move_32 = find_semantics("s_mov_b32"), *const move_64 = find_semantics("s_mov_b64"),
                                   *const load_64 = find_semantics("s_load_dwordx2");
-    const Semantics* what = op.semantics;
-    if (what == get_pc) return set_pair(op.destination.reg, op.address + op.size);
-    if (what == add_32) return add(op, false);
-    if (what == add_with_carry && carry_) return add(op, *carry_);
-    if (what == move_32) return set(op.destination.reg, word(op.source[0]));
-    if (what == move_64) return move_pair(op);
-    if (what == load_64) return load_pair(op);
+    const Semantics* semantics = op.semantics;
+    if (semantics == get_pc) return set_pair(op.destination.reg, op.address + op.size);
+    if (semantics == add_32) return add(op, false);
+    if (semantics == add_with_carry && carry_) return add(op, *carry_);
+    if (semantics == move_32) return set(op.destination.reg, word(op.source[0]));
+    if (semantics == move_64) return move_pair(op);
+    if (semantics == load_64) return load_pair(op);
     if (op.semantics->unit == Unit::Branch) return forget();  // a call may change all registers
     overwrite(op.destination);
     overwrite(op.scalar_destination);
@@ -135,7 +135,7 @@ bool returns_to_caller(const Op& op) { return op.semantics->leaves && op.source[
 }  // namespace
 
 const char* ExecutionOrder::why_it_matters(uint64_t entry) {
-  if (const auto found = known_.find(entry); found != known_.end()) return found->second;
+  if (const auto cached = reasons_.find(entry); cached != reasons_.end()) return cached->second;
   std::set<uint64_t> functions{entry};
   std::vector<uint64_t> todo{entry};
   std::set<Update> updates;
@@ -162,7 +162,7 @@ const char* ExecutionOrder::why_it_matters(uint64_t entry) {
       constants.execute(*op);
     }
   }
-  return known_[entry] = why;
+  return reasons_[entry] = why;
 }
 
 }  // namespace rpd

@@ -20,12 +20,12 @@ class ExecutionOrder {
   // constants in the code; any other computed jump is assumed to be able to lead anywhere.
   const char* why_it_matters(uint64_t entry);
 
-  void forget() { known_.clear(); }
+  void forget() { reasons_.clear(); }
 
  private:
   Program& program_;
   const AddressSpace& memory_;
-  std::unordered_map<uint64_t, const char*> known_;  // [entry]
+  std::unordered_map<uint64_t, const char*> reasons_;  // [entry]: why
 };
 
 }  // namespace rpd

@@ -92,11 +92,11 @@ constexpr T choose(bool condition, T yes, T no) {
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
   BitsOf<T> chosen = bits_of(default_nan<T>());
-  bool found = false;
+  bool has_nan = false;
   const auto consider = [&](T value) {
     const bool nan = is_nan(value);
-    chosen = nan & !found ? static_cast<BitsOf<T>>(bits_of(value) | kQuietBit<T>) : chosen;
-    found |= nan;
+    chosen = nan & !has_nan ? static_cast<BitsOf<T>>(bits_of(value) | kQuietBit<T>) : chosen;
+    has_nan |= nan;
   };
   (consider(static_cast<T>(operand)), ...);
   return from_bits<T>(is_nan(result) ? chosen : bits_of(result));

@@ -176,11 +176,11 @@ class HalfSource {
  public:
   HalfSource(const Operand& operand, const Wave& wave, OperandCopy& copy)
       : words_(words_of<uint32_t>(without_sign_changes(operand), wave, copy)),
-        kept_(operand.absolute ? ~kSign : ~0u),
-        changed_(operand.negate ? kSign : 0) {}
+        kept_bits_(operand.absolute ? ~kSign : ~0u),
+        flipped_bits_(operand.negate ? kSign : 0) {}
 
   // The halves of the chunk that begins with this lane.
-  Words at(int lane) const { return (load_words(words_.at(lane)) & kept_) ^ changed_; }
+  Words at(int lane) const { return (load_words(words_.at(lane)) & kept_bits_) ^ flipped_bits_; }
 
  private:
   static constexpr uint32_t kSign = kSignBit<Half>;
@@ -192,7 +192,7 @@ class HalfSource {
   }
 
   SourceWords words_;
-  uint32_t kept_, changed_;
+  uint32_t kept_bits_, flipped_bits_;
 };
 
 }  // namespace rpd

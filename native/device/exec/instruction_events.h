@@ -79,7 +79,7 @@ class InstructionObserver {
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
   // A cache write-back or invalidation at agent or system scope: half of a release or half of an acquire, respectively.
   virtual void fence(Wave&, const Op&) {}
-  virtual void wait(Wave& wave, const WaitCounts& left) = 0;
+  virtual void wait(Wave& wave, const WaitCounts& limits) = 0;
   // The value that the wave reads from the clock.
   virtual uint64_t clock(Wave&) { return 0; }
 };

@@ -109,9 +109,9 @@ inline void store_words(uint32_t* to, const Words& words, uint64_t mask) {
 
 template <bool Interleaved, bool All, class T>
 inline void store_chunk(uint32_t* to, const Chunk<T>& chunk, uint64_t mask) {
-  const auto store = [mask](uint32_t* at, const Words& words) {
-    if constexpr (All) std::memcpy(at, &words, sizeof words);
-    else store_words(at, words, mask);
+  const auto store = [mask](uint32_t* destination, const Words& words) {
+    if constexpr (All) std::memcpy(destination, &words, sizeof words);
+    else store_words(destination, words, mask);
   };
   const Words first = half_of(chunk);
   if constexpr (sizeof(T) == 8) {

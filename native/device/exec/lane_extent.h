@@ -72,14 +72,14 @@ inline LanePattern pattern_of(const uint32_t* offset, uint64_t exec, uint32_t by
 // The range from the first to the last byte that any of these lanes accesses. `lanes` must not be 0.
 inline AccessWindow extent(const uint64_t* address, uint64_t lanes, uint32_t bytes) {
 #if defined(__AVX512F__)  // written out because compilers do not use AVX-512's 64-bit minima here
-  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
+  __m512i lowest = _mm512_set1_epi64(-1), highest = _mm512_setzero_si512();
   for (int l = 0; l < kLanes; l += 8) {
     const __m512i eight = _mm512_loadu_si512(address + l);
     const auto mask = static_cast<__mmask8>(lanes >> l);
-    least = _mm512_mask_min_epu64(least, mask, least, eight);
-    most = _mm512_mask_max_epu64(most, mask, most, eight);
+    lowest = _mm512_mask_min_epu64(lowest, mask, lowest, eight);
+    highest = _mm512_mask_max_epu64(highest, mask, highest, eight);
   }
-  const uint64_t first = _mm512_reduce_min_epu64(least), last = _mm512_reduce_max_epu64(most);
+  const uint64_t first = _mm512_reduce_min_epu64(lowest), last = _mm512_reduce_max_epu64(highest);
 #else
   uint64_t first = ~uint64_t{0}, last = 0;
   for (int l = 0; l < kLanes; ++l) {

@@ -40,9 +40,9 @@ template <int Dwords>
 struct LoadDwords {
   uint32_t* reg;
 
-  void operator()(int l, const uint8_t* at) const {
+  void operator()(int l, const uint8_t* source) const {
     uint32_t values[Dwords];
-    std::memcpy(values, at, sizeof values);
+    std::memcpy(values, source, sizeof values);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
   }
   // Loads the lanes set in `lanes`, each from its own address. `first` is the host pointer for address `begin`.
@@ -60,15 +60,15 @@ struct LoadDwords {
 #endif
   }
   // Loads the lanes of a row, of which `l` is the first, all from the same address.
-  void row_same(int l, const uint8_t* at) const {
+  void row_same(int l, const uint8_t* source) const {
     uint32_t values[Dwords];
-    std::memcpy(values, at, sizeof values);
+    std::memcpy(values, source, sizeof values);
     for (int i = 0; i < Dwords; ++i) std::fill_n(reg + i * kLanes + l, kRowLanes, values[i]);
   }
   // Loads the lanes set in `lanes`, all from the same address.
-  void same(const uint8_t* at, uint64_t lanes) const {
+  void same(const uint8_t* source, uint64_t lanes) const {
     uint32_t values[Dwords];
-    std::memcpy(values, at, sizeof values);
+    std::memcpy(values, source, sizeof values);
     for (int i = 0; i < Dwords; ++i) {
       uint32_t* to = reg + i * kLanes;
       if (lanes == ~uint64_t{0}) std::fill_n(to, kLanes, values[i]);
@@ -77,10 +77,10 @@ struct LoadDwords {
     }
   }
   // Loads the lanes of a row, of which `first` is the first, from contiguous memory.
-  void row(int first, const uint8_t* at) const {
-    for (int l = first; l < first + kRowLanes; l += kChunk, at += kChunk * Dwords * sizeof(uint32_t)) {
+  void row(int first, const uint8_t* source) const {
+    for (int l = first; l < first + kRowLanes; l += kChunk, source += kChunk * Dwords * sizeof(uint32_t)) {
       std::array<Words, Dwords> words;
-      std::memcpy(words.data(), at, sizeof words);
+      std::memcpy(words.data(), source, sizeof words);
       words = split_structures(words);
       for (int i = 0; i < Dwords; ++i) std::memcpy(reg + i * kLanes + l, &words[i], sizeof words[i]);
     }
@@ -92,53 +92,53 @@ template <int Dwords>
 struct StoreDwords {
   const uint32_t* reg;
 
-  void operator()(int l, uint8_t* at) const {
+  void operator()(int l, uint8_t* destination) const {
     uint32_t values[Dwords];
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    std::memcpy(at, values, sizeof values);
+    std::memcpy(destination, values, sizeof values);
   }
   // Stores the lanes of a row, of which `first` is the first, to contiguous memory.
-  void row(int first, uint8_t* at) const {
-    for (int l = first; l < first + kRowLanes; l += kChunk, at += kChunk * Dwords * sizeof(uint32_t)) {
+  void row(int first, uint8_t* destination) const {
+    for (int l = first; l < first + kRowLanes; l += kChunk, destination += kChunk * Dwords * sizeof(uint32_t)) {
       std::array<Words, Dwords> words;
       for (int i = 0; i < Dwords; ++i) std::memcpy(&words[i], reg + i * kLanes + l, sizeof words[i]);
       words = join_structures(words);
-      std::memcpy(at, words.data(), sizeof words);
+      std::memcpy(destination, words.data(), sizeof words);
     }
   }
 };
 
 // Calls `access(lane, host pointer)` for the lanes of a row, of which `first` is the first, or access.row() if `Access` has
-// such a function. The `bytes` bytes of the first lane are at `at`, those of the next lane follow, and so on.
+// such a function. The `bytes` bytes of the first lane are at `pointer`, those of the next lane follow, and so on.
 template <class Access>
-void access_row(const Access& access, int first, uint8_t* at, uint32_t bytes) {
-  if constexpr (requires { access.row(first, at); }) {
-    access.row(first, at);
+void access_row(const Access& access, int first, uint8_t* pointer, uint32_t bytes) {
+  if constexpr (requires { access.row(first, pointer); }) {
+    access.row(first, pointer);
   } else {
-    for (int l = 0; l < kRowLanes; ++l) access(first + l, at + l * static_cast<ptrdiff_t>(bytes));
+    for (int l = 0; l < kRowLanes; ++l) access(first + l, pointer + l * static_cast<ptrdiff_t>(bytes));
   }
 }
 
 // The same for all lanes.
 template <class Access>
-void access_all(const Access& access, uint8_t* at, uint32_t bytes) {
-  for (int l = 0; l < kLanes; l += kRowLanes) access_row(access, l, at + l * static_cast<ptrdiff_t>(bytes), bytes);
+void access_all(const Access& access, uint8_t* pointer, uint32_t bytes) {
+  for (int l = 0; l < kLanes; l += kRowLanes) access_row(access, l, pointer + l * static_cast<ptrdiff_t>(bytes), bytes);
 }
 
 // The same for a row of lanes, of which `first` is the first, all at the same address.
 template <class Access>
-void access_row_same(const Access& access, int first, uint8_t* at) {
-  if constexpr (requires { access.row_same(first, at); }) access.row_same(first, at);
+void access_row_same(const Access& access, int first, uint8_t* pointer) {
+  if constexpr (requires { access.row_same(first, pointer); }) access.row_same(first, pointer);
   else
-    for (int l = 0; l < kRowLanes; ++l) access(first + l, at);
+    for (int l = 0; l < kRowLanes; ++l) access(first + l, pointer);
 }
 
 // The same for the lanes set in `lanes`, all at the same address.
 template <class Access>
-void access_same(const Access& access, uint8_t* at, uint64_t lanes) {
-  if constexpr (requires { access.same(at, lanes); }) access.same(at, lanes);
+void access_same(const Access& access, uint8_t* pointer, uint64_t lanes) {
+  if constexpr (requires { access.same(pointer, lanes); }) access.same(pointer, lanes);
   else
-    for (; lanes; lanes &= lanes - 1) access(std::countr_zero(lanes), at);
+    for (; lanes; lanes &= lanes - 1) access(std::countr_zero(lanes), pointer);
 }
 
 // The same for the lanes set in `lanes`, each at its own address. `first` is the host pointer for address `begin`.
@@ -162,9 +162,9 @@ void access_by_pattern(const Access& access, uint8_t* first, uint64_t begin, con
   if (of.pattern == LanePattern::Consecutive) return access_all(access, first + (of.first - begin), of.bytes);
   if (of.pattern == LanePattern::Same) return access_same(access, first + (of.first - begin), of.mask);
   for (int row = 0; row < kRows; ++row) {
-    uint8_t* at = first + (of.address[row] - begin);
-    if (of.step == 0) access_row_same(access, row * kRowLanes, at);
-    else access_row(access, row * kRowLanes, at, of.bytes);
+    uint8_t* pointer = first + (of.address[row] - begin);
+    if (of.step == 0) access_row_same(access, row * kRowLanes, pointer);
+    else access_row(access, row * kRowLanes, pointer, of.bytes);
   }
 }
 

@@ -10,29 +10,29 @@
 
 namespace rpd {
 
-inline bool in_lds(const Wave& wave, uint64_t at, uint64_t bytes) { return at + bytes <= wave.lds_bytes; }
+inline bool in_lds(const Wave& wave, uint64_t address, uint64_t bytes) { return address + bytes <= wave.lds_bytes; }
 
 // For an out-of-range access: raises a fault and returns false if lds-check is on; otherwise returns true.
-inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {
+inline bool may_leave_lds(Wave& wave, uint64_t address, int lane) {
   if (!wave.lds_check) return true;
-  wave.raise("LDS access out of range", at, FaultKind::ApertureViolation, lane);
+  wave.raise("LDS access out of range", address, FaultKind::ApertureViolation, lane);
   return false;
 }
 
 constexpr uint32_t kLdsDword = 4;
 
-inline void load_lds(const Wave& wave, uint64_t at, uint32_t bytes, uint8_t* to) {
+inline void load_lds(const Wave& wave, uint64_t address, uint32_t bytes, uint8_t* to) {
   std::memset(to, 0, bytes);
   const uint32_t unit = std::min(bytes, kLdsDword);
   for (uint32_t i = 0; i < bytes; i += unit) {
-    if (in_lds(wave, at + i, unit)) std::memcpy(to + i, wave.lds + at + i, unit);
+    if (in_lds(wave, address + i, unit)) std::memcpy(to + i, wave.lds + address + i, unit);
   }
 }
 
-inline void store_lds(const Wave& wave, uint64_t at, uint32_t bytes, const uint8_t* from) {
+inline void store_lds(const Wave& wave, uint64_t address, uint32_t bytes, const uint8_t* from) {
   const uint32_t unit = std::min(bytes, kLdsDword);
   for (uint32_t i = 0; i < bytes; i += unit) {
-    if (in_lds(wave, at + i, unit)) std::memcpy(wave.lds + at + i, from + i, unit);
+    if (in_lds(wave, address + i, unit)) std::memcpy(wave.lds + address + i, from + i, unit);
   }
 }
 

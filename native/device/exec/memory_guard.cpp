@@ -23,9 +23,9 @@ AccessWindow common(AccessWindow a, AccessWindow b) {
 bool points_into(const DispatchedKernel& kernel, AccessWindow window) {
   const uint64_t bytes = kernel.descriptor.kernarg_size, begin = kernel.request.kernarg_address;
   if (bytes == 0 || !kernel.memory->allows(begin, bytes, false)) return false;
-  for (uint64_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+  for (uint64_t offset = 0; offset + sizeof(uint64_t) <= bytes; offset += sizeof(uint64_t)) {
     uint64_t value;
-    std::memcpy(&value, kernel.memory->at(begin + at), sizeof value);
+    std::memcpy(&value, kernel.memory->at(begin + offset), sizeof value);
     if (window.holds(value, 1)) return true;
   }
   return false;
@@ -84,8 +84,8 @@ std::string MemoryGuard::describe(uint64_t address) const {
   if (in(request_.queue_address, sizeof(amd_queue_v2_t))) return "its queue";
   if (in(request_.kernarg_address, argument_bytes_)) return "the arguments of its dispatch";
   if (in(arguments_.begin, arguments_.size)) return "memory of kernel arguments";
-  const std::string known = memory_.describe(address);
-  return known.empty() ? "memory of the runtime or of the host" : known;
+  const std::string description = memory_.describe(address);
+  return description.empty() ? "memory of the runtime or of the host" : description;
 }
 
 }  // namespace rpd

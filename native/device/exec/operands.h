@@ -123,11 +123,11 @@ struct Lanes {
       apply_sign(operand, temp);
       data = temp;
     } else {
-      alignas(64) uint32_t whole[kLanes];
-      select_lanes(op, operand, wave, reg, whole);
+      alignas(64) uint32_t words[kLanes];
+      select_lanes(op, operand, wave, reg, words);
       auto* bits = reinterpret_cast<uint16_t*>(temp);
       const unsigned shift = operand.high_half ? 16 : 0;
-      for (int l = 0; l < kLanes; ++l) bits[l] = static_cast<uint16_t>(whole[l] >> shift);
+      for (int l = 0; l < kLanes; ++l) bits[l] = static_cast<uint16_t>(words[l] >> shift);
       apply_sign(operand, temp);
       data = temp;
     }
@@ -200,15 +200,15 @@ void write_lanes(const Op& op, Wave& wave, R* values) {
     write_lanes32(reg + kLanes, high, mask);
   } else {
     const auto* bits = reinterpret_cast<const uint16_t*>(values);
-    alignas(64) uint32_t whole[kLanes];
-    for (int l = 0; l < kLanes; ++l) whole[l] = bits[l];
+    alignas(64) uint32_t words[kLanes];
+    for (int l = 0; l < kLanes; ++l) words[l] = bits[l];
     if (op.destination_high) {
-      for (int l = 0; l < kLanes; ++l) whole[l] = whole[l] << 16 | (reg[l] & 0xffff);
+      for (int l = 0; l < kLanes; ++l) words[l] = words[l] << 16 | (reg[l] & 0xffff);
     } else if (op.keeps_half) {
-      for (int l = 0; l < kLanes; ++l) whole[l] |= reg[l] & 0xffff0000u;
+      for (int l = 0; l < kLanes; ++l) words[l] |= reg[l] & 0xffff0000u;
     }
-    if (op.destination_select != Select::Dword) return write_selected(op, reg, whole, mask);
-    write_lanes32(reg, whole, mask);
+    if (op.destination_select != Select::Dword) return write_selected(op, reg, words, mask);
+    write_lanes32(reg, words, mask);
   }
 }
 

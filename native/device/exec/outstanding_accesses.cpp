@@ -52,10 +52,10 @@ std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overw
     return hit ? std::optional(std::max<unsigned>(operand.reg, range.first)) : std::nullopt;
   };
   for (const Operand& source : op.source)
-    if (const auto found = check(source)) return found;
+    if (const auto reg = check(source)) return reg;
   if (op.semantics->reads_vcc)
-    if (const auto found = check(vcc())) return found;
-  if (const auto found = check(op.scalar_destination)) return found;
+    if (const auto reg = check(vcc())) return reg;
+  if (const auto reg = check(op.scalar_destination)) return reg;
   return may_overwrite ? std::nullopt : check(op.destination);
 }
 
@@ -101,9 +101,9 @@ QueuePosition OutstandingAccesses::reach_lds(const Op& op, bool alone) {
   return position;
 }
 
-void OutstandingAccesses::complete(CompletionQueue queue, unsigned left) {
+void OutstandingAccesses::complete(CompletionQueue queue, unsigned remaining) {
   const size_t i = index(queue);
-  if (issued_[i] > left) completed_[i] = std::max(completed_[i], issued_[i] - left);
+  if (issued_[i] > remaining) completed_[i] = std::max(completed_[i], issued_[i] - remaining);
 }
 
 void OutstandingAccesses::forget_completed() {
@@ -130,8 +130,8 @@ bool OutstandingAccesses::arrive(uint32_t epoch) {
 
 bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t epoch) const {
   const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
-  const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
-  return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
+  const auto entry = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
+  return entry == late_.end() || entry->epoch != epoch || position.number <= entry->completed[index(position.queue)];
 }
 
 // A load that overwrites the destination of an earlier load is not a use if the two complete in order.

@@ -83,7 +83,7 @@ class OutstandingAccesses {
 
   uint32_t begin(CompletionQueue queue);
   void load(const Op& op, CompletionQueue queue, bool has_lanes);
-  void complete(CompletionQueue queue, unsigned left);
+  void complete(CompletionQueue queue, unsigned remaining);
   void forget_completed();
 
   std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last access to the LDS

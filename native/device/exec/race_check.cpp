@@ -164,8 +164,8 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
     if (reordering_.any() && access.kind != AccessKind::Store) see(wave, access);
   }
   std::vector<ShadowCell>* const lds = access.space == Space::Lds ? &lds_cells(wave) : nullptr;
-  for (uint64_t left = access.mask; left; left &= left - 1) {
-    const uint64_t begin = access.at(std::countr_zero(left));
+  for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
+    const uint64_t begin = access.at(std::countr_zero(remaining));
     const uint64_t end = begin + access.bytes;
     for (uint64_t word = begin / kCellBytes; word * kCellBytes < end; ++word) {
       const uint64_t first = std::max(begin, word * kCellBytes) % kCellBytes;
@@ -228,9 +228,9 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
     if (waited && other.index_in_group != wave.index_in_group) continue;
     const auto [completed, last] = outstanding(other).wide_stores();
     if (last <= completed) continue;
-    for (uint64_t left = access.mask; left; left &= left - 1) {
+    for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
       reordering_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
-                       wave.group->epoch, access.at(std::countr_zero(left)) / kCellBytes);
+                       wave.group->epoch, access.at(std::countr_zero(remaining)) / kCellBytes);
     }
   }
 }
@@ -239,16 +239,16 @@ void RaceCheck::send_or_receive(const Wave& wave, const Op& op, const VectorAcce
   if (fences_ == 0) return;
   GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
   const uint64_t released = clock.releases.empty() ? 0 : clock.releases.back().time;
-  for (uint64_t left = access.mask; left; left &= left - 1) {
-    uint64_t& message = messages_[access.at(std::countr_zero(left)) / kCellBytes];
+  for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
+    uint64_t& message = messages_[access.at(std::countr_zero(remaining)) / kCellBytes];
     if (reads(op, access.kind)) clock.received = std::max(clock.received, message);
     if (access.kind != AccessKind::Load) message = std::max(message, released);
   }
 }
 
 void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
-  for (uint64_t left = access.mask; left; left &= left - 1) {
-    reordering_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(left)) / kCellBytes);
+  for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
+    reordering_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(remaining)) / kCellBytes);
   }
 }
 
@@ -341,9 +341,9 @@ void RaceCheck::compare(const Access& before, AccessKind before_kind, const Acce
 
 template <class Describe>
 void RaceCheck::note(const Key& key, Describe describe) {
-  auto found = found_.find(key);
-  if (found == found_.end()) found = found_.emplace(key, describe()).first;
-  ++found->second.count;
+  auto entry = findings_.find(key);
+  if (entry == findings_.end()) entry = findings_.emplace(key, describe()).first;
+  ++entry->second.count;
 }
 
 void RaceCheck::note_conflict(const Conflict& conflict) {
@@ -430,9 +430,9 @@ std::vector<std::pair<uint64_t, uint64_t>> RaceCheck::written() const {
 
 std::vector<std::string> RaceCheck::end() {
   std::vector<std::string> lines;
-  for (const auto& [key, finding] : found_) {
+  for (const auto& [key, finding] : findings_) {
     if (!reported_.insert(key).second) continue;
-    lines.push_back(finding.what + ", " + std::to_string(finding.count) + " times, first " + finding.where);
+    lines.push_back(finding.description + ", " + std::to_string(finding.count) + " times, first " + finding.location);
   }
   if (full_) {
     lines.push_back("the kernel touches more global memory than the race check can watch (" +
@@ -440,7 +440,7 @@ std::vector<std::string> RaceCheck::end() {
                     " MiB): races beyond that were not looked for");
   }
   full_ = false;
-  found_.clear();
+  findings_.clear();
   pages_.clear();
   lds_.clear();
   invalidated_.clear();

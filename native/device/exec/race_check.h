@@ -125,9 +125,9 @@ class RaceCheck {
     Space space;
     uint64_t address;
   };
-  // "what, N times, first where"
+  // "description, N times, first location"
   struct Finding {
-    std::string what, where;
+    std::string description, location;
     uint64_t count = 0;
   };
   enum class Sort : uint8_t {
@@ -190,7 +190,7 @@ class RaceCheck {
   const Workgroup* group_ = nullptr;  // the workgroup whose access is being examined
   bool late_ = false;  // a wave has reached a barrier with LDS accesses in flight
   AtomicReordering reordering_;
-  std::map<Key, Finding> found_;
+  std::map<Key, Finding> findings_;
   std::set<Key> reported_;
 };
 
@@ -212,9 +212,9 @@ class RaceCheckedMemory : public InstructionObserver {
     check_->fence(wave, op);
     inner_.fence(wave, op);
   }
-  void wait(Wave& wave, const WaitCounts& left) override {
-    check_->wait(wave, left.vector, left.scalar);
-    inner_.wait(wave, left);
+  void wait(Wave& wave, const WaitCounts& limits) override {
+    check_->wait(wave, limits.vector, limits.scalar);
+    inner_.wait(wave, limits);
   }
   uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 

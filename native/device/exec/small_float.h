@@ -21,18 +21,18 @@ class SmallFloat {
   static uint8_t narrow(float v, bool saturates) {
     const Parts parts(v);
     const uint32_t below = (1u << (kDropped - 1)) - 1;
-    const uint32_t whole = parts.significand >> parts.alignment;
-    const bool sticky = whole << parts.alignment != parts.significand;
-    const uint32_t odd = whole >> kDropped & 1;
-    return assemble(parts, (whole + below + (odd | sticky)) >> kDropped, saturates);
+    const uint32_t aligned = parts.significand >> parts.alignment;
+    const bool sticky = aligned << parts.alignment != parts.significand;
+    const uint32_t odd = aligned >> kDropped & 1;
+    return assemble(parts, (aligned + below + (odd | sticky)) >> kDropped, saturates);
   }
 
   // Adds the upper bits of `random` (S1[31:12] or S1[31:11] in the pseudo-code) below the last bit that is kept, then
   // truncates. Bits lost while a denormal result is aligned are ignored, as in AMD's amd_hip_fp8.h.
   static uint8_t narrow_stochastically(float v, uint32_t random, bool saturates) {
     const Parts parts(v);
-    const uint32_t whole = parts.significand >> parts.alignment;
-    return assemble(parts, (whole + (random >> (32 - kDropped))) >> kDropped, saturates);
+    const uint32_t aligned = parts.significand >> parts.alignment;
+    return assemble(parts, (aligned + (random >> (32 - kDropped))) >> kDropped, saturates);
   }
 
  private:

@@ -75,8 +75,8 @@ inline Chunk<float> estimate_chunk(const Chunk<float>& in) {
     out.lane[l] = estimate.value;
     doubtful.lane[l] = -static_cast<int32_t>(estimate.doubtful);
   }
-  for (uint64_t left = bits_of_lanes(doubtful); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = bits_of_lanes(doubtful); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     out.lane[l] = Exact(in.lane[l]);
   }
   return out;

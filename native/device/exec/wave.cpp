@@ -23,18 +23,18 @@ Wave::Refusal Wave::refusal(uint64_t address, uint32_t bytes, bool writes, Acces
           FaultKind::ForeignAccess};
 }
 
-bool Wave::look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known) {
-  const Refusal refused = refusal(address, bytes, writes, known);
+bool Wave::look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& window) {
+  const Refusal refused = refusal(address, bytes, writes, window);
   if (refused.why) raise(refused.why, address, refused.kind, lane);
   return refused.why == nullptr;
 }
 
-bool Wave::find(uint64_t address, uint64_t bytes, bool writes, AccessWindow& known) const {
+bool Wave::find(uint64_t address, uint64_t bytes, bool writes, AccessWindow& window) const {
   if (bytes > std::numeric_limits<uint32_t>::max()) return false;
   AccessWindow around;
   const Refusal refused = refusal(address, static_cast<uint32_t>(bytes), writes, around);
   if (refused.why || !around.holds(address, bytes)) return false;
-  known = around;
+  window = around;
   return true;
 }
 

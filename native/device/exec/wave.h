@@ -119,15 +119,15 @@ struct Wave {
 
   // Whether global memory may be accessed at the address; raises a fault if not.
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
-    AccessWindow& known = windows[op.index % kWindowSlots][writes];
-    if (known.holds(address, bytes)) [[likely]]
+    AccessWindow& window = windows[op.index % kWindowSlots][writes];
+    if (window.holds(address, bytes)) [[likely]]
       return true;
-    return look_up(address, bytes, writes, lane, known);
+    return look_up(address, bytes, writes, lane, window);
   }
   // Whether a whole range of global memory may be accessed. Raises no fault, and returns false if in doubt.
   bool is_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) {
-    AccessWindow& known = windows[op.index % kWindowSlots][writes];
-    return known.holds(address, bytes) || find(address, bytes, writes, known);
+    AccessWindow& window = windows[op.index % kWindowSlots][writes];
+    return window.holds(address, bytes) || find(address, bytes, writes, window);
   }
 
  private:
@@ -137,8 +137,8 @@ struct Wave {
     FaultKind kind = FaultKind::MemoryFault;
   };
   Refusal refusal(uint64_t address, uint32_t bytes, bool writes, AccessWindow& around) const;
-  bool look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known);
-  bool find(uint64_t address, uint64_t bytes, bool writes, AccessWindow& known) const;
+  bool look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& window);
+  bool find(uint64_t address, uint64_t bytes, bool writes, AccessWindow& window) const;
 };
 
 }  // namespace rpd

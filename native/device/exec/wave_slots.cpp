@@ -6,13 +6,13 @@ namespace rpd {
 namespace {
 
 // Takes the lowest free slot of 16, or the last one if all are taken.
-uint32_t take(uint16_t& taken) {
-  const auto slot = static_cast<uint32_t>(std::countr_one(taken));
+uint32_t take(uint16_t& occupied) {
+  const auto slot = static_cast<uint32_t>(std::countr_one(occupied));
   if (slot >= 16) return 15;
-  taken = static_cast<uint16_t>(taken | 1u << slot);
+  occupied = static_cast<uint16_t>(occupied | 1u << slot);
   return slot;
 }
-void give_back(uint16_t& taken, uint32_t slot) { taken = static_cast<uint16_t>(taken & ~(1u << slot)); }
+void give_back(uint16_t& occupied, uint32_t slot) { occupied = static_cast<uint16_t>(occupied & ~(1u << slot)); }
 
 // HW_ID of gfx9: WAVE_ID 3:0, SIMD_ID 5:4, PIPE_ID 7:6, CU_ID 11:8, SH_ID 12, SE_ID 15:13, TG_ID 19:16, VM_ID 23:20,
 // QUEUE_ID 26:24, STATE_ID 29:27, ME_ID 31:30. The dispatcher serves the shader engines in turn. The driver assigns

@@ -82,7 +82,7 @@ void Workgroup::start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_i
   this->id = id;
   cu = cu_index;
   epoch = 0;
-  left = kernel.waves_per_group;
+  unfinished_waves = kernel.waves_per_group;
   turns = 0;
   const size_t per_wave = static_cast<size_t>(kernel.vgprs + kernel.agprs) * kLanes;
   const uint32_t scratch_bytes = kernel.request.private_segment_size;
@@ -142,7 +142,7 @@ void Workgroup::start(const DispatchedKernel& kernel, uint64_t id, uint32_t cu_i
 
 bool Workgroup::has_met() const {
   const auto waits = [](const Wave& wave) { return wave.state == WaveState::AtBarrier; };
-  return left > 0 && static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) == left;
+  return unfinished_waves > 0 && static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) == unfinished_waves;
 }
 
 void Workgroup::release_barrier() {

@@ -23,7 +23,7 @@ struct Workgroup {
   uint32_t cu_slot = 0;               // its slot among the workgroups of the CU
   uint32_t epoch = 0;               // barriers that all its waves have passed
   uint64_t slot = 0;                // unique among the workgroups that are on the device at the same time
-  uint32_t left = 0;                // waves that have not ended
+  uint32_t unfinished_waves = 0;    // waves that have not ended
   uint64_t turns = 0;               // turns in which each of its waves could execute a slice
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.

@@ -34,8 +34,8 @@ void Xcd::begin(const DispatchedKernel& kernel, uint32_t resident_groups, RaceCh
   issued_.clear();
   observer_.begin(kernel, resident_groups);
   const uint64_t total = kernel.group_count();
-  const uint64_t mine = total > index_ ? (total - index_ - 1) / target::xcds() + 1 : 0;
-  const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * target::cus_per_xcd());
+  const uint64_t own_groups = total > index_ ? (total - index_ - 1) / target::xcds() + 1 : 0;
+  const size_t room = std::min<uint64_t>(own_groups, static_cast<uint64_t>(resident_groups) * target::cus_per_xcd());
   while (groups_.size() < room) {
     groups_.push_back(std::make_unique<Workgroup>());
     groups_.back()->slot = (groups_.size() - 1) * target::xcds() + index_;
@@ -156,7 +156,7 @@ bool Xcd::run_group(Workgroup& group) {
     if (fault_) return false;
     if (wave.state != WaveState::Ended) continue;
     observer_.ended(wave);
-    --group.left;
+    --group.unfinished_waves;
   }
   if (group.has_met()) {
     observer_.barrier_passed(group);
@@ -181,11 +181,11 @@ bool Xcd::step() {
   launch_some();
   for (Workgroup* group : active_) {
     if (!run_group(*group)) return false;
-    if (group->left > 0) continue;
+    if (group->unfinished_waves > 0) continue;
     wave_slots_.leave(*group);
     free_.push_back(group);
   }
-  std::erase_if(active_, [](const Workgroup* group) { return group->left == 0; });
+  std::erase_if(active_, [](const Workgroup* group) { return group->unfinished_waves == 0; });
   if (!active_.empty() && instructions_ == before) fail_if_stuck_at_global_barrier();
   return !done() && !fault_;
 }

@@ -70,9 +70,9 @@ std::string source_from_symbolizer(const std::string& text) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
-    const size_t at = line.find(separator);
-    if (at == std::string::npos) continue;
-    const std::string location = source_location(line.substr(at + separator.size()));
+    const size_t position = line.find(separator);
+    if (position == std::string::npos) continue;
+    const std::string location = source_location(line.substr(position + separator.size()));
     if (!location.empty()) source += (source.empty() ? "" : " -> ") + location;
   }
   return source;
@@ -96,8 +96,8 @@ const Function* CodeObject::function_at(uint64_t address) const {
   const auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                      [](uint64_t value, const Function& function) { return value < function.address; });
   if (next == functions_.begin()) return nullptr;
-  const Function& found = *std::prev(next);
-  return address - found.address < found.size ? &found : nullptr;
+  const Function& function = *std::prev(next);
+  return address - function.address < function.size ? &function : nullptr;
 }
 
 std::string CodeObject::source_of(uint64_t address) const {

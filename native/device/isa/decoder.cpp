@@ -79,16 +79,16 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
 
 Select select_of(const InstructionText& text, std::string_view modifier) {
   constexpr std::array<std::string_view, 7> names = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
-  const auto found = text.modifiers.find(modifier);
-  if (found == text.modifiers.end()) return Select::Dword;
-  const auto at = std::find(names.begin(), names.end(), found->second);
-  return at == names.end() ? Select::Dword : static_cast<Select>(at - names.begin());
+  const auto entry = text.modifiers.find(modifier);
+  if (entry == text.modifiers.end()) return Select::Dword;
+  const auto name = std::find(names.begin(), names.end(), entry->second);
+  return name == names.end() ? Select::Dword : static_cast<Select>(name - names.begin());
 }
 
 DestinationUnused unused_of(const InstructionText& text) {
-  const auto found = text.modifiers.find("dst_unused");
-  if (found == text.modifiers.end() || found->second == "UNUSED_PAD") return DestinationUnused::Pad;
-  return found->second == "UNUSED_SEXT" ? DestinationUnused::SignExtend : DestinationUnused::Preserve;
+  const auto entry = text.modifiers.find("dst_unused");
+  if (entry == text.modifiers.end() || entry->second == "UNUSED_PAD") return DestinationUnused::Pad;
+  return entry->second == "UNUSED_SEXT" ? DestinationUnused::SignExtend : DestinationUnused::Preserve;
 }
 
 // ---- the parts of an Op ----
@@ -331,9 +331,9 @@ class OpBuilder {
     if (!negated.empty() && takes != MatrixModifiers::Negation) fail("modifier neg is not modelled here");
     for (size_t i = 0; i < negated.size() && i < kMaxSources; ++i) op_.source[i].negate = negated[i];
   }
-  uint8_t small_number(std::string_view modifier, bool taken) {
+  uint8_t small_number(std::string_view modifier, bool supported) {
     const long value = text_.number(modifier).value_or(0);
-    if (value && !taken) fail("modifier " + std::string(modifier) + " is not modelled here");
+    if (value && !supported) fail("modifier " + std::string(modifier) + " is not modelled here");
     return static_cast<uint8_t>(value);
   }
 

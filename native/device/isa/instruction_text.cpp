@@ -76,19 +76,19 @@ void split_encoding(InstructionText& out) {
 }  // namespace
 
 std::optional<long> InstructionText::number(std::string_view modifier) const {
-  const auto found = modifiers.find(modifier);
-  if (found == modifiers.end() || found->second.empty()) return std::nullopt;
+  const auto entry = modifiers.find(modifier);
+  if (entry == modifiers.end() || entry->second.empty()) return std::nullopt;
   char* end = nullptr;
-  const long value = std::strtol(found->second.c_str(), &end, 0);
+  const long value = std::strtol(entry->second.c_str(), &end, 0);
   if (*end != '\0') return std::nullopt;
   return value;
 }
 
 std::vector<int> InstructionText::numbers(std::string_view modifier) const {
   std::vector<int> values;
-  const auto found = modifiers.find(modifier);
-  if (found == modifiers.end()) return values;
-  std::string_view list = found->second;
+  const auto entry = modifiers.find(modifier);
+  if (entry == modifiers.end()) return values;
+  std::string_view list = entry->second;
   if (!strip_wrapper(list, "[", "]")) return values;
   for (const auto item : split(list, ',')) values.push_back(std::atoi(std::string(item).c_str()));
   return values;

@@ -23,8 +23,8 @@ std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const Access
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     std::memcpy(&segment, memory.at<char>(table + i * sizeof segment), sizeof segment);
-    const LoadedSegment found{base + segment.p_vaddr, base + segment.p_vaddr + segment.p_memsz, (segment.p_flags & PF_X) != 0};
-    if (segment.p_type == PT_LOAD && found.holds(address)) return found;
+    const LoadedSegment loaded{base + segment.p_vaddr, base + segment.p_vaddr + segment.p_memsz, (segment.p_flags & PF_X) != 0};
+    if (segment.p_type == PT_LOAD && loaded.holds(address)) return loaded;
   }
   return {};
 }
@@ -33,14 +33,14 @@ std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const Access
 
 std::optional<LoadedSegment> loaded_segment(const AddressSpace& memory, uint64_t address) {
   const AccessWindow mapped = memory.window(address, false);
-  std::optional<LoadedSegment> found;
-  if (!mapped.holds(address, 1)) return found;
+  std::optional<LoadedSegment> best;
+  if (!mapped.holds(address, 1)) return best;
   for (uint64_t page = address / kPage * kPage; page >= mapped.begin; page -= kPage) {
     const auto segment = segment_of(memory, mapped, page, address);
-    if (segment && (!found || !segment->executable)) found = segment;
-    if ((found && !found->executable) || page < kPage) break;
+    if (segment && (!best || !segment->executable)) best = segment;
+    if ((best && !best->executable) || page < kPage) break;
   }
-  return found;
+  return best;
 }
 
 }  // namespace rpd

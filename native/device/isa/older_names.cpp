@@ -19,8 +19,8 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
 
 std::string_view older_name(std::string_view mnemonic) {
   const auto is = [mnemonic](const auto& names) { return names.first == mnemonic; };
-  const auto* const found = std::find_if(std::begin(kRenamed), std::end(kRenamed), is);
-  return found == std::end(kRenamed) ? mnemonic : found->second;
+  const auto* const entry = std::find_if(std::begin(kRenamed), std::end(kRenamed), is);
+  return entry == std::end(kRenamed) ? mnemonic : entry->second;
 }
 
 }  // namespace rpd

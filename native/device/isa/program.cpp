@@ -48,7 +48,7 @@ Program::Program(const AddressSpace& memory)
 const Op* Program::at(uint64_t address) {
   address &= ~uint64_t{3};  // as the program counter does
   const std::lock_guard lock(mutex_);
-  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  if (const auto entry = by_address_.find(address); entry != by_address_.end()) return entry->second;
   decode_from(address);
   return by_address_.at(address);
 }
@@ -56,7 +56,7 @@ const Op* Program::at(uint64_t address) {
 const Op* Program::jump(uint64_t from, uint64_t address) {
   address &= ~uint64_t{3};
   const std::lock_guard lock(mutex_);
-  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  if (const auto entry = by_address_.find(address); entry != by_address_.end()) return entry->second;
   const bool allowed =
       memory_.window(from, false).begin == memory_.window(address, false).begin || loaded_segment(memory_, address);
   decode_from(address, allowed);
@@ -91,7 +91,7 @@ void Program::decode_from(uint64_t address, bool allowed) {
 }
 
 Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool allowed) {
-  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  if (const auto entry = by_address_.find(address); entry != by_address_.end()) return entry->second;
   const AccessWindow mapped = memory_.window(address, false);
   const uint64_t available = mapped.holds(address, sizeof(uint32_t)) ? mapped.begin + mapped.size - address : 0;
   const auto* code = memory_.at<uint32_t>(address);

@@ -19,19 +19,19 @@ Table table_of(std::span<const std::span<const Semantics>> families) {
 const Semantics* find_ocp_semantics(std::string_view mnemonic) {
   static const std::span<const Semantics> families[] = {ocp_conversion_semantics(), ocp_matrix_semantics()};
   static const Table& table = *new Table(table_of(families));
-  const auto found = table.find(mnemonic);
-  return found == table.end() ? nullptr : found->second;
+  const auto entry = table.find(mnemonic);
+  return entry == table.end() ? nullptr : entry->second;
 }
 
 }  // namespace
 
 const Semantics* find_semantics(std::string_view mnemonic) {
   if (target_of_device().rules.has_ocp_floats) {
-    if (const Semantics* found = find_ocp_semantics(mnemonic)) return found;
+    if (const Semantics* semantics = find_ocp_semantics(mnemonic)) return semantics;
   }
   static const Table& table = *new Table(table_of(semantics_families()));
-  const auto found = table.find(mnemonic);
-  return found == table.end() ? nullptr : found->second;
+  const auto entry = table.find(mnemonic);
+  return entry == table.end() ? nullptr : entry->second;
 }
 
 std::span<const std::span<const Semantics>> semantics_families() {

@@ -98,10 +98,10 @@ constexpr Target kTargets[] = {
 const Target* chosen = &kTargets[0];
 
 template <class Is>
-const Target& find(Is is, const std::string& what) {
-  const auto found = std::find_if(std::begin(kTargets), std::end(kTargets), is);
-  if (found == std::end(kTargets)) throw std::runtime_error("the software device cannot be a " + what);
-  return *found;
+const Target& find(Is is, const std::string& description) {
+  const auto match = std::find_if(std::begin(kTargets), std::end(kTargets), is);
+  if (match == std::end(kTargets)) throw std::runtime_error("the software device cannot be a " + description);
+  return *match;
 }
 
 void choose(const Target& target) {
@@ -118,8 +118,8 @@ void choose(const Target& target) {
 const Target& target_of_device() { return *chosen; }
 
 size_t parameter_table() {
-  const auto* const found = std::find(std::begin(parameter::targets), std::end(parameter::targets), chosen->name);
-  return static_cast<size_t>(found - std::begin(parameter::targets));
+  const auto* const entry = std::find(std::begin(parameter::targets), std::end(parameter::targets), chosen->name);
+  return static_cast<size_t>(entry - std::begin(parameter::targets));
 }
 
 void choose_target(uint32_t version) {

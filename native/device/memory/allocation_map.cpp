@@ -32,8 +32,8 @@ void AllocationMap::remove(uint64_t begin) {
 
 Owner AllocationMap::owner(uint64_t address) const {
   const std::lock_guard lock(mutex_);
-  const auto found = entry_before(ranges_, address);
-  return found != ranges_.end() && address - found->first < found->second.size ? found->second.owner : kHost;
+  const auto entry = entry_before(ranges_, address);
+  return entry != ranges_.end() && address - entry->first < entry->second.size ? entry->second.owner : kHost;
 }
 
 bool AllocationMap::overlaps(uint64_t begin, uint64_t size) const {
@@ -80,11 +80,11 @@ AccessWindow AllocationMap::mapped_part(Ranges::const_iterator range, uint64_t a
 
 AccessWindow AllocationMap::device_window(uint64_t address, uint64_t aperture, bool writes) const {
   const std::lock_guard lock(mutex_);
-  const auto found = entry_before(ranges_, address);
-  if (found == ranges_.end() || address - found->first >= found->second.size) return {};
-  if (!found->second.granted) return mapped_part(found, aperture, address, writes);
-  AccessWindow window{found->first, found->second.size};
-  for (auto next = std::next(found); next != ranges_.end() && next->first == window.begin + window.size; ++next) {
+  const auto entry = entry_before(ranges_, address);
+  if (entry == ranges_.end() || address - entry->first >= entry->second.size) return {};
+  if (!entry->second.granted) return mapped_part(entry, aperture, address, writes);
+  AccessWindow window{entry->first, entry->second.size};
+  for (auto next = std::next(entry); next != ranges_.end() && next->first == window.begin + window.size; ++next) {
     if (!next->second.granted) break;
     window.size += next->second.size;
   }
@@ -104,12 +104,12 @@ void AllocationMap::read_host_ranges() const {
 }
 
 AccessWindow AllocationMap::find_host(uint64_t address, bool writes) const {
-  const auto found = entry_before(host_ranges_, address);
-  if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
-  const HostRange& range = found->second;
+  const auto entry = entry_before(host_ranges_, address);
+  if (entry == host_ranges_.end() || address - entry->first >= entry->second.size) return {};
+  const HostRange& range = entry->second;
   if (!range.readable || (writes && !range.writable)) return {};
-  AccessWindow window{found->first, range.size};
-  for (auto next = std::next(found); next != host_ranges_.end() && next->first == window.begin + window.size; ++next) {
+  AccessWindow window{entry->first, range.size};
+  for (auto next = std::next(entry); next != host_ranges_.end() && next->first == window.begin + window.size; ++next) {
     if (!next->second.readable || (writes && !next->second.writable)) break;
     window.size += next->second.size;
   }
@@ -122,8 +122,8 @@ AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
 }
 
 AccessWindow AllocationMap::current_host(uint64_t address, bool writes) const {
-  const AccessWindow known = find_host(address, writes);
-  if (known.size) return known;
+  const AccessWindow window = find_host(address, writes);
+  if (window.size) return window;
   read_host_ranges();  // the process may have mapped more memory since the last time
   return find_host(address, writes);
 }
@@ -131,15 +131,15 @@ AccessWindow AllocationMap::current_host(uint64_t address, bool writes) const {
 AccessWindow AllocationMap::reservation(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   read_host_ranges();
-  const auto found = entry_before(host_ranges_, address);
-  if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
-  const HostRange& range = found->second;
-  return range.readable || range.writable ? AccessWindow{} : AccessWindow{found->first, range.size};
+  const auto entry = entry_before(host_ranges_, address);
+  if (entry == host_ranges_.end() || address - entry->first >= entry->second.size) return {};
+  const HostRange& range = entry->second;
+  return range.readable || range.writable ? AccessWindow{} : AccessWindow{entry->first, range.size};
 }
 
 bool AllocationMap::is_granted(uint64_t address) const {
-  const auto found = entry_before(ranges_, address);
-  return found == ranges_.end() || address - found->first >= found->second.size || found->second.granted;
+  const auto entry = entry_before(ranges_, address);
+  return entry == ranges_.end() || address - entry->first >= entry->second.size || entry->second.granted;
 }
 
 std::string AllocationMap::describe(uint64_t address) const {

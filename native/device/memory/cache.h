@@ -151,7 +151,7 @@ class Cache {
   Tags<Ways> tags_;
   ZeroedArray<Contents> contents_;  // by slot
   ZeroedArray<Masks> masks_;        // by slot, for Contents::Masks
-  std::vector<uint32_t> dirty_;     // places of lines that became dirty since the last write-back; may repeat
+  std::vector<uint32_t> dirty_;     // slots of lines that became dirty since the last write-back; may repeat
 };
 
 }  // namespace rpd

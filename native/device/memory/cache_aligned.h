@@ -17,7 +17,7 @@ struct CacheAlignedAllocator {
   CacheAlignedAllocator(const CacheAlignedAllocator<Other>&) {}
 
   T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
-  void deallocate(T* at, size_t) { ::operator delete(at, kLine); }
+  void deallocate(T* pointer, size_t) { ::operator delete(pointer, kLine); }
   bool operator==(const CacheAlignedAllocator&) const = default;
 
  private:

@@ -25,9 +25,9 @@ class DistinctLines {
   bool forget(uint64_t line) {
     Block& block = slots_[find(number_of(line))];
     const uint64_t bit = uint64_t{1} << line % kLinesInBlock;
-    const bool there = block.lines & bit;
+    const bool present = block.lines & bit;
     block.lines &= ~bit;
-    return there;
+    return present;
   }
   const std::vector<uint64_t>& lines() const { return lines_; }
   void clear() {
@@ -48,9 +48,9 @@ class DistinctLines {
 
   // Open addressing.
   size_t find(uint64_t number) const {
-    size_t at = number * 0x9e3779b97f4a7c15ull >> shift_;
-    while (slots_[at].number != 0 && slots_[at].number != number) at = (at + 1) & (slots_.size() - 1);
-    return at;
+    size_t slot = number * 0x9e3779b97f4a7c15ull >> shift_;
+    while (slots_[slot].number != 0 && slots_[slot].number != number) slot = (slot + 1) & (slots_.size() - 1);
+    return slot;
   }
   Block& block_of(uint64_t line) {
     if (2 * (used_ + 1) > slots_.size()) grow();

@@ -25,8 +25,8 @@ uint64_t find_equal(const uint8_t* bytes, uint8_t value) {
 #if defined(__SSE2__)
   const __m128i wanted = _mm_set1_epi8(static_cast<char>(value));
   for (uint32_t block = 0; block < Count; block += kByteBlock) {
-    const __m128i there = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + block));
-    same |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(there, wanted)))} << block;
+    const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + block));
+    same |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(loaded, wanted)))} << block;
   }
 #else
   for (uint32_t i = 0; i < Count; ++i) same |= uint64_t{bytes[i] == value} << i;

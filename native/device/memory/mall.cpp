@@ -22,12 +22,12 @@ bool Mall::touch(uint64_t line) {
   }
   uint32_t* const tags = &tags_[first_of(line)];
   uint8_t* const ages = &ages_[first_of(line)];
-  const uint32_t there = same_words(tags, tag_of(line)), free = same_words(tags, 0);
-  const int way = std::countr_zero(there ? there : free ? free : find_equal<kWays>(ages, kWays - 1));
-  const uint8_t age = there || !free ? ages[way] : kWays;
+  const uint32_t matches = same_words(tags, tag_of(line)), free = same_words(tags, 0);
+  const int way = std::countr_zero(matches ? matches : free ? free : find_equal<kWays>(ages, kWays - 1));
+  const uint8_t age = matches || !free ? ages[way] : kWays;
   move_to_front<kWays>(ages, static_cast<uint32_t>(way), age);
   tags[way] = tag_of(line);
-  return there != 0;
+  return matches != 0;
 }
 
 }  // namespace rpd

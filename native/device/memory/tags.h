@@ -50,8 +50,8 @@ class Tags {
   size_t look_up(uint64_t line) const {
     const size_t set = set_of(line), first = set * Ways;
     if (sets_[set].epoch != epoch_) return kNotFound;
-    for (uint64_t left = find_equal<kPadded>(sets_[set].marks, mark_of(line)); left; left &= left - 1) {
-      const size_t slot = first + static_cast<size_t>(std::countr_zero(left));
+    for (uint64_t matches = find_equal<kPadded>(sets_[set].marks, mark_of(line)); matches; matches &= matches - 1) {
+      const size_t slot = first + static_cast<size_t>(std::countr_zero(matches));
       if (lines_[slot] == line) [[likely]]
         return slot;
     }
@@ -111,7 +111,7 @@ class Tags {
     size_t slot = 0;
   };
   static constexpr size_t kRecent = 16;
-  // Lines a power of two apart, such as those of a column of a matrix, have different places.
+  // Lines a power of two apart, such as those of a column of a matrix, have different entries.
   Recent& recent_of(uint64_t line) { return recent_[(line ^ line / kRecent ^ line / kRecent / kRecent) % kRecent]; }
 
   static constexpr uint32_t kPadded = (Ways + kByteBlock - 1) / kByteBlock * kByteBlock;

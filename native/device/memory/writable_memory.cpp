@@ -47,9 +47,9 @@ void WritableMemory::remove(uint64_t begin) {
   own_.erase(begin);
 }
 
-void WritableMemory::bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read) {
+void WritableMemory::bar(uint64_t begin, uint64_t size, const char* contents, bool may_be_read) {
   const std::lock_guard lock(mutex_);
-  if (size != 0) barred_[begin] = {size, what, may_be_read};
+  if (size != 0) barred_[begin] = {size, contents, may_be_read};
 }
 
 void WritableMemory::unbar(uint64_t begin) {
@@ -65,15 +65,15 @@ void WritableMemory::add_signal(uint64_t signal, uint64_t mailbox) {
 
 void WritableMemory::remove_signal(uint64_t signal) {
   const std::lock_guard lock(mutex_);
-  const auto found = signals_.find(signal);
-  if (found == signals_.end()) return;
-  mailboxes_.erase(found->second.mailbox);
-  signals_.erase(found);
+  const auto entry = signals_.find(signal);
+  if (entry == signals_.end()) return;
+  mailboxes_.erase(entry->second.mailbox);
+  signals_.erase(entry);
 }
 
 void WritableMemory::completes(uint64_t signal) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = signals_.find(signal); found != signals_.end()) found->second.completion = true;
+  if (const auto entry = signals_.find(signal); entry != signals_.end()) entry->second.completion = true;
 }
 
 AccessWindow WritableMemory::writable(uint64_t address) const {
@@ -90,8 +90,8 @@ AccessWindow WritableMemory::readable(uint64_t address) const {
 
 AccessWindow WritableMemory::piece(uint64_t address) const {
   const std::lock_guard lock(mutex_);
-  const auto found = entry_around(own_, address, size_of);
-  return found == own_.end() ? AccessWindow{} : AccessWindow{found->first, found->second};
+  const auto entry = entry_around(own_, address, size_of);
+  return entry == own_.end() ? AccessWindow{} : AccessWindow{entry->first, entry->second};
 }
 
 AccessWindow WritableMemory::pages(uint64_t address) const {
@@ -107,10 +107,10 @@ AccessWindow WritableMemory::pages(uint64_t address) const {
 
 // Requires mutex_.
 AccessWindow WritableMemory::own_window(uint64_t address) const {
-  const auto found = entry_around(own_, address, size_of);
-  if (found == own_.end()) return {};
-  AccessWindow window{found->first, found->second};
-  for (auto next = std::next(found); next != own_.end() && next->first <= window.begin + window.size; ++next) {
+  const auto entry = entry_around(own_, address, size_of);
+  if (entry == own_.end()) return {};
+  AccessWindow window{entry->first, entry->second};
+  for (auto next = std::next(entry); next != own_.end() && next->first <= window.begin + window.size; ++next) {
     window.size = std::max(window.size, next->first + next->second - window.begin);
   }
   // Barred ranges do not overlap, so only the nearest range on either side of the address can shrink the window.
@@ -127,17 +127,17 @@ AccessWindow WritableMemory::own_window(uint64_t address) const {
 bool WritableMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) const {
   const std::lock_guard lock(mutex_);
   if (bytes == sizeof(uint64_t) && mailboxes_.contains(address)) return true;
-  const auto found = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
-  if (found == signals_.end() || found->second.completion) return false;
-  if (!writes) return AccessWindow{found->first, sizeof(amd_signal_t)}.holds(address, bytes);
-  const AccessWindow value{found->first + offsetof(amd_signal_t, value), sizeof(amd_signal_t::value)};
+  const auto entry = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
+  if (entry == signals_.end() || entry->second.completion) return false;
+  if (!writes) return AccessWindow{entry->first, sizeof(amd_signal_t)}.holds(address, bytes);
+  const AccessWindow value{entry->first + offsetof(amd_signal_t, value), sizeof(amd_signal_t::value)};
   return value.holds(address, bytes);
 }
 
 std::string WritableMemory::describe(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
-  if (barred != barred_.end()) return barred->second.what;
+  if (barred != barred_.end()) return barred->second.contents;
   const auto signal = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
   return signal != signals_.end() ? "a signal" : "";
 }

@@ -19,9 +19,9 @@ class WritableMemory {
   // Memory that is given to the program: allocated, registered, mapped or loaded for it.
   void add(uint64_t begin, uint64_t size);
   void remove(uint64_t begin);
-  // Memory that must not be written (or read, unless `may_be_read` is set), even if it lies within the program's memory. `what`
-  // names it in messages; the text must outlive this object.
-  void bar(uint64_t begin, uint64_t size, const char* what, bool may_be_read = false);
+  // Memory that must not be written (or read, unless `may_be_read` is set), even if it lies within the program's memory.
+  // `contents` names it in messages; the text must outlive this object.
+  void bar(uint64_t begin, uint64_t size, const char* contents, bool may_be_read = false);
   void unbar(uint64_t begin);
 
   // A signal (by handle) that the program itself has created. Kernels may write its value, as host calls do, unless it is a
@@ -46,7 +46,7 @@ class WritableMemory {
 
   struct Barred {
     uint64_t size;
-    const char* what;
+    const char* contents;
     bool may_be_read;
   };
   struct Signal {

@@ -34,9 +34,9 @@ std::string path_of_hip() {
   return path;
 }
 
-bool is_in_same_library(const void* one, const void* other) {
+bool is_in_same_library(const void* address, const void* other) {
   Dl_info first, second;
-  return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
+  return dladdr(address, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
 }
 
 // Both tables begin with their size in bytes (as defined by the headers that HIP was built with), followed by function
@@ -46,8 +46,8 @@ bool looks_like_table(const void* table, const void* entry_point) {
   const void* first;
   std::memcpy(&bytes, table, sizeof bytes);
   std::memcpy(&first, static_cast<const char*>(table) + sizeof bytes, sizeof first);
-  constexpr size_t most = 1 << 16;
-  return bytes > sizeof bytes && bytes < most && bytes % sizeof first == 0 && is_in_same_library(first, entry_point);
+  constexpr size_t limit = 1 << 16;
+  return bytes > sizeof bytes && bytes < limit && bytes % sizeof first == 0 && is_in_same_library(first, entry_point);
 }
 
 void* table_behind(void* hip, const char* entry_point) {

@@ -21,11 +21,11 @@
 namespace {
 
 // The paths that programs use, and their replacements inside the folder that HSA_MODEL_TOPOLOGY names.
-struct Place {
+struct Redirection {
   std::string_view path;
   const char* inside;
 };
-constexpr Place kPlaces[] = {
+constexpr Redirection kRedirections[] = {
     {"/sys/class/kfd/kfd/topology", ""},
     {"/sys/module/amdgpu", "/amdgpu"},
     {"/dev/kfd", "/kfd"},
@@ -35,8 +35,8 @@ constexpr Place kPlaces[] = {
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
-    for (const Place& place : kPlaces)
-      if (path && lies_in(path, place.path)) redirect(path + place.path.size(), place.inside);
+    for (const Redirection& redirection : kRedirections)
+      if (path && lies_in(path, redirection.path)) redirect(path + redirection.path.size(), redirection.inside);
   }
   Path(const Path&) = delete;
   const char* c_str() const { return path_; }

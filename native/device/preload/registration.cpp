@@ -28,7 +28,7 @@ bool a_tool_is_named() {
 
 SetApiTable* find_profiler() {
   constexpr const char* name = "rocprofiler_set_api_table";
-  if (void* const found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<SetApiTable*>(found);
+  if (void* const symbol = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<SetApiTable*>(symbol);
   if (!a_tool_is_named()) return nullptr;
   void* const sdk = dlopen(kSdk, RTLD_LAZY | RTLD_GLOBAL);
   return sdk ? reinterpret_cast<SetApiTable*>(dlsym(sdk, name)) : nullptr;
@@ -36,8 +36,8 @@ SetApiTable* find_profiler() {
 
 // The profiler in this process; null if there is none.
 SetApiTable* profiler() {
-  static SetApiTable* const found = find_profiler();
-  return found;
+  static SetApiTable* const function = find_profiler();
+  return function;
 }
 
 // Whether the library was built with rocprofiler-register: if so, it exports a function named `import`.
@@ -63,8 +63,8 @@ void hand_over_hip() {
 void* as_linked(const void* caller, const char* function) {
   Dl_info library;
   void* const handle = dladdr(caller, &library) ? dlopen(library.dli_fname, RTLD_NOLOAD | RTLD_LAZY) : nullptr;
-  void* const its = handle ? dlsym(handle, function) : nullptr;
-  return its ? its : dlsym(RTLD_NEXT, function);  // the executable has no library handle to search
+  void* const symbol = handle ? dlsym(handle, function) : nullptr;
+  return symbol ? symbol : dlsym(RTLD_NEXT, function);  // the executable has no library handle to search
 }
 
 uint64_t hsa_version(const CoreApiTable& core) {

@@ -60,9 +60,9 @@ std::optional<Node> node_of_minor(uint64_t minor) {
   const std::string nodes = nodes_folder();
   for (int number = 0; !nodes.empty(); ++number) {
     const Node node(nodes + std::to_string(number));
-    const auto its = node.property("drm_render_minor");
-    if (!its) return std::nullopt;
-    if (minor != 0 && *its == minor) return node;
+    const auto render_minor = node.property("drm_render_minor");
+    if (!render_minor) return std::nullopt;
+    if (minor != 0 && *render_minor == minor) return node;
   }
   return std::nullopt;
 }
@@ -77,9 +77,9 @@ std::optional<Node> node_of_descriptor(int descriptor) {
   char* const resolved = realpath(nodes.c_str(), nullptr);
   const std::string real = resolved ? std::string(resolved) + "/" : nodes;
   std::free(resolved);
-  const std::string found(path, static_cast<size_t>(length));
-  if (!found.starts_with(real)) return std::nullopt;
-  return Node(found);
+  const std::string target(path, static_cast<size_t>(length));
+  if (!target.starts_with(real)) return std::nullopt;
+  return Node(target);
 }
 
 struct Opened {
@@ -94,8 +94,8 @@ struct OpenedDevices {
 
   Opened* find(const amdgpu_device* handle) {
     const std::lock_guard lock(mutex);
-    const auto found = devices.find(handle);
-    return found == devices.end() ? nullptr : &found->second;
+    const auto entry = devices.find(handle);
+    return entry == devices.end() ? nullptr : &entry->second;
   }
 };
 
@@ -151,17 +151,17 @@ RPD_VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
 }
 
 RPD_VISIBLE const char* amdgpu_get_marketing_name(amdgpu_device* handle) {
-  if (const Opened* const mine = opened().find(handle)) return mine->product.c_str();
+  if (const Opened* const device = opened().find(handle)) return device->product.c_str();
   auto* const original = next("amdgpu_get_marketing_name", &amdgpu_get_marketing_name);
   return original ? original(handle) : nullptr;
 }
 
 RPD_VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) {
-  const Opened* const mine = opened().find(handle);
-  if (!mine) {
+  const Opened* const device = opened().find(handle);
+  if (!device) {
     auto* const original = next("amdgpu_query_gpu_info", &amdgpu_query_gpu_info);
     return original ? original(handle, info) : -EINVAL;
   }
-  info->family_id = static_cast<uint32_t>(mine->node.property("family_id").value_or(0));
+  info->family_id = static_cast<uint32_t>(device->node.property("family_id").value_or(0));
   return 0;
 }

@@ -134,10 +134,10 @@ void Device::destroy_queue(Queue* queue) {
   std::shared_ptr<Queue> owned;
   {
     std::lock_guard lock(queues_mutex_);
-    auto found = std::find_if(queues_.begin(), queues_.end(), [&](const auto& q) { return q.get() == queue; });
-    if (found == queues_.end()) return;
-    owned = std::move(*found);
-    queues_.erase(found);
+    auto entry = std::find_if(queues_.begin(), queues_.end(), [&](const auto& q) { return q.get() == queue; });
+    if (entry == queues_.end()) return;
+    owned = std::move(*entry);
+    queues_.erase(entry);
   }
   if (!owned->stop(5s)) report_error("queue at 0x%lx destroyed while a kernel runs on it", owned->ring_address());
 }

@@ -185,10 +185,10 @@ uint64_t Device::duration(const DispatchInFlight& flight, const DispatchResult& 
   if (!result.error.empty()) return result.duration_alone_ns;
   if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_alone_ns, result.use);
   const double all = static_cast<double>(engine_->instructions(*flight.execution));
-  const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
-  const uint64_t rest = static_cast<uint64_t>(left * static_cast<double>(result.duration_alone_ns));
+  const double remaining_share = 1 - static_cast<double>(flight.instructions_before_release) / all;
+  const uint64_t remaining_ns = static_cast<uint64_t>(remaining_share * static_cast<double>(result.duration_alone_ns));
   return std::max(result.duration_alone_ns,
-                  flight.least_duration + concurrent_.add(flight.start + flight.least_duration, rest, result.use));
+                  flight.least_duration + concurrent_.add(flight.start + flight.least_duration, remaining_ns, result.use));
 }
 
 std::string Device::whereabouts(const DispatchInFlight& flight) const { return engine_->whereabouts(*flight.execution); }

@@ -78,13 +78,13 @@ void apply(std::string_view option, EngineOptions& options) {
 
 }  // namespace
 
-EngineOptions engine_options(std::string_view left) {
+EngineOptions engine_options(std::string_view remaining) {
   EngineOptions options;
-  while (!left.empty()) {
-    const size_t comma = left.find(',');
-    const std::string_view option = left.substr(0, comma);
+  while (!remaining.empty()) {
+    const size_t comma = remaining.find(',');
+    const std::string_view option = remaining.substr(0, comma);
     if (!option.empty()) apply(option, options);
-    left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
+    remaining = comma == std::string_view::npos ? "" : remaining.substr(comma + 1);
   }
   return options;
 }

@@ -23,9 +23,9 @@ std::string topology_line(uint32_t node, const std::string& file) {
 
 uint64_t topology_property(uint32_t node, const std::string& name) {
   std::ifstream in(folder_of(node) / "properties");
-  std::string found;
-  for (uint64_t value = 0; in >> found >> value;)
-    if (found == name) return value;
+  std::string key;
+  for (uint64_t value = 0; in >> key >> value;)
+    if (key == name) return value;
   return 0;
 }
 

@@ -165,7 +165,7 @@ class Experiments {
 
   // The demands that remain when the causes are removed. They are added up again only if necessary: most causes either change
   // no demand or remove the lower bound that depends on the demand they change.
-  Demands left(const RemovedCauses& removed) const {
+  Demands remaining(const RemovedCauses& removed) const {
     constexpr uint32_t relevant = RemovedCauses::bit(Cause::Uncoalesced) | RemovedCauses::bit(Cause::BankConflicts) |
                                   RemovedCauses::bit(Cause::Scratch) | RemovedCauses::bit(Cause::Divergence) |
                                   RemovedCauses::bit(Cause::IdleWaves);
@@ -175,11 +175,11 @@ class Experiments {
 
   uint64_t least(const RemovedCauses& removed) const {
     const DurationParts::Floors& floors = parts_.floors;
-    const Demands left = this->left(removed);
+    const Demands remaining = this->remaining(removed);
     const double spread = removed.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
     const auto unless = [&](std::initializer_list<Cause> causes, uint64_t cycles, Demands::Kind kind, double share = 1) {
       const bool is_removed = std::ranges::any_of(causes, [&](Cause cause) { return removed.removes(cause); });
-      return is_removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * left.share(demands_, kind));
+      return is_removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * remaining.share(demands_, kind));
     };
     const auto of_unit = [&](CuUnits::Kind kind) {
       return removed.removes(Cause::Imbalance) ? static_cast<uint64_t>(floors.mean_units[kind]) : floors.units[kind];
@@ -217,13 +217,13 @@ std::vector<const Op*> accesses_of(const Experiments& experiments) {
   std::vector<std::pair<const Op*, uint64_t>> sorted;
   for (const auto& [op, times] : experiments.executed())
     if (accesses(*op)) sorted.emplace_back(op, times);
-  std::ranges::sort(sorted, [](const auto& one, const auto& other) {
-    return one.second != other.second ? one.second > other.second : one.first->index < other.first->index;
+  std::ranges::sort(sorted, [](const auto& left, const auto& right) {
+    return left.second != right.second ? left.second > right.second : left.first->index < right.first->index;
   });
-  std::vector<const Op*> most;
-  for (const auto& [op, count] : sorted) most.push_back(op);
-  most.resize(std::min(most.size(), kMostInstructions));
-  return most;
+  std::vector<const Op*> heaviest;
+  for (const auto& [op, count] : sorted) heaviest.push_back(op);
+  heaviest.resize(std::min(heaviest.size(), kMostInstructions));
+  return heaviest;
 }
 
 // Whether the cause can apply to the instruction.
@@ -275,18 +275,18 @@ std::vector<Line> lines_of(const Experiments& experiments, LineOf line_of) {
 std::vector<CauseTimes::OfLine> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
                                                       LineOf line_of) {
   std::vector<Line> lines = lines_of(experiments, line_of);
-  std::vector<std::pair<CauseTimes::OfLine, const Line*>> found;
+  std::vector<std::pair<CauseTimes::OfLine, const Line*>> timed_lines;
   for (const Line& line : lines) {
     const uint64_t without = experiments.ns({kCausesOfInstructions, &line.instructions, true});
-    found.push_back({{line.source, without, {}}, &line});
+    timed_lines.push_back({{line.source, without, {}}, &line});
   }
-  std::ranges::stable_sort(found, {}, [](const auto& line) { return line.first.without_ns; });
+  std::ranges::stable_sort(timed_lines, {}, [](const auto& line) { return line.first.without_ns; });
   std::vector<CauseTimes::OfLine> result;
-  for (auto& [of_line, line] : found) {
+  for (auto& [of_line, line] : timed_lines) {
     for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {
       const uint32_t bit = RemovedCauses::bit(causes[i]);
-      const auto its = [&](const Op* op) { return concerns(causes[i], *op); };
-      if (!(bit & kCausesOfInstructions) || std::ranges::none_of(line->ops, its)) continue;
+      const auto is_concerned = [&](const Op* op) { return concerns(causes[i], *op); };
+      if (!(bit & kCausesOfInstructions) || std::ranges::none_of(line->ops, is_concerned)) continue;
       of_line.without_cause_ns.emplace_back(causes[i], experiments.ns({bit, &line->instructions}));
     }
     result.push_back(std::move(of_line));
@@ -294,9 +294,9 @@ std::vector<CauseTimes::OfLine> experiment_with_lines(const Experiments& experim
   return result;
 }
 
-// At most `most` causes: those whose removal saves the most time, provided that the saving is noticeable. A cause's saving is
+// At most `limit` causes: those whose removal saves the most time, provided that the saving is noticeable. A cause's saving is
 // what removing it alone saves plus what removing it after all the others saves.
-std::vector<Cause> chosen(const CauseTimes& result, size_t most) {
+std::vector<Cause> chosen(const CauseTimes& result, size_t limit) {
   const auto gain = [&](Cause cause) {
     const auto i = static_cast<size_t>(cause);
     return (result.duration_ns - result.without_ns[i]) + (result.only_ns[i] - result.without_all_ns);
@@ -307,7 +307,7 @@ std::vector<Cause> chosen(const CauseTimes& result, size_t most) {
     if (static_cast<double>(gain(cause)) > kNoticeable * static_cast<double>(result.duration_ns)) causes.push_back(cause);
   }
   std::ranges::stable_sort(causes, std::ranges::greater{}, gain);
-  causes.resize(std::min(causes.size(), most));
+  causes.resize(std::min(causes.size(), limit));
   return causes;
 }
 

@@ -24,11 +24,11 @@ inline uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGro
 class LineSet {
  public:
   bool insert(uint64_t line) {
-    bool known = false;
+    bool present = false;
     for (uint32_t i = 0; i < size_; i += kBlock) {
-      for (uint32_t j = 0; j < kBlock; ++j) known |= lines_[i + j] == line;
+      for (uint32_t j = 0; j < kBlock; ++j) present |= lines_[i + j] == line;
     }
-    if (known) return false;
+    if (present) return false;
     if (size_ % kBlock == 0) std::fill_n(&lines_[size_], kBlock, ~uint64_t{0});
     lines_[size_++] = line;
     return true;
@@ -59,13 +59,13 @@ class RequestsByBlock {
       requests_[last_].bytes |= bytes;
       return;
     }
-    size_t at = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
-    while (slots_[at] != 0 && requests_[slots_[at] - 1].block != block) at = (at + 1) % kSlots;
-    if (slots_[at] == 0) {
+    size_t slot = block * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits);
+    while (slots_[slot] != 0 && requests_[slots_[slot] - 1].block != block) slot = (slot + 1) % kSlots;
+    if (slots_[slot] == 0) {
       requests_[count_++] = {block, 0};
-      slots_[at] = count_;
+      slots_[slot] = count_;
     }
-    last_ = slots_[at] - 1u;
+    last_ = slots_[slot] - 1u;
     requests_[last_].bytes |= bytes;
   }
   std::span<const WriteRequest> all() const { return {requests_.data(), count_}; }
@@ -157,8 +157,8 @@ template <uint32_t Group>
 uint64_t distinct_in_groups(const uint64_t* lines, uint64_t mask) {
   uint64_t distinct = 0;
   for (uint32_t begin = 0; begin < kLanes; begin += Group) {
-    for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left; ++distinct)
-      left &= ~same_numbers<Group>(lines + begin, lines[begin + static_cast<uint32_t>(std::countr_zero(left))]);
+    for (auto remaining = static_cast<uint32_t>(mask >> begin & ones(Group)); remaining; ++distinct)
+      remaining &= ~same_numbers<Group>(lines + begin, lines[begin + static_cast<uint32_t>(std::countr_zero(remaining))]);
   }
   return distinct;
 }

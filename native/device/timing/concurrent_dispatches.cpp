@@ -10,11 +10,12 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kNothing = 1e-3;  // ns, or a share: anything less is a rounding error
 
-// The rate at which a dispatch with this `use` can progress if `left` is the share of each resource that is still available.
-double rate_within(const DeviceUse& use, const DeviceUse& left) {
+// The rate at which a dispatch with this `use` can progress if `available` is the share of each resource that is still
+// available.
+double rate_within(const DeviceUse& use, const DeviceUse& available) {
   double rate = 1;
   for (size_t i = 0; i < use.shares.size(); ++i) {
-    if (use.shares[i] > 0) rate = std::min(rate, left.shares[i] / use.shares[i]);
+    if (use.shares[i] > 0) rate = std::min(rate, available.shares[i] / use.shares[i]);
   }
   return rate < kNothing ? 0 : rate;
 }
@@ -24,8 +25,8 @@ double largest(const DeviceUse& use) { return *std::max_element(use.shares.begin
 }  // namespace
 
 ConcurrentDispatches::Pace ConcurrentDispatches::pace_at(double time, const DeviceUse& use) {
-  DeviceUse left;
-  left.shares.fill(1);
+  DeviceUse available;
+  available.shares.fill(1);
   Pace pace{.rate = 1, .borrows = 0, .lender = nullptr, .until = kNever};
   unsigned running = 1;
   for (Segment& segment : segments_) {
@@ -37,9 +38,10 @@ ConcurrentDispatches::Pace ConcurrentDispatches::pace_at(double time, const Devi
     pace.until = std::min(pace.until, segment.end);
     ++running;
     if (segment.lends > kNothing && (!pace.lender || segment.lends > pace.lender->lends)) pace.lender = &segment;
-    for (size_t i = 0; i < left.shares.size(); ++i) left.shares[i] = std::max(0.0, left.shares[i] - segment.use.shares[i]);
+    for (size_t i = 0; i < available.shares.size(); ++i)
+      available.shares[i] = std::max(0.0, available.shares[i] - segment.use.shares[i]);
   }
-  pace.rate = rate_within(use, left);
+  pace.rate = rate_within(use, available);
   const double fair = std::min(1.0, 1.0 / (running * largest(use)));
   if (pace.lender && fair > pace.rate) {
     pace.borrows = (fair - pace.rate) * largest(use);
@@ -50,15 +52,15 @@ ConcurrentDispatches::Pace ConcurrentDispatches::pace_at(double time, const Devi
 
 uint64_t ConcurrentDispatches::add(uint64_t start, uint64_t alone, const DeviceUse& use) {
   const auto begin = static_cast<double>(start);
-  double time = begin, left = static_cast<double>(alone);
-  while (left > kNothing) {
+  double time = begin, remaining = static_cast<double>(alone);
+  while (remaining > kNothing) {
     const Pace pace = pace_at(time, use);
-    double end = pace.rate > 0 ? std::min(pace.until, time + left / pace.rate) : pace.until;
+    double end = pace.rate > 0 ? std::min(pace.until, time + remaining / pace.rate) : pace.until;
     if (pace.borrows > 0) {
       end = std::min(end, time + pace.lender->lends / pace.borrows);
       pace.lender->lends -= (end - time) * pace.borrows;
     }
-    left -= (end - time) * pace.rate;
+    remaining -= (end - time) * pace.rate;
     note(time, end, use, pace.rate);
     time = end;
   }

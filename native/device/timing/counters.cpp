@@ -241,7 +241,7 @@ const Definition kDefinitions[] = {
 constexpr size_t kCounterCount = std::size(kCounters);
 static_assert(std::size(kDefinitions) == kCounterCount, "counters.toml and the definitions disagree");
 
-size_t place_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
+size_t index_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
 
 // The counters that one execution of an instruction increases, and by how much. Both depend only on the instruction's
 // semantics; there are few distinct semantics, and most of them leave most counters unchanged.
@@ -251,7 +251,7 @@ Weights weights_of(const Op& op) {
   Weights weights;
   for (const Definition& definition : kDefinitions) {
     if (!definition.weight) continue;
-    if (const double weight = definition.weight(op)) weights.emplace_back(place_of(definition), weight);
+    if (const double weight = definition.weight(op)) weights.emplace_back(index_of(definition), weight);
   }
   return weights;
 }
@@ -282,10 +282,10 @@ bool is_on_target(size_t index) {
 const std::vector<size_t>& indices_on_target() {
   // Never destroyed, since dispatches may still end while the process is exiting.
   static const auto& offered = *new std::vector<size_t>([] {
-    std::vector<size_t> found;
+    std::vector<size_t> indices;
     for (size_t index = 0; index < kCounterCount; ++index)
-      if (is_on_target(index)) found.push_back(index);
-    return found;
+      if (is_on_target(index)) indices.push_back(index);
+    return indices;
   }());
   return offered;
 }
@@ -295,7 +295,7 @@ bool is(size_t counter, Counter which) { return indices_on_target()[counter] == 
 DependsOn dependency_of(size_t counter) {
   static const auto& table = *new std::vector<DependsOn>([] {
     std::vector<DependsOn> of(kCounterCount);
-    for (const Definition& definition : kDefinitions) of[place_of(definition)] = definition.depends_on;
+    for (const Definition& definition : kDefinitions) of[index_of(definition)] = definition.depends_on;
     return of;
   }());
   return table[indices_on_target()[counter]];
@@ -313,10 +313,10 @@ const std::vector<rpd_counter_info>& counter_table() {
 }
 
 std::optional<size_t> counter_of_event(std::string_view block, uint32_t event) {
-  for (const HardwareEvent& known : kHardwareEvents) {
-    if (known.event != event || known.block != block || known.target != target_of_device().name) continue;
-    const auto found = std::ranges::find(indices_on_target(), static_cast<size_t>(known.counter));
-    if (found != indices_on_target().end()) return static_cast<size_t>(found - indices_on_target().begin());
+  for (const HardwareEvent& entry : kHardwareEvents) {
+    if (entry.event != event || entry.block != block || entry.target != target_of_device().name) continue;
+    const auto index = std::ranges::find(indices_on_target(), static_cast<size_t>(entry.counter));
+    if (index != indices_on_target().end()) return static_cast<size_t>(index - indices_on_target().begin());
   }
   return std::nullopt;
 }
@@ -347,7 +347,7 @@ std::vector<double> counter_values(const Program& program, const std::vector<uin
   }
   const Dispatch dispatch{memory, waves, work};
   for (const Definition& definition : kDefinitions) {
-    if (definition.value) values[place_of(definition)] = definition.value(dispatch);
+    if (definition.value) values[index_of(definition)] = definition.value(dispatch);
   }
   std::vector<double> offered;
   offered.reserve(indices_on_target().size());

@@ -23,8 +23,8 @@ class Outstanding {
     last_ = std::max(last_, done);
     done_[count_++ % kMost] = last_;
   }
-  // The time from which at most `left` accesses are still outstanding; 0 if there is nothing to wait for.
-  uint64_t until(unsigned left) const { return count_ > left && left < kMost ? done_[(count_ - 1 - left) % kMost] : 0; }
+  // The time from which at most `limit` accesses are still outstanding; 0 if there is nothing to wait for.
+  uint64_t until(unsigned limit) const { return count_ > limit && limit < kMost ? done_[(count_ - 1 - limit) % kMost] : 0; }
 
  private:
   static constexpr unsigned kMost = 64;
@@ -113,9 +113,9 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    const size_t most = std::min(recording_.groups().size(), conditions_.most_groups);
-    while (conditions_.left_out && next_group_ < most && (*conditions_.left_out)[next_group_]) ++next_group_;
-    if (next_group_ >= most) return;
+    const size_t count = std::min(recording_.groups().size(), conditions_.most_groups);
+    while (conditions_.left_out && next_group_ < count && (*conditions_.left_out)[next_group_]) ++next_group_;
+    if (next_group_ >= count) return;
     const auto& recorded = recording_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
     uint64_t launched = group.started = std::max(time, dispatcher_free_);
@@ -173,19 +173,19 @@ class Replay {
     wave.code_line = line;
     if (instructions_.find(line) == kNotFound) {
       instructions_.allocate(line);
-      if (!ahead) code_there_[line] = time + static_cast<uint64_t>(conditions_.memory_latency_cycles);
+      if (!ahead) code_arrivals_[line] = time + static_cast<uint64_t>(conditions_.memory_latency_cycles);
     }
-    const auto known = code_there_.find(line);
-    const uint64_t there = known == code_there_.end() ? 0 : known->second;
-    wave.arrived = std::max(wave.arrived, there);
-    return there;
+    const auto entry = code_arrivals_.find(line);
+    const uint64_t arrival = entry == code_arrivals_.end() ? 0 : entry->second;
+    wave.arrived = std::max(wave.arrived, arrival);
+    return arrival;
   }
 
   uint64_t dependencies(ReplayedWave& wave, const RecordingEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
     if (semantics.unit == Unit::Wait) {
-      const WaitCounts& left = entry.op->wait;
-      return std::max({wave.vector.until(left.vector), wave.scalar.until(left.scalar), wave.stores.until(left.stores)});
+      const WaitCounts& limits = entry.op->wait;
+      return std::max({wave.vector.until(limits.vector), wave.scalar.until(limits.scalar), wave.stores.until(limits.stores)});
     }
     if (wave.results.empty()) return 0;
     uint64_t needed = 0;
@@ -292,9 +292,9 @@ class Replay {
       return cycles;
     uint64_t& lane_cycles = wave.lane_cycles[entry.op->semantics->unit == Unit::Valu];
     lane_cycles += cycles * entry.cost.lanes;
-    const uint64_t whole = lane_cycles / (kLanes * slot_cycles()) * slot_cycles();
-    lane_cycles -= whole * kLanes;
-    return whole;
+    const uint64_t whole_slots = lane_cycles / (kLanes * slot_cycles()) * slot_cycles();
+    lane_cycles -= whole_slots * kLanes;
+    return whole_slots;
   }
 
   // Like of_active_lanes(), but for the minimum time that the instruction occupies a unit of the CU, and without slots or
@@ -431,7 +431,7 @@ class Replay {
   InstructionCache& instructions_;
   CuReplayObserver* observer_;
   const RemovedCauses& removed_;
-  std::unordered_map<uint64_t, uint64_t> code_there_;  // by instruction-cache line: when the line arrives
+  std::unordered_map<uint64_t, uint64_t> code_arrivals_;  // by instruction-cache line: when the line arrives
   std::vector<uint64_t> fetches_done_;                 // [index of the fetch]: when its lines arrive; 0 before it begins
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
@@ -459,7 +459,7 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
   const Semantics& semantics = *entry.op->semantics;
   const bool is_vector_memory = issue_cause(semantics.unit) == Cause::AddressIssue;
   const uint32_t bytes = std::max<uint32_t>(1, semantics.bytes) * kLanes;
-  const auto at_most = [](uint8_t& count, uint32_t most) { count = static_cast<uint8_t>(std::min<uint32_t>(count, most)); };
+  const auto at_most = [](uint8_t& count, uint32_t limit) { count = static_cast<uint8_t>(std::min<uint32_t>(count, limit)); };
   if (!removed.concerns(*entry.op)) return cost;
   const auto removes = [&](Cause cause) { return (removed.causes & RemovedCauses::bit(cause)) != 0; };
   if (removes(Cause::Scratch) && semantics.space == Space::Scratch) return AccessCost{};

@@ -134,18 +134,18 @@ class ContextTiming final : public ContextObserver {
       InstructionCache instructions = before;
       outcomes.push_back(timed(kernel, others, look_ups, instructions, nullptr));
     }
-    const auto error = [&](double whole, auto value) {
+    const auto error = [&](double total, auto value) {
       std::vector<double> values;
       for (const Outcome& outcome : outcomes) values.push_back(value(outcome));
-      return kLeastError * whole + jackknife_error(values, xcds_.size());
+      return kLeastError * total + jackknife_error(values, xcds_.size());
     };
     const auto duration = static_cast<double>(result.duration_alone_ns);
     const auto ns = [](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); };
     result.duration_error = error(duration, ns) / duration;
     for (size_t i = 0; i < result.counters.size(); ++i) {
       const auto counter = [=](const Outcome& outcome) { return outcome.counters[i]; };
-      const double whole = is_part_of_wave_cycles(i) ? wave_cycles(result.counters) : result.counters[i];
-      result.counter_errors.push_back(is_estimated(i) ? error(whole, counter) : std::numeric_limits<double>::quiet_NaN());
+      const double total = is_part_of_wave_cycles(i) ? wave_cycles(result.counters) : result.counters[i];
+      result.counter_errors.push_back(is_estimated(i) ? error(total, counter) : std::numeric_limits<double>::quiet_NaN());
     }
   }
 

@@ -58,8 +58,8 @@ class UsefulWork {
 
 uint64_t early_write_bytes(const MemoryCounts& device) { return device.memory_write_bytes() - device.release_bytes; }
 
-double ratio(uint64_t mine, uint64_t other) {
-  return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
+double ratio(uint64_t value, uint64_t other) {
+  return static_cast<double>(value) / static_cast<double>(std::max<uint64_t>(1, other));
 }
 
 // The rates, in GB/s, at which the Infinity Cache serves a given mix of reads and writes.
@@ -90,22 +90,22 @@ MemoryCounts counts_of(const std::vector<XcdWork>& xcds) {
 uint64_t total_at(const std::vector<XcdWork>& xcds, uint64_t block) {
   uint64_t total = 0;
   for (const XcdWork& xcd : xcds) {
-    if (const auto found = xcd.updates->find(block); found != xcd.updates->end()) total += found->second;
+    if (const auto entry = xcd.updates->find(block); entry != xcd.updates->end()) total += entry->second;
   }
   return total;
 }
 
 // How long atomics occupy the block that they update most, summed over all XCDs.
 uint64_t contended_cycles(const std::vector<XcdWork>& xcds) {
-  uint64_t most = 0;
+  uint64_t largest = 0;
   for (const XcdWork& xcd : xcds) {
     for (const auto& [block, cycles] : *xcd.updates) {
       // At least one XCD accounts for 1 / (the number of XCDs) or more of a block's total, so a block whose total exceeds
-      // `most` passes this test on that XCD.
-      if (cycles * xcds.size() > most) most = std::max(most, total_at(xcds, block));
+      // `largest` passes this test on that XCD.
+      if (cycles * xcds.size() > largest) largest = std::max(largest, total_at(xcds, block));
     }
   }
-  return most;
+  return largest;
 }
 
 CuConditions conditions_of(const std::vector<XcdWork>& xcds, const RecordedCu& recorded, const MallHits& hits,
@@ -132,25 +132,25 @@ CuConditions conditions_of(const std::vector<XcdWork>& xcds, const RecordedCu& r
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
-double excess(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
+double excess(uint64_t value, double other) { return std::max(0.0, static_cast<double>(value) - other); }
 
-// How many times the whole work of `other` is contained in `mine`: at least 1, at most `longer`. Traffic between L1 and L2 is
+// How many times the whole work of `other` is contained in `work`: at least 1, at most `longer`. Traffic between L1 and L2 is
 // left out, since it depends on cache hits.
-double whole_repeats(const CuWork& mine, const CuWork& other, double longer) {
-  double times = std::min(longer, ratio(mine.instructions, other.instructions));
-  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
-  for (size_t i = 0; i < its_units.size(); ++i) {
-    if (its_units[i] && i != CuUnits::kTraffic) times = std::min(times, ratio(my_units[i], its_units[i]));
+double whole_repeats(const CuWork& work, const CuWork& other, double longer) {
+  double times = std::min(longer, ratio(work.instructions, other.instructions));
+  const CuUnits::Cycles units = work.units.cycles(), other_units = other.units.cycles();
+  for (size_t i = 0; i < other_units.size(); ++i) {
+    if (other_units[i] && i != CuUnits::kTraffic) times = std::min(times, ratio(units[i], other_units[i]));
   }
   return std::max(1.0, times);
 }
 
-// The unit cycles that `mine` needs beyond the unit cycles of `other` multiplied by `times`. They are added up because the
+// The unit cycles that `work` needs beyond the unit cycles of `other` multiplied by `times`. They are added up because the
 // units may be busy one after another while there is nothing else to do.
-double extra_unit_cycles(const CuWork& mine, const CuWork& other, double times) {
-  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
+double extra_unit_cycles(const CuWork& work, const CuWork& other, double times) {
+  const CuUnits::Cycles units = work.units.cycles(), other_units = other.units.cycles();
   std::array<double, CuUnits::kKinds> more;
-  for (size_t i = 0; i < more.size(); ++i) more[i] = excess(my_units[i], times * static_cast<double>(its_units[i]));
+  for (size_t i = 0; i < more.size(); ++i) more[i] = excess(units[i], times * static_cast<double>(other_units[i]));
   // The exception is traffic between L1 and L2, which overlaps with the look-ups that cause it.
   const double vector_memory = std::max(more[CuUnits::kAddress], more[CuUnits::kTraffic]);
   return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
@@ -167,22 +167,22 @@ struct Replayed {
   bool side_by_side;
 };
 
-// The cycles that `mine` takes, estimated from those of `other`. The part of `mine` that is a multiple of `other` takes that
+// The cycles that `work` takes, estimated from those of `other`. The part of `work` that is a multiple of `other` takes that
 // many times as long; what its waves and units need beyond that is added. The waves' times come from clocks that run as if each
 // wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
 // longest wave. Otherwise, waves run one after another, as many at a time as in the replay; the longest one may come last and
 // then runs alone. `longer` is an upper bound on the multiple.
-double estimated_cycles(const Replayed& replayed, const CuWork& mine, const CuWork& other, double longer, bool side_by_side) {
-  const double times = whole_repeats(mine, other, longer);
-  const double of_longest = excess(mine.longest_wave, times * static_cast<double>(other.longest_wave));
-  const double of_waves = excess(mine.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
+double estimated_cycles(const Replayed& replayed, const CuWork& work, const CuWork& other, double longer, bool side_by_side) {
+  const double times = whole_repeats(work, other, longer);
+  const double of_longest = excess(work.longest_wave, times * static_cast<double>(other.longest_wave));
+  const double of_waves = excess(work.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
   // A workgroup occupies its slot until its longest wave ends, however few of its waves are left.
   const double alike = (1 + kAlike) * times;
   const double of_groups =
-      excess(mine.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
+      excess(work.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
   const double of_all = std::max(of_waves, of_groups);
   const double waiting = side_by_side ? std::max(of_longest, of_all) : of_all + replayed.alone_at_the_end * of_longest;
-  return replayed.cycles * times + waiting + extra_unit_cycles(mine, other, times);
+  return replayed.cycles * times + waiting + extra_unit_cycles(work, other, times);
 }
 
 // A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
@@ -208,32 +208,34 @@ double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
 }
 
 // The difference between two numbers as a fraction of the larger one.
-double difference(uint64_t mine, uint64_t other) {
-  const auto [less, more] = std::minmax(mine, other);
+double difference(uint64_t value, uint64_t other) {
+  const auto [less, more] = std::minmax(value, other);
   return more ? static_cast<double>(more - less) / static_cast<double>(more) : 0;
 }
 
 // The largest such difference between two CUs' average work per wave. The waves' times are excluded because they also depend on
 // the caches.
-double difference_per_wave(const CuWork& mine, const CuWork& other) {
-  const auto distance = [&](uint64_t one, uint64_t another) { return difference(one * other.waves, another * mine.waves); };
-  double most = distance(mine.instructions, other.instructions);
-  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
-  for (size_t i = 0; i < my_units.size(); ++i) {
-    if (i != CuUnits::kTraffic) most = std::max(most, distance(my_units[i], its_units[i]));
+double difference_per_wave(const CuWork& work, const CuWork& other) {
+  const auto distance = [&](uint64_t value, uint64_t other_value) {
+    return difference(value * other.waves, other_value * work.waves);
+  };
+  double largest = distance(work.instructions, other.instructions);
+  const CuUnits::Cycles units = work.units.cycles(), other_units = other.units.cycles();
+  for (size_t i = 0; i < units.size(); ++i) {
+    if (i != CuUnits::kTraffic) largest = std::max(largest, distance(units[i], other_units[i]));
   }
-  return most;
+  return largest;
 }
 
 // The largest such difference between the work of two CUs. Traffic between L1 and L2 depends on cache hits and is left out.
-double difference(const CuWork& mine, const CuWork& other) {
-  double most = std::max({difference(mine.instructions, other.instructions), difference(mine.wave_cycles, other.wave_cycles),
-                          difference(mine.longest_wave, other.longest_wave)});
-  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
-  for (size_t i = 0; i < my_units.size(); ++i) {
-    if (i != CuUnits::kTraffic) most = std::max(most, difference(my_units[i], its_units[i]));
+double difference(const CuWork& work, const CuWork& other) {
+  double largest = std::max({difference(work.instructions, other.instructions), difference(work.wave_cycles, other.wave_cycles),
+                             difference(work.longest_wave, other.longest_wave)});
+  const CuUnits::Cycles units = work.units.cycles(), other_units = other.units.cycles();
+  for (size_t i = 0; i < units.size(); ++i) {
+    if (i != CuUnits::kTraffic) largest = std::max(largest, difference(units[i], other_units[i]));
   }
-  return most;
+  return largest;
 }
 
 // The share of the replayed CU's time that `cu` takes if it has less to do than that CU. This is needed because cycles_of_cu()
@@ -247,25 +249,25 @@ double share_of(const CuWork& cu, const Replayed& replayed) {
 
 // The cycles of the CU that takes longest, and the mean over the CUs that have work.
 struct CuCycles {
-  double most = 0, mean = 0;
+  double longest = 0, mean = 0;
 };
 
 // Each CU's cycles are estimated from the replayed CU whose work is most similar.
 CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const std::vector<Replayed>& replayed) {
   CuCycles cycles;
   double sum = 0;
-  for (const Replayed& cu : replayed) cycles.most = std::max(cycles.most, cu.cycles);
+  for (const Replayed& cu : replayed) cycles.longest = std::max(cycles.longest, cu.cycles);
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (cu.waves == 0) continue;
       const auto distance = [&](const Replayed& other) { return replayed.size() > 1 ? difference(cu, *other.work) : 0; };
       const auto nearest = std::ranges::min_element(replayed, {}, distance);
-      const double its = cycles_of_cu(cu, *nearest);
-      cycles.most = std::max(cycles.most, its);
-      if (useful.is_on(cu)) sum += its * share_of(cu, *nearest);
+      const double cu_cycles = cycles_of_cu(cu, *nearest);
+      cycles.longest = std::max(cycles.longest, cu_cycles);
+      if (useful.is_on(cu)) sum += cu_cycles * share_of(cu, *nearest);
     }
   }
-  cycles.mean = useful.cus() ? std::min(cycles.most, sum / static_cast<double>(useful.cus())) : cycles.most;
+  cycles.mean = useful.cus() ? std::min(cycles.longest, sum / static_cast<double>(useful.cus())) : cycles.longest;
   return cycles;
 }
 
@@ -307,26 +309,26 @@ uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
 }
 
 uint64_t l2_cycles(const std::vector<XcdWork>& xcds) {
-  uint64_t most = 0;
+  uint64_t largest = 0;
   for (const XcdWork& xcd : xcds) {
-    most = std::max({most, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
-                     xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
+    largest = std::max({largest, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
+                        xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
   }
-  return most;
+  return largest;
 }
 
 // The busy time of the busiest unit of each kind.
 CuUnits::Cycles unit_cycles(const std::vector<XcdWork>& xcds) {
-  CuUnits::Cycles most{};
+  CuUnits::Cycles busiest{};
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (cu.waves == 0) continue;
-      const CuUnits::Cycles its = cu.units.cycles();
-      for (size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], its[i]);
+      const CuUnits::Cycles cycles = cu.units.cycles();
+      for (size_t i = 0; i < busiest.size(); ++i) busiest[i] = std::max(busiest[i], cycles[i]);
     }
   }
-  most[CuUnits::kScalar] = 0;
-  return most;
+  busiest[CuUnits::kScalar] = 0;
+  return busiest;
 }
 
 std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>& xcds, const UsefulWork& useful) {
@@ -334,8 +336,8 @@ std::array<double, CuUnits::kKinds> mean_unit_cycles(const std::vector<XcdWork>&
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (!useful.is_on(cu)) continue;
-      const CuUnits::Cycles its = cu.units.cycles();
-      for (size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<double>(its[i]);
+      const CuUnits::Cycles cycles = cu.units.cycles();
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<double>(cycles[i]);
     }
   }
   for (double& kind : mean) kind /= static_cast<double>(std::max<uint64_t>(1, useful.cus()));
@@ -485,7 +487,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
   const UsefulWork useful(xcds);
   const CuCycles of_cus = cycles_of_cus(xcds, useful, cus);
   const DurationParts::Floors floors = floors_of(xcds, useful, hits, contended);
-  work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.most), least_cycles(floors));
+  work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.longest), least_cycles(floors));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
@@ -496,7 +498,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
   work.use = device_use(xcds, hits, work);
   if (parts) {
     parts->instructions.emplace(instructions_before);
-    parts->busiest_cu = of_cus.most;
+    parts->busiest_cu = of_cus.longest;
     parts->mean_cu = of_cus.mean;
     parts->share_of_cus = static_cast<double>(useful.cus()) / static_cast<double>(xcds.size() * target::cus_per_xcd());
     parts->share_of_groups = useful.share_of_groups();

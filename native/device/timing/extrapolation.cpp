@@ -123,10 +123,10 @@ struct CuTotals {
     wave_cycles += cu.wave_cycles;
     longest_wave += cu.longest_wave;
     group_cycles += cu.group_cycles;
-    const CuUnits::Memory its = cu.units.memory();
-    memory.address += its.address;
-    memory.traffic_bytes += its.traffic_bytes;
-    memory.lds += its.lds;
+    const CuUnits::Memory cu_memory = cu.units.memory();
+    memory.address += cu_memory.address;
+    memory.traffic_bytes += cu_memory.traffic_bytes;
+    memory.lds += cu_memory.lds;
   }
 };
 

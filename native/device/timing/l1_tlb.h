@@ -60,8 +60,8 @@ class L1Tlb {
     }
     if (page_of(differing) == 0) return misses(first, 1);
     uint32_t count = 0;
-    for (uint64_t left = access.mask; left; left &= left - 1)
-      count += misses(access.address[std::countr_zero(left)], access.bytes);
+    for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1)
+      count += misses(access.address[std::countr_zero(remaining)], access.bytes);
     return count;
   }
 

@@ -41,8 +41,8 @@ LdsPasses passes_of_pattern(const VectorAccess& access) {
   const uint32_t lanes = lanes_in_pass(access.bytes);
   LdsPasses out;
   for (uint32_t first = 0; first < kLanes; first += lanes) {
-    const uint64_t theirs = ((uint64_t{1} << lanes) - 1) << first;
-    out.passes += (access.mask & theirs) != 0;
+    const uint64_t lane_bits = ((uint64_t{1} << lanes) - 1) << first;
+    out.passes += (access.mask & lane_bits) != 0;
   }
   out.cycles = out.passes;
   return out;
@@ -107,15 +107,15 @@ LdsPasses LdsPatterns::passes(const Op& op, const VectorAccess& access) {
   if (access.mask == 0) return {};
   const bool free_of_conflicts = access.pattern == LanePattern::Consecutive || access.pattern == LanePattern::Same;
   if (free_of_conflicts && access.kind != AccessKind::Atomic) return passes_of_pattern(access);
-  Pattern& known = kept_[op.index % kKept];
+  Pattern& recent = recent_[op.index % kRecent];
   const bool in_rows = access.pattern == LanePattern::Rows;
   alignas(64) Distances distances;
   if (in_rows) list_rows(access, distances);
   else list_lanes(access, distances);
-  const bool is_known = in_rows ? same<kRows>(distances, known.distances) : same<kLanes>(distances, known.distances);
-  if (is_known && known.is_like(access)) return known.passes;
-  known = {access.mask, access.bytes, access.kind, access.pattern, access.step, lds_passes(access), distances};
-  return known.passes;
+  const bool is_known = in_rows ? same<kRows>(distances, recent.distances) : same<kLanes>(distances, recent.distances);
+  if (is_known && recent.is_like(access)) return recent.passes;
+  recent = {access.mask, access.bytes, access.kind, access.pattern, access.step, lds_passes(access), distances};
+  return recent.passes;
 }
 
 }  // namespace rpd

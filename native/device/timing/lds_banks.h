@@ -41,8 +41,8 @@ class LdsPatterns {
              step == access.step;
     }
   };
-  static constexpr uint32_t kKept = 32;
-  std::array<Pattern, kKept> kept_;  // [Op::index % kKept]
+  static constexpr uint32_t kRecent = 32;
+  std::array<Pattern, kRecent> recent_;  // [Op::index % kRecent]
 };
 
 }  // namespace rpd

@@ -20,12 +20,13 @@ void ask(MallLines& asked, Mall& mall, const std::vector<uint64_t>& lines, size_
   }
 }
 
-// `kept` is the share of this dispatch's new lines that fit into the Infinity Cache; the same share of an XCD's repeated
+// `kept_share` is the share of this dispatch's new lines that fit into the Infinity Cache; the same share of an XCD's repeated
 // requests is assumed to hit.
-double share_answered(const MallLines& asked, uint64_t requests, double kept) {
+double share_answered(const MallLines& asked, uint64_t requests, double kept_share) {
   const uint64_t again = requests > asked.distinct ? requests - asked.distinct : 0, total = asked.distinct + again;
   if (total == 0) return 0;
-  return std::min(1.0, (static_cast<double>(asked.hits) + kept * static_cast<double>(again)) / static_cast<double>(total));
+  return std::min(1.0,
+                  (static_cast<double>(asked.hits) + kept_share * static_cast<double>(again)) / static_cast<double>(total));
 }
 
 }  // namespace
@@ -51,8 +52,9 @@ MallHits mall_hits(const MallLookUps& look_ups, const std::vector<XcdWork>& xcds
   }
   const uint64_t lines = look_ups.reads.distinct - look_ups.reads.hits + look_ups.writes.distinct - look_ups.writes.hits;
   const double footprint = static_cast<double>(lines) * kLineBytes;
-  const double kept = footprint <= static_cast<double>(parameter::mall_bytes) ? 1.0 : parameter::mall_bytes / footprint;
-  return {.reads = share_answered(look_ups.reads, reads, kept), .writes = share_answered(look_ups.writes, writes, kept)};
+  const double kept_share = footprint <= static_cast<double>(parameter::mall_bytes) ? 1.0 : parameter::mall_bytes / footprint;
+  return {.reads = share_answered(look_ups.reads, reads, kept_share),
+          .writes = share_answered(look_ups.writes, writes, kept_share)};
 }
 
 }  // namespace rpd

@@ -60,14 +60,14 @@ struct MemoryCounts {
   void add(const MemoryCounts& other) {
     // All members are uint64_t. Unlike a list of the members, a loop cannot miss a new one.
     static_assert(sizeof(MemoryCounts) % sizeof(uint64_t) == 0);
-    auto* mine = reinterpret_cast<uint64_t*>(this);
-    const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
-    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] += theirs[i];
+    auto* counts = reinterpret_cast<uint64_t*>(this);
+    const auto* other_counts = reinterpret_cast<const uint64_t*>(&other);
+    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) counts[i] += other_counts[i];
   }
   void subtract(const MemoryCounts& other) {
-    auto* mine = reinterpret_cast<uint64_t*>(this);
-    const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
-    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] -= theirs[i];
+    auto* counts = reinterpret_cast<uint64_t*>(this);
+    const auto* other_counts = reinterpret_cast<const uint64_t*>(&other);
+    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) counts[i] -= other_counts[i];
   }
   // The number of requests, in whole lines: a line that is written in two halves counts once.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }

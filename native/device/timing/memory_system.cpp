@@ -42,8 +42,8 @@ void complete_vector(WaveTiming& wave, const Op& op, uint64_t latency) {
 }
 
 template <class T>
-void add(T& to, uint64_t what) {
-  to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what));
+void add(T& to, uint64_t amount) {
+  to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + amount));
 }
 
 // Adds the increase in the counts during this object's lifetime to a wave's recorded cost and to its demands on the CU's units.
@@ -156,9 +156,9 @@ Owner MemorySystem::owner_of(uint64_t line) {
   const uint64_t address = line * kLineBytes;
   if (!map_ || address >= kScratchRegion) return own_;
   constexpr uint64_t spread = 1 << 21;
-  OwnedRange& known = placements_[address / spread % placements_.size()];
-  if (!known.holds(address)) known = map_->placement(address);
-  return known.owner;
+  OwnedRange& range = placements_[address / spread % placements_.size()];
+  if (!range.holds(address)) range = map_->placement(address);
+  return range.owner;
 }
 
 void MemorySystem::count_remote_reads(Owner owner, uint32_t requests) {
@@ -308,7 +308,8 @@ uint64_t MemorySystem::load_consecutive(uint32_t l1, const VectorAccess& access)
   const uint64_t groups = kLanes / lanes_per_look_up(access.bytes), end = begin + groups * group_bytes;
   uint64_t look_ups = groups;  // unless some groups reach into another line
   if (begin % group_bytes != 0 || kLineBytes % group_bytes != 0) [[unlikely]]
-    for (uint64_t at = begin; at < end; at += group_bytes) look_ups += (at + group_bytes - 1) / kLineBytes - at / kLineBytes;
+    for (uint64_t address = begin; address < end; address += group_bytes)
+      look_ups += (address + group_bytes - 1) / kLineBytes - address / kLineBytes;
   return load_lines(l1, begin / kLineBytes, (end - 1) / kLineBytes, look_ups);
 }
 
@@ -356,9 +357,9 @@ template <uint32_t Group>
 uint64_t MemorySystem::load_groups(uint32_t l1, const uint64_t* lines, uint64_t mask) {
   uint64_t latency = 0;
   for (uint32_t begin = 0; begin < kLanes; begin += Group) {
-    for (auto left = static_cast<uint32_t>(mask >> begin & ones(Group)); left;) {
-      const uint64_t line = lines[begin + static_cast<uint32_t>(std::countr_zero(left))];
-      left &= ~same_numbers<Group>(lines + begin, line);
+    for (auto remaining = static_cast<uint32_t>(mask >> begin & ones(Group)); remaining;) {
+      const uint64_t line = lines[begin + static_cast<uint32_t>(std::countr_zero(remaining))];
+      remaining &= ~same_numbers<Group>(lines + begin, line);
       ++counts_.l1_accesses;
       latency = std::max(latency, read_line(l1, line));
     }
@@ -555,18 +556,18 @@ void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t by
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);
 }
 
-void MemorySystem::wait(WaveTiming& wave, const WaitCounts& left) {
+void MemorySystem::wait(WaveTiming& wave, const WaitCounts& limits) {
   uint64_t until = wave.clock;
   // Waiting until n accesses are left means waiting for the access issued just before the latest n. (If more are outstanding
   // than there is room for, the oldest have long since completed.)
   constexpr uint32_t room = WaveTiming::kOutstanding;
-  if (wave.vector_issued > left.vector && left.vector < room) {
-    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - left.vector) % room]);
+  if (wave.vector_issued > limits.vector && limits.vector < room) {
+    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - limits.vector) % room]);
   }
   // Scalar loads and LDS accesses may complete in any order, so only a wait for all of them has a known end; any other wait is
   // assumed to cost nothing.
-  if (left.scalar == 0) until = std::max(until, wave.scalar_done);
-  if (left.stores == 0) until = std::max(until, wave.stores_done);
+  if (limits.scalar == 0) until = std::max(until, wave.scalar_done);
+  if (limits.stores == 0) until = std::max(until, wave.stores_done);
   wave.clock = until;
 }
 

@@ -44,7 +44,7 @@ class MemorySystem {
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
   // Waits until at most this many accesses of each kind are outstanding.
-  static void wait(WaveTiming& wave, const WaitCounts& left);
+  static void wait(WaveTiming& wave, const WaitCounts& limits);
 
   // Begins a dispatch: whatever the L1s hold is now stale. The L2 keeps its lines, since on gfx942 the L2s are coherent for the
   // device's own memory (see written_elsewhere()). `map` says which addresses belong to the device's own memory; without a map,

@@ -39,10 +39,10 @@ class TouchedLines {
 
     template <class F>
     bool note(uint64_t line, F matters) {
-      uint64_t& known = lately[line % lately.size()];
-      if (known == line + 1) return true;
+      uint64_t& entry = lately[line % lately.size()];
+      if (entry == line + 1) return true;
       if (!matters(line)) return false;
-      known = line + 1;
+      entry = line + 1;
       log.insert(line);
       return true;
     }

@@ -7,8 +7,8 @@ namespace {
 
 static_assert(CuUnits::kSimds == parameter::simds_per_cu);
 
-void add_share(uint64_t& to, uint64_t what, double share) {
-  to += share == 1 ? what : static_cast<uint64_t>(static_cast<double>(what) * share);
+void add_share(uint64_t& to, uint64_t cycles, double share) {
+  to += share == 1 ? cycles : static_cast<uint64_t>(static_cast<double>(cycles) * share);
 }
 
 }  // namespace

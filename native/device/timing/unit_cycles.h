@@ -46,9 +46,9 @@ class CuUnits {
     uint64_t vector = 0, matrix = 0, scalar = 0;
   };
   uint64_t busiest(uint64_t Simd::* kind) const {
-    uint64_t most = 0;
-    for (const Simd& simd : simds_) most = std::max(most, simd.*kind);
-    return most;
+    uint64_t longest = 0;
+    for (const Simd& simd : simds_) longest = std::max(longest, simd.*kind);
+    return longest;
   }
 
   uint64_t total(uint64_t Simd::* kind) const {

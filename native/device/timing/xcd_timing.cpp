@@ -212,8 +212,8 @@ void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
   memory_.scalar_access(catch_up(wave), address, bytes);
 }
 
-void XcdTiming::wait(Wave& wave, const WaitCounts& left) {
-  if (observes_) memory_.wait(catch_up(wave), left);
+void XcdTiming::wait(Wave& wave, const WaitCounts& limits) {
+  if (observes_) memory_.wait(catch_up(wave), limits);
 }
 
 uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }

@@ -52,7 +52,7 @@ class XcdTiming final : public XcdObserver {
   void issued(Wave& wave, std::span<const IssuedRun> runs) override;
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override;
   void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
-  void wait(Wave& wave, const WaitCounts& left) override;
+  void wait(Wave& wave, const WaitCounts& limits) override;
   uint64_t clock(Wave& wave) override;
   void barrier_passed(Workgroup& group) override;
   void ended(const Wave& wave) override;

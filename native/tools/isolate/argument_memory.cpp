@@ -25,14 +25,14 @@ void note_arguments(const void* kernarg) {
 
 std::vector<uint64_t> argument_allocations(const std::vector<capture::Region>& regions) {
   const std::lock_guard lock(noted().mutex);
-  std::vector<uint64_t> found;
+  std::vector<uint64_t> addresses;
   for (const capture::Region& region : regions)
     for (const capture::Allocation& allocation : region.allocations) {
       const auto first = noted().addresses.lower_bound(allocation.address);
       if (first != noted().addresses.end() && *first - allocation.address < allocation.bytes)
-        found.push_back(allocation.address);
+        addresses.push_back(allocation.address);
     }
-  return found;
+  return addresses;
 }
 
 }  // namespace rpd::isolate

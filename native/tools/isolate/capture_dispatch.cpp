@@ -120,7 +120,7 @@ std::string hexadecimal(std::span<const unsigned char> bytes) {
   return text;
 }
 
-std::string place_of(uint64_t address) {
+std::string address_text(uint64_t address) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
@@ -128,7 +128,7 @@ std::string place_of(uint64_t address) {
 
 // The `size` bytes of memory at `address`, in whichever region they are. Throws if no region contains them.
 std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Source>& sources, uint64_t address, uint64_t size,
-                                    const char* what) {
+                                    const char* name) {
   if (size == 0) return {};
   for (const Source& source : sources) {
     if (!source.region.contains(address, size)) continue;
@@ -143,7 +143,7 @@ std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Sour
     copy.resize(size);
     return copy;
   }
-  throw std::runtime_error(std::string(what) + " at " + place_of(address) + " is not in any known allocation");
+  throw std::runtime_error(std::string(name) + " at " + address_text(address) + " is not in any known allocation");
 }
 
 // Leaves out memory that the program has unmapped without informing ROCr, and adds it to not_captured.
@@ -152,7 +152,7 @@ std::vector<Source> readable(std::vector<Source> sources, std::vector<std::strin
     const bool may_be_gone = source.region.kind == capture::Kind::registered || source.region.kind == capture::Kind::managed;
     if (!may_be_gone || is_readable(source.region.base, source.region.bytes)) return false;
     not_captured.push_back(std::string(capture::kKindNames[static_cast<size_t>(source.region.kind)]) + " memory at " +
-                           place_of(source.region.base) + " (" + std::to_string(source.region.bytes) +
+                           address_text(source.region.base) + " (" + std::to_string(source.region.bytes) +
                            " bytes), which is no longer mapped");
     return true;
   });
@@ -161,12 +161,12 @@ std::vector<Source> readable(std::vector<Source> sources, std::vector<std::strin
 
 // Completes the program's signal as the GPU would have, with the dispatch's times. If the dispatch failed, the signal gets a
 // negative value.
-void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
-  if (theirs.handle == 0) return;
-  memory_of(theirs)->start_ts = memory_of(ours)->start_ts;
-  memory_of(theirs)->end_ts = memory_of(ours)->end_ts;
-  const hsa_signal_value_t value = __atomic_load_n(&memory_of(ours)->value, __ATOMIC_ACQUIRE);
-  hsa.core.hsa_signal_subtract_screlease_fn(theirs, succeeded ? 1 : 1 - value);
+void complete(hsa_signal_t program_signal, hsa_signal_t own_signal, bool succeeded) {
+  if (program_signal.handle == 0) return;
+  memory_of(program_signal)->start_ts = memory_of(own_signal)->start_ts;
+  memory_of(program_signal)->end_ts = memory_of(own_signal)->end_ts;
+  const hsa_signal_value_t value = __atomic_load_n(&memory_of(own_signal)->value, __ATOMIC_ACQUIRE);
+  hsa.core.hsa_signal_subtract_screlease_fn(program_signal, succeeded ? 1 : 1 - value);
 }
 
 // Runs the dispatch with one of this library's signals, so that the program sees the dispatch complete only after memory has
@@ -278,7 +278,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   writer.begin(regions);
   const double began = seconds();
   snapshot.before();
-  const double taken = seconds() - began;
+  const double elapsed = seconds() - began;
   const uint64_t stored = writer.bytes_stored();
   stand.run(submit);
   dispatch.completed = stand.succeeded();
@@ -289,7 +289,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
     dispatch.warnings.push_back("the kernel failed when it was captured: memory after the kernel was not captured");
   }
   writer.finish(dispatch, kernarg, *kernel.object->file);
-  report("note", written(stored, taken));
+  report("note", written(stored, elapsed));
   for (const std::string& text : dispatch.not_captured) report("note", "not captured: " + text);
   for (const std::string& text : dispatch.warnings) report("note", text);
 }

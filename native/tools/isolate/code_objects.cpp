@@ -16,15 +16,15 @@
 namespace rpd::isolate {
 namespace {
 
-struct Known {
+struct Registry {
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<const LoadedKernel>> kernels;  // by kernel object
   std::map<uint64_t, std::shared_ptr<const LoadedObject>> objects;  // by load address
 };
 
-Known& known() {
-  static Known& known = *new Known;
-  return known;
+Registry& registry() {
+  static Registry& registry = *new Registry;
+  return registry;
 }
 
 std::string demangled(const std::string& symbol) {
@@ -103,11 +103,11 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
   if (active()) note_wanted(loading);
   for (const auto& [address, kernel] : loading.kernels)
     if (kernel.wanted && !loaded->file) loaded->file = bytes_of(object);
-  const std::lock_guard lock(known().mutex);
-  known().objects[loaded->location.load_base] = loaded;
+  const std::lock_guard lock(registry().mutex);
+  registry().objects[loaded->location.load_base] = loaded;
   for (auto& [address, kernel] : loading.kernels) {
     kernel.object = loaded;
-    known().kernels[address] = std::make_shared<LoadedKernel>(std::move(kernel));
+    registry().kernels[address] = std::make_shared<LoadedKernel>(std::move(kernel));
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -121,9 +121,9 @@ hsa_status_t freeze(hsa_executable_t executable, const char* options) {
 
 hsa_status_t destroy(hsa_executable_t executable) {
   {
-    const std::lock_guard lock(known().mutex);
-    std::erase_if(known().kernels, [&](const auto& entry) { return entry.second->object->executable == executable.handle; });
-    std::erase_if(known().objects, [&](const auto& entry) { return entry.second->executable == executable.handle; });
+    const std::lock_guard lock(registry().mutex);
+    std::erase_if(registry().kernels, [&](const auto& entry) { return entry.second->object->executable == executable.handle; });
+    std::erase_if(registry().objects, [&](const auto& entry) { return entry.second->executable == executable.handle; });
   }
   return hsa.core.hsa_executable_destroy_fn(executable);
 }
@@ -131,15 +131,15 @@ hsa_status_t destroy(hsa_executable_t executable) {
 }  // namespace
 
 std::shared_ptr<const LoadedKernel> kernel_at(uint64_t kernel_object) {
-  const std::lock_guard lock(known().mutex);
-  const auto found = known().kernels.find(kernel_object);
-  return found == known().kernels.end() ? nullptr : found->second;
+  const std::lock_guard lock(registry().mutex);
+  const auto entry = registry().kernels.find(kernel_object);
+  return entry == registry().kernels.end() ? nullptr : entry->second;
 }
 
 std::vector<Source> loaded_code() {
-  const std::lock_guard lock(known().mutex);
+  const std::lock_guard lock(registry().mutex);
   std::vector<Source> sources;
-  for (const auto& [base, object] : known().objects) {
+  for (const auto& [base, object] : registry().objects) {
     if (object->location.load_bytes == 0) continue;
     Source source;
     source.region.base = base & ~(capture::kPage - 1);

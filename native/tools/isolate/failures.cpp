@@ -9,13 +9,13 @@ void QueueErrors::report(hsa_status_t status, hsa_queue_t* queue, void* self) {
   gpu_failed.store(true);
   the_submission_barrier().pass();
   const auto& errors = *static_cast<const QueueErrors*>(self);
-  if (errors.theirs != nullptr) errors.theirs(status, queue, errors.data);
+  if (errors.program_callback != nullptr) errors.program_callback(status, queue, errors.data);
 }
 
 namespace {
 
 struct EventHandler {
-  hsa_amd_system_event_callback_t theirs;
+  hsa_amd_system_event_callback_t program_handler;
   void* data;
 };
 
@@ -23,13 +23,13 @@ hsa_status_t on_event(const hsa_amd_event_t* event, void* self) {
   gpu_failed.store(true);
   the_submission_barrier().pass();
   const auto& handler = *static_cast<const EventHandler*>(self);
-  return handler.theirs(event, handler.data);
+  return handler.program_handler(event, handler.data);
 }
 
 // Memory faults are reported through this handler. If the program has no handler of its own, ROCr aborts it, as usual.
-hsa_status_t register_handler(hsa_amd_system_event_callback_t theirs, void* data) {
-  if (theirs == nullptr) return hsa.amd.hsa_amd_register_system_event_handler_fn(theirs, data);
-  return hsa.amd.hsa_amd_register_system_event_handler_fn(on_event, new EventHandler{theirs, data});
+hsa_status_t register_handler(hsa_amd_system_event_callback_t program_handler, void* data) {
+  if (program_handler == nullptr) return hsa.amd.hsa_amd_register_system_event_handler_fn(program_handler, data);
+  return hsa.amd.hsa_amd_register_system_event_handler_fn(on_event, new EventHandler{program_handler, data});
 }
 
 }  // namespace

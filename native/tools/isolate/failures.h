@@ -14,7 +14,7 @@ inline std::atomic<bool> gpu_failed{false};
 // Replaces the program's own callback in the call to hsa_queue_create: `report` is passed instead, with this object as its
 // data. Lives as long as the process.
 struct QueueErrors {
-  void (*theirs)(hsa_status_t, hsa_queue_t*, void*);
+  void (*program_callback)(hsa_status_t, hsa_queue_t*, void*);
   void* data;
 
   static void report(hsa_status_t status, hsa_queue_t* queue, void* self);

@@ -28,13 +28,13 @@ class Watched {
   }
   void renewed(hsa_signal_t signal) {
     const std::shared_lock lock(mutex_);
-    const auto found = renewed_.find(signal.handle);
-    if (found != renewed_.end()) found->second.store(++submissions);
+    const auto entry = renewed_.find(signal.handle);
+    if (entry != renewed_.end()) entry->second.store(++submissions);
   }
   bool was_renewed(hsa_signal_t signal, uint64_t since) const {
     const std::shared_lock lock(mutex_);
-    const auto found = renewed_.find(signal.handle);
-    return found != renewed_.end() && found->second.load() > since;
+    const auto entry = renewed_.find(signal.handle);
+    return entry != renewed_.end() && entry->second.load() > since;
   }
 
  private:
@@ -49,12 +49,12 @@ Watched& watched() {
 
 hsa_signal_value_t value_of(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE); }
 
-bool holds(hsa_signal_condition32_t condition, hsa_signal_value_t found, hsa_signal_value_t wanted) {
+bool holds(hsa_signal_condition32_t condition, hsa_signal_value_t value, hsa_signal_value_t wanted) {
   switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ: return found == wanted;
-    case HSA_SIGNAL_CONDITION_NE: return found != wanted;
-    case HSA_SIGNAL_CONDITION_LT: return found < wanted;
-    default: return found >= wanted;
+    case HSA_SIGNAL_CONDITION_EQ: return value == wanted;
+    case HSA_SIGNAL_CONDITION_NE: return value != wanted;
+    case HSA_SIGNAL_CONDITION_LT: return value < wanted;
+    default: return value >= wanted;
   }
 }
 

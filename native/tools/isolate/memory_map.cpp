@@ -27,9 +27,9 @@ void MemoryMap::remove(uint64_t address) {
   entries_.erase(address);
 }
 
-void MemoryMap::add_foreign(uint64_t address, const std::string& what) {
+void MemoryMap::add_foreign(uint64_t address, const std::string& description) {
   const std::lock_guard lock(mutex_);
-  foreign_[address] = what;
+  foreign_[address] = description;
 }
 
 void MemoryMap::remove_foreign(uint64_t address) {
@@ -40,7 +40,7 @@ void MemoryMap::remove_foreign(uint64_t address) {
 std::vector<std::string> MemoryMap::foreign() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> list;
-  for (const auto& [address, what] : foreign_) list.push_back(what);
+  for (const auto& [address, description] : foreign_) list.push_back(description);
   return list;
 }
 
@@ -75,15 +75,15 @@ std::vector<Source> MemoryMap::regions(const std::vector<Source>& code) const {
 bool is_readable(uint64_t address, uint64_t bytes) {
   std::FILE* file = std::fopen("/proc/self/maps", "re");
   if (file == nullptr) return false;
-  uint64_t begin = 0, end = 0, at = address;
+  uint64_t begin = 0, end = 0, next = address;
   char rights[5];
-  while (at < address + bytes && std::fscanf(file, "%" SCNx64 "-%" SCNx64 " %4s%*[^\n]", &begin, &end, rights) == 3) {
-    if (end <= at) continue;
-    if (begin > at || rights[0] != 'r') break;
-    at = end;
+  while (next < address + bytes && std::fscanf(file, "%" SCNx64 "-%" SCNx64 " %4s%*[^\n]", &begin, &end, rights) == 3) {
+    if (end <= next) continue;
+    if (begin > next || rights[0] != 'r') break;
+    next = end;
   }
   std::fclose(file);
-  return at >= address + bytes;
+  return next >= address + bytes;
 }
 
 namespace {
@@ -100,8 +100,8 @@ Owners& owners() {
 
 hsa_agent_t owner_of(uint64_t pool) {
   const std::lock_guard lock(owners().mutex);
-  const auto known = owners().gpu_of_pool.find(pool);
-  return known == owners().gpu_of_pool.end() ? hsa_agent_t{} : known->second;
+  const auto entry = owners().gpu_of_pool.find(pool);
+  return entry == owners().gpu_of_pool.end() ? hsa_agent_t{} : entry->second;
 }
 
 hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void* agent) {
@@ -176,9 +176,9 @@ hsa_status_t memory_unlock(void* host) {
   the_submission_barrier().pass();
   {
     const std::lock_guard lock(locks().mutex);
-    if (const auto known = locks().agent_address.find(host); known != locks().agent_address.end()) {
-      memory_map().remove(reinterpret_cast<uint64_t>(known->second));
-      locks().agent_address.erase(known);
+    if (const auto entry = locks().agent_address.find(host); entry != locks().agent_address.end()) {
+      memory_map().remove(reinterpret_cast<uint64_t>(entry->second));
+      locks().agent_address.erase(entry);
     }
   }
   return hsa.amd.hsa_amd_memory_unlock_fn(host);
@@ -213,9 +213,9 @@ hsa_status_t vmem_unmap(void* address, size_t bytes) {
   return hsa.amd.hsa_amd_vmem_unmap_fn(address, bytes);
 }
 
-std::string described(const char* what, const void* address, uint64_t bytes) {
+std::string described(const char* kind, const void* address, uint64_t bytes) {
   char text[128];
-  std::snprintf(text, sizeof text, "%s at %p (%" PRIu64 " bytes)", what, address, bytes);
+  std::snprintf(text, sizeof text, "%s at %p (%" PRIu64 " bytes)", kind, address, bytes);
   return text;
 }
 

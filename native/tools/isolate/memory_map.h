@@ -25,7 +25,7 @@ class MemoryMap {
   void remove(uint64_t address);
 
   // Adds memory that a capture cannot contain. foreign() returns the descriptions of all such memory that has not been removed.
-  void add_foreign(uint64_t address, const std::string& what);
+  void add_foreign(uint64_t address, const std::string& description);
   void remove_foreign(uint64_t address);
 
   // The regions to be captured: whole pages, ascending and disjoint; allocations that share a page share a region. `code`

@@ -41,8 +41,8 @@ class OpenQueues {
   }
   WatchedQueue* find(const hsa_queue_t* handle) {
     const std::shared_lock lock(mutex_);
-    const auto at = queues_.find(handle);
-    return at == queues_.end() ? nullptr : at->second;
+    const auto entry = queues_.find(handle);
+    return entry == queues_.end() ? nullptr : entry->second;
   }
   std::vector<InFlightList*> lists() {
     const std::shared_lock lock(mutex_);
@@ -158,7 +158,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 }
 
 hsa_status_t destroy_queue(hsa_queue_t* queue) {
-  if (WatchedQueue* const known = open_queues().find(queue)) known->in_flight.empty();  // returns its signals to the pool
+  if (WatchedQueue* const watched = open_queues().find(queue)) watched->in_flight.empty();  // returns its signals to the pool
   open_queues().closed(queue);
   return hsa.core.hsa_queue_destroy_fn(queue);
 }

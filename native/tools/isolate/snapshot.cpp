@@ -14,12 +14,12 @@ namespace {
 
 // Keeps the bytes at `address` that were registered; all others become zero.
 void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes,
-                     std::vector<unsigned char>& kept) {
-  kept.assign(bytes.size(), 0);
+                     std::vector<unsigned char>& registered) {
+  registered.assign(bytes.size(), 0);
   for (const capture::Allocation& allocation : region.allocations) {
     const uint64_t first = std::max(allocation.address, address),
                    last = std::min(allocation.address + allocation.bytes, address + bytes.size());
-    if (first < last) std::copy_n(bytes.data() + (first - address), last - first, kept.data() + (first - address));
+    if (first < last) std::copy_n(bytes.data() + (first - address), last - first, registered.data() + (first - address));
   }
 }
 
@@ -27,10 +27,10 @@ void keep_registered(const capture::Region& region, uint64_t address, std::span<
 // being read. So bytes that were not registered are not captured.
 void read(MemoryAccess& access, const Source& source, const MemoryAccess::Piece& piece) {
   if (source.region.kind != capture::Kind::registered) return access.read(source, piece);
-  std::vector<unsigned char> kept;
+  std::vector<unsigned char> registered;
   access.read(source, [&](uint64_t offset, std::span<const unsigned char> bytes) {
-    keep_registered(source.region, source.region.base + offset, bytes, kept);
-    piece(offset, kept);
+    keep_registered(source.region, source.region.base + offset, bytes, registered);
+    piece(offset, registered);
   });
 }
 
@@ -44,11 +44,11 @@ void Snapshot::before() {
   const uint64_t of_zeros = capture::page_checksum(nothing.data());
   const auto skip = std::make_unique<bool[]>(MemoryAccess::kPiece / kPage);
   for (uint32_t region = 0; region < sources_.size(); ++region) {
-    std::vector<uint64_t>& known = pages_[region];
-    known.resize(sources_[region].region.bytes / kPage);
+    std::vector<uint64_t>& region_checksums = pages_[region];
+    region_checksums.resize(sources_[region].region.bytes / kPage);
     read(access_, sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
       const size_t count = bytes.size() / kPage;
-      uint64_t* const checksums = known.data() + offset / kPage;
+      uint64_t* const checksums = region_checksums.data() + offset / kPage;
       for (size_t page = 0; page < count; ++page) {
         checksums[page] = capture::page_checksum(bytes.data() + page * kPage);
         skip[page] = checksums[page] == of_zeros;
@@ -64,10 +64,10 @@ void Snapshot::after() {
   for (uint32_t region = 0; region < sources_.size(); ++region) {
     read(access_, sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
       const size_t count = bytes.size() / kPage;
-      const uint64_t* const known = pages_[region].data() + offset / kPage;
+      const uint64_t* const checksums_before = pages_[region].data() + offset / kPage;
       for (size_t page = 0; page < count; ++page) {
         checksums[page] = capture::page_checksum(bytes.data() + page * kPage);
-        skip[page] = checksums[page] == known[page];
+        skip[page] = checksums[page] == checksums_before[page];
       }
       writer_.write(Phase::after, region, offset, bytes, {checksums.data(), count}, {skip.get(), count});
     });

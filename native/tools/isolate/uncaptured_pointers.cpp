@@ -10,7 +10,7 @@ namespace rpd::isolate {
 
 std::vector<std::string> uncaptured_pointers(std::span<const unsigned char> kernarg, const capture::KernelMetadata& kernel,
                                              const std::vector<capture::Region>& regions) {
-  std::vector<std::string> found;
+  std::vector<std::string> descriptions;
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const capture::KernelArgument& argument = kernel.arguments[i];
     uint64_t value = 0;
@@ -24,9 +24,9 @@ std::vector<std::string> uncaptured_pointers(std::span<const unsigned char> kern
     std::snprintf(text, sizeof text,
                   "host memory at 0x%llx, to which kernel argument %zu points: it was not registered with the GPU",
                   static_cast<unsigned long long>(value), i);
-    found.push_back(text);
+    descriptions.push_back(text);
   }
-  return found;
+  return descriptions;
 }
 
 }  // namespace rpd::isolate

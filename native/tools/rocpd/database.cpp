@@ -35,15 +35,16 @@ Insert::Insert(Database& database, std::string_view table, std::string_view colu
 
 Insert::~Insert() { sqlite3_finalize(statement_); }
 
-void Insert::bind(int at, int64_t value) { check(sqlite3_bind_int64(statement_, at, value), database_.handle()); }
+void Insert::bind(int parameter, int64_t value) { check(sqlite3_bind_int64(statement_, parameter, value), database_.handle()); }
 
-void Insert::bind(int at, double value) { check(sqlite3_bind_double(statement_, at, value), database_.handle()); }
+void Insert::bind(int parameter, double value) { check(sqlite3_bind_double(statement_, parameter, value), database_.handle()); }
 
-void Insert::bind(int at, std::string_view value) {
-  check(sqlite3_bind_text(statement_, at, value.data(), static_cast<int>(value.size()), SQLITE_STATIC), database_.handle());
+void Insert::bind(int parameter, std::string_view value) {
+  check(sqlite3_bind_text(statement_, parameter, value.data(), static_cast<int>(value.size()), SQLITE_STATIC),
+        database_.handle());
 }
 
-void Insert::bind(int at, std::nullopt_t) { check(sqlite3_bind_null(statement_, at), database_.handle()); }
+void Insert::bind(int parameter, std::nullopt_t) { check(sqlite3_bind_null(statement_, parameter), database_.handle()); }
 
 void Insert::step() {
   check(sqlite3_step(statement_), database_.handle());

@@ -41,25 +41,25 @@ class Insert {
 
   template <class... Values>
   void row(const Values&... values) {
-    int at = 0;
-    (bind(++at, values), ...);
+    int parameter = 0;
+    (bind(++parameter, values), ...);
     step();
   }
 
  private:
-  void bind(int at, int64_t value);
-  void bind(int at, uint64_t value) { bind(at, static_cast<int64_t>(value)); }
-  void bind(int at, int value) { bind(at, int64_t{value}); }
-  void bind(int at, uint32_t value) { bind(at, int64_t{value}); }
-  void bind(int at, double value);
-  void bind(int at, std::string_view value);
-  void bind(int at, const std::string& value) { bind(at, std::string_view(value)); }
-  void bind(int at, const char* value) { bind(at, std::string_view(value)); }
-  void bind(int at, std::nullopt_t);
+  void bind(int parameter, int64_t value);
+  void bind(int parameter, uint64_t value) { bind(parameter, static_cast<int64_t>(value)); }
+  void bind(int parameter, int value) { bind(parameter, int64_t{value}); }
+  void bind(int parameter, uint32_t value) { bind(parameter, int64_t{value}); }
+  void bind(int parameter, double value);
+  void bind(int parameter, std::string_view value);
+  void bind(int parameter, const std::string& value) { bind(parameter, std::string_view(value)); }
+  void bind(int parameter, const char* value) { bind(parameter, std::string_view(value)); }
+  void bind(int parameter, std::nullopt_t);
   template <class T>
-  void bind(int at, const std::optional<T>& value) {
-    if (value) bind(at, *value);
-    else bind(at, std::nullopt);
+  void bind(int parameter, const std::optional<T>& value) {
+    if (value) bind(parameter, *value);
+    else bind(parameter, std::nullopt);
   }
   void step();
 

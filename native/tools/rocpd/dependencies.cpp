@@ -11,8 +11,8 @@ SharedKnowledge nothing() {
 }
 
 const Edge* find(const std::vector<Edge>& frontier, Position position) {
-  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.position == position; });
-  return at == frontier.end() ? nullptr : &*at;
+  const auto edge = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.position == position; });
+  return edge == frontier.end() ? nullptr : &*edge;
 }
 
 }  // namespace
@@ -24,10 +24,10 @@ bool DownwardClosedSet::contains(Position position) const {
 }
 
 void DownwardClosedSet::absorb(Chain& chain) {
-  auto kept = chain.beyond.begin();
-  for (; kept != chain.beyond.end() && *kept <= chain.prefix; ++kept)
-    if (*kept == chain.prefix) ++chain.prefix;
-  chain.beyond.erase(chain.beyond.begin(), kept);
+  auto end = chain.beyond.begin();
+  for (; end != chain.beyond.end() && *end <= chain.prefix; ++end)
+    if (*end == chain.prefix) ++chain.prefix;
+  chain.beyond.erase(chain.beyond.begin(), end);
 }
 
 void DownwardClosedSet::insert(Position position) {
@@ -94,8 +94,8 @@ Position DependencyTracker::next_position(uint32_t chain) { return {chain, chain
 
 SharedKnowledge DependencyTracker::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
   for (const uint64_t signal : signals) {
-    const auto known = signal == 0 ? signals_.end() : signals_.find(signal);
-    if (known != signals_.end()) so_far = merge(so_far, known->second, EdgeKind::signal);
+    const auto entry = signal == 0 ? signals_.end() : signals_.find(signal);
+    if (entry != signals_.end()) so_far = merge(so_far, entry->second, EdgeKind::signal);
   }
   return so_far;
 }
@@ -134,10 +134,10 @@ void DependencyTracker::barrier(uint32_t queue_id, uint32_t thread, bool barrier
 }
 
 void DependencyTracker::observed(uint32_t thread, uint64_t signal) {
-  const auto known = signals_.find(signal);
-  if (known == signals_.end()) return;
+  const auto entry = signals_.find(signal);
+  if (entry == signals_.end()) return;
   SharedKnowledge& host = threads_.try_emplace(thread, nothing()).first->second;
-  host = merge(host, known->second, EdgeKind::host);
+  host = merge(host, entry->second, EdgeKind::host);
 }
 
 void DependencyTracker::signal_destroyed(uint64_t signal) { signals_.erase(signal); }

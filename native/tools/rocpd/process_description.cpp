@@ -15,17 +15,17 @@ std::string text(const RecordView& record, int index) {
 // Queues and streams are named in the order of their first operations: dispatches come first, then copies, then allocations.
 class Appearances {
  public:
-  void add(uint32_t what, int kind, uint64_t id) {
-    const auto [entry, is_new] = first_.try_emplace(what, kind, id);
+  void add(uint32_t key, int kind, uint64_t id) {
+    const auto [entry, is_new] = first_.try_emplace(key, kind, id);
     if (!is_new) entry->second = std::min(entry->second, {kind, id});
   }
 
   std::vector<uint32_t> in_order() const {
     std::vector<std::pair<std::pair<int, uint64_t>, uint32_t>> sorted;
-    for (const auto& [what, when] : first_) sorted.emplace_back(when, what);
+    for (const auto& [key, when] : first_) sorted.emplace_back(when, key);
     std::sort(sorted.begin(), sorted.end());
     std::vector<uint32_t> order;
-    for (const auto& [when, what] : sorted) order.push_back(what);
+    for (const auto& [when, key] : sorted) order.push_back(key);
     return order;
   }
 

@@ -9,15 +9,15 @@
 
 namespace rpd::rocpd {
 
-std::string_view RecordView::string_after(size_t at, int index) const {
+std::string_view RecordView::string_after(size_t offset, int index) const {
   for (;; --index) {
     uint32_t length;
-    if (bytes_.size() - at < sizeof length) throw SpoolError("a record has too few strings");
-    std::memcpy(&length, bytes_.data() + at, sizeof length);
-    at += sizeof length;
-    if (bytes_.size() - at < length) throw SpoolError("a string is longer than its record");
-    if (index == 0) return {reinterpret_cast<const char*>(bytes_.data() + at), length};
-    at += length;
+    if (bytes_.size() - offset < sizeof length) throw SpoolError("a record has too few strings");
+    std::memcpy(&length, bytes_.data() + offset, sizeof length);
+    offset += sizeof length;
+    if (bytes_.size() - offset < length) throw SpoolError("a string is longer than its record");
+    if (index == 0) return {reinterpret_cast<const char*>(bytes_.data() + offset), length};
+    offset += length;
   }
 }
 
@@ -42,13 +42,13 @@ SpoolReader::~SpoolReader() {
   if (!file_.empty()) munmap(const_cast<std::byte*>(file_.data()), file_.size());
 }
 
-std::span<const std::byte> SpoolReader::record_at(size_t at) const {
+std::span<const std::byte> SpoolReader::record_at(size_t offset) const {
   spool::Record record;
-  if (header_.used - at < sizeof record) throw SpoolError("ends in the middle of a record");
-  std::memcpy(&record, file_.data() + at, sizeof record);
-  if (record.bytes < sizeof record || record.bytes % 8 != 0 || record.bytes > header_.used - at)
+  if (header_.used - offset < sizeof record) throw SpoolError("ends in the middle of a record");
+  std::memcpy(&record, file_.data() + offset, sizeof record);
+  if (record.bytes < sizeof record || record.bytes % 8 != 0 || record.bytes > header_.used - offset)
     throw SpoolError("a record has an impossible length");
-  return file_.subspan(at, record.bytes);
+  return file_.subspan(offset, record.bytes);
 }
 
 // Releases the memory of whole strides that have been read and reports progress; returns the end of the released part. If it is

@@ -47,7 +47,7 @@ class RecordView {
   }
 
  private:
-  std::string_view string_after(size_t at, int index) const;
+  std::string_view string_after(size_t offset, int index) const;
 
   std::span<const std::byte> bytes_;
 };
@@ -69,18 +69,18 @@ class SpoolReader {
   template <class Visit>
   void for_each(Visit visit) const {
     size_t reported = 0;
-    for (size_t at = spool::kHeaderBytes; at < header_.used;) {
-      if (at - reported >= kStride) reported = pass(reported, at);
-      const auto record = record_at(at);
+    for (size_t offset = spool::kHeaderBytes; offset < header_.used;) {
+      if (offset - reported >= kStride) reported = pass(reported, offset);
+      const auto record = record_at(offset);
       visit(RecordView(record));
-      at += record.size();
+      offset += record.size();
     }
   }
 
  private:
   static constexpr size_t kStride = 4 << 20;
 
-  std::span<const std::byte> record_at(size_t at) const;
+  std::span<const std::byte> record_at(size_t offset) const;
   size_t pass(size_t from, size_t to) const;
 
   std::function<void()> progress_ = [] {};

@@ -93,30 +93,31 @@ class Player {
   void on_end(const RecordView& record, std::unordered_map<uint64_t, Operation>& in_flight,
               const std::function<void(const Operation&)>& visit) {
     const auto end = record.fixed<spool::End>();
-    auto at = in_flight.extract(end.id);
-    if (at.empty()) throw SpoolError("has the end of an operation that never began");
-    at.mapped().start_ns = end.start_ns;
-    at.mapped().end_ns = end.end_ns;
-    if (visit) visit(at.mapped());
+    auto node = in_flight.extract(end.id);
+    if (node.empty()) throw SpoolError("has the end of an operation that never began");
+    node.mapped().start_ns = end.start_ns;
+    node.mapped().end_ns = end.end_ns;
+    if (visit) visit(node.mapped());
   }
 
   void on_counters(const RecordView& record) {
     const auto fixed = record.fixed<spool::Counters>();
-    const auto at = dispatches_.find(fixed.dispatch_id);
-    if (at == dispatches_.end() || fixed.count != counter_count_) throw SpoolError("has counters that belong to no dispatch");
-    auto& counters = at->second.counters;
+    const auto entry = dispatches_.find(fixed.dispatch_id);
+    if (entry == dispatches_.end() || fixed.count != counter_count_)
+      throw SpoolError("has counters that belong to no dispatch");
+    auto& counters = entry->second.counters;
     counters.resize(fixed.count);
     record.array<spool::Counters>(counters.size(), counters.data());
   }
 
   void on_errors(const RecordView& record) {
     const auto fixed = record.fixed<spool::Errors>();
-    const auto at = dispatches_.find(fixed.dispatch_id);
-    if (at == dispatches_.end() || fixed.count != at->second.counters.size())
+    const auto entry = dispatches_.find(fixed.dispatch_id);
+    if (entry == dispatches_.end() || fixed.count != entry->second.counters.size())
       throw SpoolError("has errors that belong to no dispatch");
-    at->second.duration_error = fixed.duration;
-    at->second.errors.resize(fixed.count);
-    record.array<spool::Errors>(fixed.count, at->second.errors.data());
+    entry->second.duration_error = fixed.duration;
+    entry->second.errors.resize(fixed.count);
+    record.array<spool::Errors>(fixed.count, entry->second.errors.data());
   }
 
   void on_observed(const spool::Observed& observed) {

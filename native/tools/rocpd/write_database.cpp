@@ -33,9 +33,10 @@ std::string number_text(double number) {
   return text;
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
+void replace_all(std::string& text, std::string_view pattern, std::string_view replacement) {
+  for (size_t position = text.find(pattern); position != std::string::npos;
+       position = text.find(pattern, position + replacement.size()))
+    text.replace(position, pattern.size(), replacement);
 }
 
 // A string's id is its position in byte order, starting at 1, so the empty string always has id 1.
@@ -185,13 +186,13 @@ class Writer {
   }
 
   // Queues and streams are named in the order of their first appearance, not by id.
-  void write_named(const char* table_name, const char* what, const std::vector<uint32_t>& appearances) {
+  void write_named(const char* table_name, const char* kind, const std::vector<uint32_t>& appearances) {
     Insert insert(database_, table(table_name), "id, nid, pid, name");
-    insert.row(0, nid(), pid(), std::string("Default ") + what);
+    insert.row(0, nid(), pid(), std::string("Default ") + kind);
     std::set<uint32_t> seen{0};
     int next = 0;
     for (const uint32_t id : appearances)
-      if (seen.insert(id).second) insert.row(id, nid(), pid(), std::string(what) + " " + std::to_string(next++));
+      if (seen.insert(id).second) insert.row(id, nid(), pid(), std::string(kind) + " " + std::to_string(next++));
   }
 
   void write_queues_and_streams() {

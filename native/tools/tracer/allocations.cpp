@@ -22,8 +22,8 @@ Pools& pools() {
 
 uint32_t node_of(hsa_amd_memory_pool_t pool) {
   std::lock_guard lock(pools().mutex);
-  const auto known = pools().node_of_pool.find(pool.handle);
-  return known == pools().node_of_pool.end() ? host_node() : known->second;
+  const auto entry = pools().node_of_pool.find(pool.handle);
+  return entry == pools().node_of_pool.end() ? host_node() : entry->second;
 }
 
 hsa_status_t on_pool(hsa_amd_memory_pool_t pool, void* node) {

@@ -22,12 +22,12 @@ bool has_ended(const InFlight& operation) {
 // Moves completed operations from `from` to `into`, keeping their order; stops once it has come across `window` unfinished
 // ones.
 void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
-  size_t read = 0, kept = 0;
-  for (; read < from.size() && kept < window; ++read) {
+  size_t read = 0, kept_count = 0;
+  for (; read < from.size() && kept_count < window; ++read) {
     if (has_ended(from[read])) into.push_back(from[read]);
-    else from[kept++] = from[read];
+    else from[kept_count++] = from[read];
   }
-  from.erase(from.begin() + static_cast<ptrdiff_t>(kept), from.begin() + static_cast<ptrdiff_t>(read));
+  from.erase(from.begin() + static_cast<ptrdiff_t>(kept_count), from.begin() + static_cast<ptrdiff_t>(read));
 }
 
 }  // namespace
@@ -150,11 +150,11 @@ void Collector::finish(const InFlight& operation) {
   uint64_t start = 0, end = 0;
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
-    rpd_dispatch known{};
+    rpd_dispatch dispatch_record{};
     // The record is taken even if its counters are not kept, because the device stores it until it is taken.
-    const bool has_record = take_dispatch(operation.signal, known, counters_, errors_);
+    const bool has_record = take_dispatch(operation.signal, dispatch_record, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
-    start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;
+    start = has_record ? dispatch_record.start_ns : times.start, end = has_record ? dispatch_record.end_ns : times.end;
     if (has_record && operation.keeps_counters) {
       spool::Counters counters{};
       counters.dispatch_id = operation.id;
@@ -166,7 +166,7 @@ void Collector::finish(const InFlight& operation) {
       spool::Errors errors{};
       errors.dispatch_id = operation.id;
       errors.count = operation.keeps_counters ? errors_.size() : 0;
-      errors.duration = known.duration_error;
+      errors.duration = dispatch_record.duration_error;
       record(spool::Kind::errors, errors, {}, std::as_bytes(std::span(errors_).first(errors.count)));
     }
   } else {
@@ -187,24 +187,24 @@ void Collector::finish(const InFlight& operation) {
 // The application's signal gets the raw device times before its value changes, as it would from the device, because
 // hipEventElapsedTime reads them.
 void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
-  const amd_signal_t* const ours = memory_of(operation.signal);
-  amd_signal_t* const theirs = memory_of(operation.program_signal);
-  theirs->start_ts = ours->start_ts;
-  theirs->end_ts = ours->end_ts;
+  const amd_signal_t* const own_signal = memory_of(operation.signal);
+  amd_signal_t* const program_signal = memory_of(operation.program_signal);
+  program_signal->start_ts = own_signal->start_ts;
+  program_signal->end_ts = own_signal->end_ts;
   if (operation.work == Work::copy) {
     std::lock_guard lock(copies_mutex_);
     forwarded_copies_[operation.program_signal.handle] = {start, end};
   }
   // An operation that failed leaves a negative value for the host to see.
-  const hsa_signal_value_t value = __atomic_load_n(&ours->value, __ATOMIC_ACQUIRE);
+  const hsa_signal_value_t value = __atomic_load_n(&own_signal->value, __ATOMIC_ACQUIRE);
   hsa.core.hsa_signal_subtract_screlease_fn(operation.program_signal, 1 - value);
 }
 
 bool Collector::copy_times(hsa_signal_t program_signal, hsa_amd_profiling_async_copy_time_t& times) {
   std::lock_guard lock(copies_mutex_);
-  const auto known = forwarded_copies_.find(program_signal.handle);
-  if (known == forwarded_copies_.end()) return false;
-  times = known->second;
+  const auto entry = forwarded_copies_.find(program_signal.handle);
+  if (entry == forwarded_copies_.end()) return false;
+  times = entry->second;
   return true;
 }
 

@@ -57,19 +57,19 @@ hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_sign
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes, uint32_t waits,
                         const hsa_signal_t* signals, hsa_signal_t completion) {
-  return trace_copy({to, from, bytes, node_of(to_agent), node_of(from_agent)}, waits, signals, completion,
-                    [&](hsa_signal_t ours) {
-                      return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, ours);
-                    });
+  return trace_copy(
+      {to, from, bytes, node_of(to_agent), node_of(from_agent)}, waits, signals, completion, [&](hsa_signal_t own_signal) {
+        return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, own_signal);
+      });
 }
 
 hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
                                   uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) {
   return trace_copy({to, from, bytes, node_of(to_agent), node_of(from_agent)}, waits, signals, completion,
-                    [&](hsa_signal_t ours) {
+                    [&](hsa_signal_t own_signal) {
                       return hsa.amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, bytes, waits,
-                                                                            signals, ours, engine, force);
+                                                                            signals, own_signal, engine, force);
                     });
 }
 
@@ -82,9 +82,9 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
   const uint64_t bytes = uint64_t(range->x) * range->y * range->z;
   const Transfer transfer{to->base, from->base, bytes, to_host ? host_node() : node_of(agent),
                           from_host ? host_node() : node_of(agent)};
-  return trace_copy(transfer, waits, signals, completion, [&](hsa_signal_t ours) {
+  return trace_copy(transfer, waits, signals, completion, [&](hsa_signal_t own_signal) {
     return hsa.amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, waits, signals,
-                                                     ours);
+                                                     own_signal);
   });
 }
 

@@ -91,10 +91,10 @@ struct AsyncHandler {
 };
 
 bool on_signal(hsa_signal_value_t value, void* data) {
-  auto* theirs = static_cast<AsyncHandler*>(data);
-  seen(theirs->signal, value);
-  const bool again = theirs->handler(value, theirs->data);
-  if (!again) delete theirs;
+  auto* program_handler = static_cast<AsyncHandler*>(data);
+  seen(program_handler->signal, value);
+  const bool again = program_handler->handler(value, program_handler->data);
+  if (!again) delete program_handler;
   return again;
 }
 
@@ -102,9 +102,9 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
                            hsa_amd_signal_handler handler, void* data) {
   if (!recording.load() || signal.handle == 0 || handler == nullptr)
     return hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, handler, data);
-  auto* ours = new AsyncHandler{signal, handler, data};
-  const hsa_status_t status = hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, on_signal, ours);
-  if (status != HSA_STATUS_SUCCESS) delete ours;
+  auto* wrapper = new AsyncHandler{signal, handler, data};
+  const hsa_status_t status = hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, on_signal, wrapper);
+  if (status != HSA_STATUS_SUCCESS) delete wrapper;
   return status;
 }
 

@@ -30,7 +30,8 @@ int writers_end = -1;  // the other end of the same pipe
 
 std::string with_pid(std::string path) {
   const std::string pid = std::to_string(getpid());
-  for (size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + pid.size())) path.replace(at, 2, pid);
+  for (size_t position = path.find("%p"); position != std::string::npos; position = path.find("%p", position + pid.size()))
+    path.replace(position, 2, pid);
   return path;
 }
 

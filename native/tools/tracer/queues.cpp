@@ -62,8 +62,8 @@ class OpenQueues {
 
   TracedQueue* find(const hsa_queue_t* handle) {
     std::shared_lock lock(mutex_);
-    const auto at = queues_.find(handle);
-    return at == queues_.end() ? nullptr : at->second;
+    const auto entry = queues_.find(handle);
+    return entry == queues_.end() ? nullptr : entry->second;
   }
 
  private:
@@ -150,17 +150,17 @@ void rewrite(Packet& packet, const spool::Origin& origin, TracedQueue& queue) {
 void on_submit(const void* packets, uint64_t count, uint64_t first, void* data, hsa_amd_queue_intercept_packet_writer write) {
   if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
   auto& queue = *static_cast<TracedQueue*>(data);
-  auto& ours = queue.rewritten;
+  auto& rewritten = queue.rewritten;
   const auto hand_on = [&] {
-    if (!ours.empty()) write(ours.data(), ours.size());
-    ours.clear();
+    if (!rewritten.empty()) write(rewritten.data(), rewritten.size());
+    rewritten.clear();
   };
   for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
     if (!has_room(queue)) {
       hand_on();  // wait_for_room() may be waiting for some of these packets
       wait_for_room(queue);
     }
-    rewrite(ours.emplace_back(packet), queue.submitters.of(first++), queue);
+    rewrite(rewritten.emplace_back(packet), queue.submitters.of(first++), queue);
   }
   hand_on();
 }
@@ -202,9 +202,9 @@ uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
 uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
   TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
   if (queue != nullptr) queue->throttle.await(value);
-  const uint64_t found = hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
-  if (queue != nullptr && found == expected) queue->submitters.reserved(expected, value - expected);
-  return found;
+  const uint64_t previous = hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
+  if (queue != nullptr && previous == expected) queue->submitters.reserved(expected, value - expected);
+  return previous;
 }
 
 void store_write_index(const hsa_queue_t* handle, uint64_t value) {

@@ -80,12 +80,12 @@ void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t
     for_all(wave, addresses, 4 * Dwords, load);
     return observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
   }
-  for (uint64_t left = addresses.inside; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = addresses.inside; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     load(l, wave.lds + addresses.lane[l]);
   }
-  for (uint64_t left = addresses.outside; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = addresses.outside; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     uint8_t values[4 * Dwords];
     load_lds(wave, addresses.lane[l], sizeof values, values);
     load(l, values);
@@ -125,8 +125,8 @@ void write_to(const Op& op, Wave& wave, const LdsAddresses& addresses, const uin
     for_all(wave, addresses, 4 * Dwords, store);
     return observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
   }
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     if (addresses.inside >> l & 1) [[likely]] {
       store(l, wave.lds + addresses.lane[l]);
       continue;
@@ -220,8 +220,8 @@ void read_narrow(const Op& op, Wave& wave) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
   uint32_t* reg = wave.registers(op.destination);
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     T value{};
     if (addresses.inside >> l & 1) std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
     reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
@@ -234,8 +234,8 @@ void write_narrow(const Op& op, Wave& wave) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
   const uint32_t* reg = wave.registers(op.source[1]);
-  for (uint64_t left = addresses.inside; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = addresses.inside; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     const T value = static_cast<T>(reg[l] >> Shift);
     std::memcpy(wave.lds + addresses.lane[l], &value, sizeof value);
   }
@@ -247,8 +247,8 @@ void write_narrow(const Op& op, Wave& wave) {
 // Reads and writes may be misaligned, as in global memory. For a misaligned atomic, raises a fault and returns false.
 template <class T>
 bool all_aligned(Wave& wave, const LdsAddresses& addresses) {
-  for (uint64_t left = addresses.inside; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = addresses.inside; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     if (addresses.lane[l] % sizeof(T) == 0) continue;
     wave.raise("misaligned atomic", addresses.lane[l], FaultKind::ApertureViolation, l);
     return false;
@@ -261,13 +261,13 @@ void for_each_update(const Op& op, Wave& wave, Update update) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
   if (op.semantics->destinations) {
-    for (uint64_t left = addresses.outside; left; left &= left - 1) {
-      set_lane(wave.registers(op.destination), std::countr_zero(left), T{});
+    for (uint64_t remaining = addresses.outside; remaining; remaining &= remaining - 1) {
+      set_lane(wave.registers(op.destination), std::countr_zero(remaining), T{});
     }
   }
   if (!all_aligned<T>(wave, addresses)) return;
-  for (uint64_t left = addresses.inside; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = addresses.inside; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     T old;
     std::memcpy(&old, wave.lds + addresses.lane[l], sizeof old);
     const T next = update(old, l);
@@ -346,8 +346,8 @@ void exchange_two(const Op& op, Wave& wave) {
   uint32_t* result = wave.registers(op.destination);
   const uint32_t* first_value = wave.registers(op.source[1]);
   const uint32_t* second_value = wave.registers(op.source[2]);
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     const T old_first = loaded<T>(wave, first, l), old_second = loaded<T>(wave, second, l);
     stored(wave, first, l, lane_value<T>(first_value, l));
     stored(wave, second, l, lane_value<T>(second_value, l));
@@ -367,15 +367,15 @@ void count_lanes(const Op& op, Wave& wave) {
   if (exec == 0) return;
   const int lane = std::countr_zero(exec);
   LdsAddresses counter;
-  const uint32_t at = behind_m0(op, wave);
-  if (!find_addresses(wave, kLdsDword, counter, [=](int) { return at; })) return;
+  const uint32_t address = behind_m0(op, wave);
+  if (!find_addresses(wave, kLdsDword, counter, [=](int) { return address; })) return;
   counter.inside &= uint64_t{1} << lane;  // a single access, not one per lane
   counter.outside &= uint64_t{1} << lane;
   if (!all_aligned<uint32_t>(wave, counter)) return;
   const uint32_t old = loaded<uint32_t>(wave, counter, lane);
   stored(wave, counter, lane, old + Sign * static_cast<uint32_t>(std::popcount(exec)));
   uint32_t* result = wave.registers(op.destination);
-  for (uint64_t left = exec; left; left &= left - 1) result[std::countr_zero(left)] = old;
+  for (uint64_t remaining = exec; remaining; remaining &= remaining - 1) result[std::countr_zero(remaining)] = old;
   observe(op, wave, AccessKind::Atomic, kLdsDword, counter);
 }
 

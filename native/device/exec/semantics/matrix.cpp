@@ -43,8 +43,8 @@ constexpr float kLeastNormalHalf = 0x1p-14f, kLeastNormalFloat = 0x1p-126f;
 
 // AMD's documents do not say whether inputs are rounded or truncated to ten bits of mantissa: here they are truncated.
 float widen_xfloat(uint32_t bits) {
-  const auto whole = std::bit_cast<float>(bits);
-  return is_nan(whole) ? quiet(whole) : std::bit_cast<float>(bits & ~0x1fffu);
+  const auto value = std::bit_cast<float>(bits);
+  return is_nan(value) ? quiet(value) : std::bit_cast<float>(bits & ~0x1fffu);
 }
 
 template <class In>
@@ -137,7 +137,7 @@ void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], 
     widen_elements<In>(wave, operand, i, elements);
     for (int group = 0; group < kLanes / M; ++group) {
       Sum* to = Blocks > 1 ? out[group][i] : out[0][group * per_lane + i];
-      for (int at = 0; at < M; ++at) to[at] = elements[lane_of(group * M + at)];
+      for (int element = 0; element < M; ++element) to[element] = elements[lane_of(group * M + element)];
     }
   }
 }
@@ -209,18 +209,20 @@ uint32_t indices_of(const Op& op, const Wave& wave, int lane) {
 template <int M, int K, class A, class B = A>
 void multiply_sparse(const Op& op, Wave& wave) {
   using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
-  constexpr int kept = M * K / 2 / kLanes;  // elements of A in a lane; twice as many of B
+  constexpr int elements_of_a = M * K / 2 / kLanes;  // elements of A in a lane; twice as many of B
   Sum a[M][K / 2];
   uint8_t k_of_a[M][K / 2];
   Sum b[K][M];
   for (int lane = 0; lane < kLanes; ++lane) {
     const int group = lane / M;
-    const uint32_t indices = indices_of<2 * kept>(op, wave, lane);
-    for (int i = 0; i < kept; ++i) {
-      a[lane % M][group * kept + i] = element<A>(wave, op.source[0], lane, i);
-      k_of_a[lane % M][group * kept + i] = static_cast<uint8_t>(2 * group * kept + i / 2 * 4 + (indices >> 2 * i & 3));
+    const uint32_t indices = indices_of<2 * elements_of_a>(op, wave, lane);
+    for (int i = 0; i < elements_of_a; ++i) {
+      a[lane % M][group * elements_of_a + i] = element<A>(wave, op.source[0], lane, i);
+      k_of_a[lane % M][group * elements_of_a + i] =
+          static_cast<uint8_t>(2 * group * elements_of_a + i / 2 * 4 + (indices >> 2 * i & 3));
     }
-    for (int i = 0; i < 2 * kept; ++i) b[2 * group * kept + i][lane % M] = element<B>(wave, op.source[1], lane, i);
+    for (int i = 0; i < 2 * elements_of_a; ++i)
+      b[2 * group * elements_of_a + i][lane % M] = element<B>(wave, op.source[1], lane, i);
   }
   constexpr int registers = M * M / kLanes;
   uint32_t* d = wave.registers(op.destination);

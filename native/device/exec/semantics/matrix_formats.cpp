@@ -102,8 +102,8 @@ void multiply_formats(const Op& op, Wave& wave) {
 }
 
 const char* refuse_formats(const Op& op) {
-  constexpr int known = std::size(kFormats);
-  if (op.matrix.broadcast_size >= known || op.matrix.lane_pattern >= known) return "there is no such format";
+  constexpr int count = std::size(kFormats);
+  if (op.matrix.broadcast_size >= count || op.matrix.lane_pattern >= count) return "there is no such format";
   const auto fits = [](const Operand& operand, const Format& format) { return operand.dwords * 32 == kPerLane * format.bits; };
   if (fits(op.source[0], kFormats[op.matrix.broadcast_size]) && fits(op.source[1], kFormats[op.matrix.lane_pattern]))
     return nullptr;

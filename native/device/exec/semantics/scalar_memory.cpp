@@ -41,10 +41,10 @@ void buffer_load(const Op& op, Wave& wave) {
   const ScalarBuffer buffer(wave, op.source[0]);
   const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave, op.source[1])) & ~uint64_t{3};
   for (int i = 0; i < Dwords; ++i) {
-    const uint64_t at = begin + 4 * i;
-    const bool inside = at + 4 <= buffer.size;
-    if (inside && !wave.may_access(op, buffer.base + at, 4, false)) return;
-    wave.scalar[op.destination.reg + i] = inside ? *wave.memory->at<uint32_t>(buffer.base + at) : 0;
+    const uint64_t offset = begin + 4 * i;
+    const bool inside = offset + 4 <= buffer.size;
+    if (inside && !wave.may_access(op, buffer.base + offset, 4, false)) return;
+    wave.scalar[op.destination.reg + i] = inside ? *wave.memory->at<uint32_t>(buffer.base + offset) : 0;
   }
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
@@ -65,23 +65,23 @@ void buffer_store(const Op& op, Wave& wave) {
   const ScalarBuffer buffer(wave, op.source[1]);
   const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave, op.source[2])) & ~uint64_t{3};
   for (int i = 0; i < Dwords; ++i) {
-    const uint64_t at = begin + 4 * i;
-    if (at + 4 > buffer.size) continue;
-    if (!wave.may_access(op, buffer.base + at, 4, true)) return;
-    *wave.memory->at<uint32_t>(buffer.base + at) = wave.scalar[op.source[0].reg + i];
+    const uint64_t offset = begin + 4 * i;
+    if (offset + 4 > buffer.size) continue;
+    if (!wave.may_access(op, buffer.base + offset, 4, true)) return;
+    *wave.memory->at<uint32_t>(buffer.base + offset) = wave.scalar[op.source[0].reg + i];
   }
   wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
 }
 
 // The address of an atomic, or null if it is not performed because it is out of the buffer's range or raises a fault.
 template <class T, bool Buffer>
-T* place_of(const Op& op, Wave& wave) {
+T* atomic_pointer(const Op& op, Wave& wave) {
   uint64_t address;
   if constexpr (Buffer) {
     const ScalarBuffer buffer(wave, op.source[1]);
-    const uint64_t at = static_cast<uint64_t>(offset_of(op, wave, op.source[2])) & ~uint64_t{3};
-    if (at + sizeof(T) > buffer.size) return nullptr;
-    address = buffer.base + at;
+    const uint64_t offset = static_cast<uint64_t>(offset_of(op, wave, op.source[2])) & ~uint64_t{3};
+    if (offset + sizeof(T) > buffer.size) return nullptr;
+    address = buffer.base + offset;
   } else {
     address = address_of(op, wave, op.source[1], op.source[2]);
   }
@@ -96,18 +96,18 @@ T* place_of(const Op& op, Wave& wave) {
 
 template <class T, auto F, bool Buffer>
 void update(const Op& op, Wave& wave) {
-  T* at = place_of<T, Buffer>(op, wave);
-  const T old = at ? atomic_update<T, F>(at, read_scalar<T>(op.source[0], wave)) : T{};
+  T* pointer = atomic_pointer<T, Buffer>(op, wave);
+  const T old = pointer ? atomic_update<T, F>(pointer, read_scalar<T>(op.source[0], wave)) : T{};
   if (op.returns) write_scalar(op.source[0], wave, old);
 }
 
 // The data registers hold the new value, followed by the value to compare with.
 template <class T, bool Buffer>
 void compare_swap(const Op& op, Wave& wave) {
-  T* at = place_of<T, Buffer>(op, wave);
+  T* pointer = atomic_pointer<T, Buffer>(op, wave);
   Operand compare = op.source[0];
   compare.reg = static_cast<uint16_t>(compare.reg + sizeof(T) / 4);
-  const T old = at ? atomic_compare_swap(at, read_scalar<T>(compare, wave), read_scalar<T>(op.source[0], wave)) : T{};
+  const T old = pointer ? atomic_compare_swap(pointer, read_scalar<T>(compare, wave), read_scalar<T>(op.source[0], wave)) : T{};
   if (op.returns) write_scalar(op.source[0], wave, old);
 }
 

@@ -21,17 +21,17 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Acc
 // ---- loads ----
 
 template <class T>
-T read_or_zero(const uint8_t* at, uint32_t bytes) {
+T read_or_zero(const uint8_t* source, uint32_t bytes) {
   T value{};
-  if (at) std::memcpy(&value, at, bytes);
+  if (source) std::memcpy(&value, source, bytes);
   return value;
 }
 
 template <class T>
 void load_to_lds(const Op& op, Wave& wave) {
   LdsTransfer to_lds(op, wave);
-  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&to_lds](int l, const uint8_t* at, uint32_t bytes) {
-    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&to_lds](int l, const uint8_t* source, uint32_t bytes) {
+    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(source, bytes))));
   });
   to_lds.finish();
 }
@@ -39,8 +39,8 @@ void load_to_lds(const Op& op, Wave& wave) {
 template <int Dwords>
 void load_dwords_to_lds(const Op& op, Wave& wave) {
   LdsTransfer to_lds(op, wave, 4 * Dwords);
-  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [&to_lds](int l, const uint8_t* at, uint32_t bytes) {
-    to_lds.store(l, read_or_zero<std::array<uint32_t, Dwords>>(at, bytes).data());
+  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [&to_lds](int l, const uint8_t* source, uint32_t bytes) {
+    to_lds.store(l, read_or_zero<std::array<uint32_t, Dwords>>(source, bytes).data());
   });
   to_lds.finish();
 }
@@ -49,8 +49,8 @@ template <int Dwords>
 void load_dwords(const Op& op, Wave& wave) {
   if (op.to_lds) return load_dwords_to_lds<Dwords>(op, wave);
   uint32_t* reg = wave.registers(op.destination);
-  const auto load = [reg](int l, const uint8_t* at, uint32_t bytes) {
-    const auto values = read_or_zero<std::array<uint32_t, Dwords>>(at, bytes);
+  const auto load = [reg](int l, const uint8_t* source, uint32_t bytes) {
+    const auto values = read_or_zero<std::array<uint32_t, Dwords>>(source, bytes);
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
   };
   for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), load, LoadDwords<Dwords>{reg});
@@ -62,8 +62,8 @@ void load_narrow(const Op& op, Wave& wave) {
     if (op.to_lds) return load_to_lds<T>(op, wave);
   }
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&op, reg](int l, const uint8_t* at, uint32_t bytes) {
-    reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&op, reg](int l, const uint8_t* source, uint32_t bytes) {
+    reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(source, bytes))));
   });
 }
 
@@ -72,10 +72,10 @@ void load_narrow(const Op& op, Wave& wave) {
 template <int Dwords>
 void store_dwords(const Op& op, Wave& wave) {
   const uint32_t* reg = wave.registers(op.source[3]);
-  const auto store = [reg](int l, uint8_t* at, uint32_t bytes) {
+  const auto store = [reg](int l, uint8_t* destination, uint32_t bytes) {
     uint32_t values[Dwords];
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    if (at) std::memcpy(at, values, bytes);
+    if (destination) std::memcpy(destination, values, bytes);
   };
   for_each_lane(op, wave, AccessKind::Store, sizeof(uint32_t), store, StoreDwords<Dwords>{reg});
 }
@@ -83,9 +83,9 @@ void store_dwords(const Op& op, Wave& wave) {
 template <class T, int Shift>
 void store_narrow(const Op& op, Wave& wave) {
   const uint32_t* reg = wave.registers(op.source[3]);
-  for_each_lane(op, wave, AccessKind::Store, sizeof(T), [reg](int l, uint8_t* at, uint32_t) {
+  for_each_lane(op, wave, AccessKind::Store, sizeof(T), [reg](int l, uint8_t* destination, uint32_t) {
     const T value = static_cast<T>(reg[l] >> Shift);
-    if (at) std::memcpy(at, &value, sizeof value);
+    if (destination) std::memcpy(destination, &value, sizeof value);
   });
 }
 
@@ -94,8 +94,8 @@ void store_narrow(const Op& op, Wave& wave) {
 template <class T, auto F>
 void update(const Op& op, Wave& wave) {
   uint32_t* data = wave.registers(op.source[3]);
-  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
-    const T old = at ? atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l)) : T{};
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* pointer, uint32_t) {
+    const T old = pointer ? atomic_update<T, F>(reinterpret_cast<T*>(pointer), lane_value<T>(data, l)) : T{};
     if (op.returns) set_lane(data, l, old);
   });
 }
@@ -104,9 +104,9 @@ void update(const Op& op, Wave& wave) {
 template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   uint32_t* data = wave.registers(op.source[3]);
-  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* pointer, uint32_t) {
     const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
-    const T old = at ? atomic_compare_swap(reinterpret_cast<T*>(at), compare, lane_value<T>(data, l)) : T{};
+    const T old = pointer ? atomic_compare_swap(reinterpret_cast<T*>(pointer), compare, lane_value<T>(data, l)) : T{};
     if (op.returns) set_lane(data, l, old);
   });
 }

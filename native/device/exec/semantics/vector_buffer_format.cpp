@@ -92,17 +92,18 @@ void for_each_element(const Op& op, Wave& wave, AccessKind kind, Access access) 
   if (!layout.format.exists()) return wave.raise("a buffer format that does not exist", op.address);
   const uint32_t bytes = layout.format.bytes();
   if (bytes == 0) {
-    for (uint64_t left = wave.exec(); left; left &= left - 1)
-      access(layout, std::countr_zero(left), static_cast<uint8_t*>(nullptr));
+    for (uint64_t remaining = wave.exec(); remaining; remaining &= remaining - 1)
+      access(layout, std::countr_zero(remaining), static_cast<uint8_t*>(nullptr));
     return;
   }
-  for_each_buffer_lane(op, wave, buffer, kind, bytes, bytes, [&](int l, uint8_t* at, uint32_t) { access(layout, l, at); });
+  for_each_buffer_lane(op, wave, buffer, kind, bytes, bytes,
+                       [&](int l, uint8_t* pointer, uint32_t) { access(layout, l, pointer); });
 }
 
 void load_to_lds(const Op& op, Wave& wave) {
   LdsTransfer to_lds(op, wave);
-  for_each_element(op, wave, AccessKind::Load, [&to_lds](const Layout& layout, int l, const uint8_t* at) {
-    to_lds.store(l, at ? arranged(layout, layout.format.unpack(at))[0] : 0);
+  for_each_element(op, wave, AccessKind::Load, [&to_lds](const Layout& layout, int l, const uint8_t* source) {
+    to_lds.store(l, source ? arranged(layout, layout.format.unpack(source))[0] : 0);
   });
   to_lds.finish();
 }
@@ -111,8 +112,8 @@ template <int Count, Width W>
 void load(const Op& op, Wave& wave) {
   if (op.to_lds) return load_to_lds(op, wave);  // one component: there is no encoding for more
   uint32_t* reg = wave.registers(op.destination);
-  for_each_element(op, wave, AccessKind::Load, [reg](const Layout& layout, int l, const uint8_t* at) {
-    const Components values = at ? arranged(layout, layout.format.unpack(at)) : Components{};
+  for_each_element(op, wave, AccessKind::Load, [reg](const Layout& layout, int l, const uint8_t* source) {
+    const Components values = source ? arranged(layout, layout.format.unpack(source)) : Components{};
     put<Count, W>(layout.format, values, reg, l);
   });
 }
@@ -120,8 +121,8 @@ void load(const Op& op, Wave& wave) {
 template <int Count, Width W>
 void store(const Op& op, Wave& wave) {
   const uint32_t* reg = wave.registers(op.source[3]);
-  for_each_element(op, wave, AccessKind::Store, [reg](const Layout& layout, int l, uint8_t* at) {
-    if (at) layout.format.pack(rearranged(layout, get<Count, W>(layout.format, reg, l)), at);
+  for_each_element(op, wave, AccessKind::Store, [reg](const Layout& layout, int l, uint8_t* destination) {
+    if (destination) layout.format.pack(rearranged(layout, get<Count, W>(layout.format, reg, l)), destination);
   });
 }
 

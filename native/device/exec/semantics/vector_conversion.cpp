@@ -22,10 +22,10 @@ To saturate(From v) {
   if (is_nan(v)) return 0;
   constexpr auto low = std::numeric_limits<To>::min();
   constexpr auto high = std::numeric_limits<To>::max();
-  const double whole = std::trunc(static_cast<double>(v));
-  if (whole <= static_cast<double>(low)) return low;
-  if (whole >= static_cast<double>(high)) return high;
-  return static_cast<To>(whole);
+  const double truncated = std::trunc(static_cast<double>(v));
+  if (truncated <= static_cast<double>(low)) return low;
+  if (truncated >= static_cast<double>(high)) return high;
+  return static_cast<To>(truncated);
 }
 
 float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
@@ -36,10 +36,10 @@ void narrow_lanes(const Op& op, Wave& wave) {
   OperandCopy copy;
   const SourceWords from = words_of<float>(op.source[0], wave, copy);
   u32* const reg = wave.registers(op.destination);
-  const u32 kept = op.keeps_half ? 0xffff0000 : 0;
+  const u32 kept_bits = op.keeps_half ? 0xffff0000 : 0;
   for (int l = 0; l < kLanes; l += kChunk) {
     const Words halves = halves_of(load_chunk<float, false>(from.at(l)));
-    store_words(reg + l, halves | (load_words(reg + l) & kept), wave.exec() >> l);
+    store_words(reg + l, halves | (load_words(reg + l) & kept_bits), wave.exec() >> l);
   }
 }
 void widen_lanes(const Op& op, Wave& wave) {

@@ -216,16 +216,16 @@ void divide_fmas(const Op& op, Wave& wave) {
   for (Lanes<T>* source : {&a, &b, &c}) enter_mode(mode, *source);
   const u64 scaled = wave.vcc();
   WiderThan<T> wide[kLanes];
-  for (u64 left = scaled; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (u64 remaining = scaled; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     wide[l] = scaled_back(a.data[l], b.data[l], c.data[l]);
   }
   alignas(64) T out[kLanes];
   {
     const HostRounding rounding(mode.rounding<T>());
     for (int l = 0; l < kLanes; ++l) out[l] = fused(a.data[l], b.data[l], c.data[l]);
-    for (u64 left = scaled; left; left &= left - 1) {
-      const int l = std::countr_zero(left);
+    for (u64 remaining = scaled; remaining; remaining &= remaining - 1) {
+      const int l = std::countr_zero(remaining);
       // The sign of an exact zero sum depends on the rounding mode.
       if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
     }

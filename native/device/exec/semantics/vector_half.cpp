@@ -79,10 +79,10 @@ void run_plain_half(const Op& op, Wave& wave, std::index_sequence<I...>) {
   OperandCopy copies[sizeof...(I)];
   const HalfSource from[] = {{op.source[I], wave, copies[I]}...};
   uint32_t* const reg = wave.registers(op.destination);
-  const uint32_t kept = op.keeps_half ? 0xffff0000 : 0;
+  const uint32_t kept_bits = op.keeps_half ? 0xffff0000 : 0;
   for (int l = 0; l < kLanes; l += kChunk) {
     const Words halves = compute_halves<OfSingles, OfHalves>(from[I].at(l)...);
-    store_words(reg + l, halves | (load_words(reg + l) & kept), wave.exec() >> l);
+    store_words(reg + l, halves | (load_words(reg + l) & kept_bits), wave.exec() >> l);
   }
 }
 

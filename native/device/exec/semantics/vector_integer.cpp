@@ -32,9 +32,9 @@ i32 extract_signed(i32 value, u32 offset, u32 width) {
 // faster than putting them together.
 template <bool All>
 void shift_and_add_words(u32* to, u64 exec, const SourceWords& a, const SourceWords& b, const SourceWords& c) {
-  const auto store = [](u32* at, const Words& words, u64 mask) {
-    if constexpr (All) std::memcpy(at, &words, sizeof words);
-    else store_words(at, words, mask);
+  const auto store = [](u32* destination, const Words& words, u64 mask) {
+    if constexpr (All) std::memcpy(destination, &words, sizeof words);
+    else store_words(destination, words, mask);
   };
 #pragma GCC unroll 4
   for (int l = 0; l < kLanes; l += kChunk) {

@@ -99,11 +99,11 @@ constexpr int kLargestAccess = 16;  // bytes per lane
 // Performs an access that is partly or entirely out of range by way of a copy: see lds_range_check.h. An atomic leaves the LDS
 // unchanged and returns 0.
 template <class Access>
-void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
+void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t address, uint32_t bytes, int lane, Access access) {
   alignas(8) uint8_t copy[kLargestAccess] = {};
-  if (kind != AccessKind::Atomic) load_lds(wave, at, bytes, copy);
+  if (kind != AccessKind::Atomic) load_lds(wave, address, bytes, copy);
   access(lane, copy);
-  if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
+  if (kind == AccessKind::Store) store_lds(wave, address, bytes, copy);
 }
 
 // Performs a load or store that has a pattern, if the range that it spans is accessible as a whole, and therefore contiguous in
@@ -158,14 +158,14 @@ template <class Access>
   if (kind != AccessKind::Atomic && global_only && access_known(op, wave, writes, spaces.global, addresses, access)) {
     return wave.observer->vector_access(wave, op, access_to(Space::Global, kind, bytes, spaces.global, addresses.lane));
   }
-  for (uint64_t left = spaces.global; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = spaces.global; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
     if (!wave.may_access(op, addresses.lane[l], bytes, writes, l)) return;
     access(l, wave.memory->at<uint8_t>(addresses.lane[l]));
   }
-  for (uint64_t left = spaces.lds; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = spaces.lds; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     if (!in_lds(wave, addresses.lane[l], bytes)) [[unlikely]] {
       if (!may_leave_lds(wave, addresses.lane[l], l)) return;
       access_edge_of_lds(wave, kind, addresses.lane[l], bytes, l, access);
@@ -175,8 +175,8 @@ template <class Access>
     if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
     access(l, wave.lds + addresses.lane[l]);
   }
-  for (uint64_t left = spaces.scratch; left; left &= left - 1) {
-    const int l = std::countr_zero(left);
+  for (uint64_t remaining = spaces.scratch; remaining; remaining &= remaining - 1) {
+    const int l = std::countr_zero(remaining);
     if (addresses.lane[l] + bytes > wave.scratch_bytes) {
       return wave.raise("private memory (stack) access out of range", addresses.lane[l], FaultKind::ApertureViolation, l);
     }
@@ -205,9 +205,9 @@ void load_dwords(const Op& op, Wave& wave) {
 template <class T, Half16 Where>
 void load_narrow(const Op& op, Wave& wave) {
   uint32_t* reg = wave.registers(op.destination);
-  for_each_lane(op, wave, AccessKind::Load, [&op, reg](int l, const uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Load, [&op, reg](int l, const uint8_t* source) {
     T value;
-    std::memcpy(&value, at, sizeof value);
+    std::memcpy(&value, source, sizeof value);
     reg[l] = loaded_narrow<Where>(op, reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   });
 }
@@ -216,9 +216,9 @@ void load_narrow(const Op& op, Wave& wave) {
 template <class T>
 void load_to_lds(const Op& op, Wave& wave) {
   LdsTransfer to_lds(op, wave);
-  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* source) {
     T value;
-    std::memcpy(&value, at, sizeof value);
+    std::memcpy(&value, source, sizeof value);
     to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(value)));
   });
   to_lds.finish();
@@ -227,7 +227,7 @@ void load_to_lds(const Op& op, Wave& wave) {
 template <int Dwords>
 void load_dwords_to_lds(const Op& op, Wave& wave) {
   LdsTransfer to_lds(op, wave, 4 * Dwords);
-  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* at) { to_lds.store(l, at); });
+  for_each_lane(op, wave, AccessKind::Load, [&to_lds](int l, const uint8_t* source) { to_lds.store(l, source); });
   to_lds.finish();
 }
 
@@ -241,9 +241,9 @@ void store_dwords(const Op& op, Wave& wave) {
 template <class T, int Shift>
 void store_narrow(const Op& op, Wave& wave) {
   const uint32_t* reg = wave.registers(op.source[1]);
-  for_each_lane(op, wave, AccessKind::Store, [reg](int l, uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Store, [reg](int l, uint8_t* destination) {
     const T value = static_cast<T>(reg[l] >> Shift);
-    std::memcpy(at, &value, sizeof value);
+    std::memcpy(destination, &value, sizeof value);
   });
 }
 
@@ -253,8 +253,8 @@ template <class T, auto F>
 void update(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
-  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* at) {
-    const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l));
+  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* pointer) {
+    const T old = atomic_update<T, F>(reinterpret_cast<T*>(pointer), lane_value<T>(data, l));
     if (result) set_lane(result, l, old);
   });
 }
@@ -264,10 +264,10 @@ template <class T>
 void compare_swap(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
-  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* at) {
+  for_each_lane(op, wave, AccessKind::Atomic, [=](int l, uint8_t* pointer) {
     const T value = lane_value<T>(data, l);
     const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
-    const T old = atomic_compare_swap(reinterpret_cast<T*>(at), compare, value);
+    const T old = atomic_compare_swap(reinterpret_cast<T*>(pointer), compare, value);
     if (result) set_lane(result, l, old);
   });
 }

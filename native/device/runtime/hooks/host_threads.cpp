@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenWaits = std::chrono::milliseconds(100);
 
-struct Known {
+struct ThreadRecords {
   std::mutex mutex;
   std::set<pid_t> of_runtime;
   std::map<pid_t, Clock::time_point> waiting;  // until when
@@ -25,8 +25,8 @@ struct Known {
   uint64_t sum = 0;
 };
 
-Known& known() {
-  static auto* all = new Known;  // threads outlive static destructors
+ThreadRecords& thread_records() {
+  static auto* all = new ThreadRecords;  // threads outlive static destructors
   return *all;
 }
 
@@ -61,38 +61,38 @@ void belongs_to_runtime() {
   thread_local bool said = false;
   if (said) return;
   said = true;
-  const std::lock_guard lock(known().mutex);
-  known().of_runtime.insert(gettid());
+  const std::lock_guard lock(thread_records().mutex);
+  thread_records().of_runtime.insert(gettid());
 }
 
 Wait::Wait(bool for_ever) : counts_(for_ever) {
   if (!counts_) return;
-  const std::lock_guard lock(known().mutex);
-  known().waiting[gettid()] = Clock::time_point::max();
+  const std::lock_guard lock(thread_records().mutex);
+  thread_records().waiting[gettid()] = Clock::time_point::max();
 }
 
 Wait::~Wait() {
   if (!counts_) return;
-  const std::lock_guard lock(known().mutex);
-  known().waiting[gettid()] = Clock::now() + kBetweenWaits;
+  const std::lock_guard lock(thread_records().mutex);
+  thread_records().waiting[gettid()] = Clock::now() + kBetweenWaits;
 }
 
 bool any_waits() {
-  const std::lock_guard lock(known().mutex);
-  std::erase_if(known().waiting, [now = Clock::now()](const auto& wait) { return wait.second < now; });
-  return !known().waiting.empty();
+  const std::lock_guard lock(thread_records().mutex);
+  std::erase_if(thread_records().waiting, [now = Clock::now()](const auto& wait) { return wait.second < now; });
+  return !thread_records().waiting.empty();
 }
 
 uint64_t busy_ticks() {
-  const std::lock_guard lock(known().mutex);
+  const std::lock_guard lock(thread_records().mutex);
   for_each_thread([](pid_t thread) {
     const uint64_t now = ticks_of(thread);
-    uint64_t& before = known().ticks[thread];
-    if (!known().of_runtime.contains(thread) && !known().waiting.contains(thread))
-      known().sum += now - (now < before ? now : before);
+    uint64_t& before = thread_records().ticks[thread];
+    if (!thread_records().of_runtime.contains(thread) && !thread_records().waiting.contains(thread))
+      thread_records().sum += now - (now < before ? now : before);
     before = now;
   });
-  return known().sum;
+  return thread_records().sum;
 }
 
 }  // namespace rpd::host_threads

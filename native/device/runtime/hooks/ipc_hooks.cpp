@@ -56,14 +56,14 @@ Location location_of(uint64_t address, size_t size) {
 int file_of(uint64_t inode) {
   DIR* folder = opendir("/proc/self/fd");
   if (!folder) return -1;
-  int found = -1;
+  int match = -1;
   while (const dirent* entry = readdir(folder)) {
     struct stat facts{};
     const int file = std::atoi(entry->d_name);
-    if (entry->d_name[0] != '.' && fstat(file, &facts) == 0 && facts.st_ino == inode && S_ISREG(facts.st_mode)) found = file;
+    if (entry->d_name[0] != '.' && fstat(file, &facts) == 0 && facts.st_ino == inode && S_ISREG(facts.st_mode)) match = file;
   }
   closedir(folder);
-  return found;
+  return match;
 }
 
 hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
@@ -99,32 +99,32 @@ hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t, c
   const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  void* got = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(shared.offset));
+  void* mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(shared.offset));
   close(file);
-  if (got == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (mapping == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   for (Device* device : devices()) {
-    device->allocations().add(reinterpret_cast<uint64_t>(got), size, static_cast<Owner>(shared.owner));
-    device->allocations().name(reinterpret_cast<uint64_t>(got), size);
+    device->allocations().add(reinterpret_cast<uint64_t>(mapping), size, static_cast<Owner>(shared.owner));
+    device->allocations().name(reinterpret_cast<uint64_t>(mapping), size);
   }
-  writable_memory().add(reinterpret_cast<uint64_t>(got), size);
+  writable_memory().add(reinterpret_cast<uint64_t>(mapping), size);
   const std::lock_guard lock(attached().mutex);
-  attached().size[got] = size;
-  *address = got;
+  attached().size[mapping] = size;
+  *address = mapping;
   return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t detach(void* address) {
   const std::lock_guard lock(attached().mutex);
-  const auto found = attached().size.find(address);
-  if (found == attached().size.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto entry = attached().size.find(address);
+  if (entry == attached().size.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   writable_memory().remove(reinterpret_cast<uint64_t>(address));
   for (Device* device : devices()) {
     device->allocations().forget_name(reinterpret_cast<uint64_t>(address));
-    device->memory_freed(reinterpret_cast<uint64_t>(address), found->second);
+    device->memory_freed(reinterpret_cast<uint64_t>(address), entry->second);
   }
-  munmap(address, found->second);
+  munmap(address, entry->second);
   for (Device* device : devices()) device->allocations().forget_host_ranges();
-  attached().size.erase(found);
+  attached().size.erase(entry);
   return HSA_STATUS_SUCCESS;
 }
 

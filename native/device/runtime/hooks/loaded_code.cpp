@@ -49,9 +49,9 @@ hsa_status_t remember(hsa_executable_t, hsa_loaded_code_object_t object, void*) 
 
 const hsa_ven_amd_loader_1_03_pfn_t& code_loader() {
   static const hsa_ven_amd_loader_1_03_pfn_t table = [] {
-    hsa_ven_amd_loader_1_03_pfn_t found{};
-    original().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof found, &found);
-    return found;
+    hsa_ven_amd_loader_1_03_pfn_t loader{};
+    original().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader);
+    return loader;
   }();
   return table;
 }

@@ -31,8 +31,8 @@ class Ranges {
     auto part = parts_.upper_bound(begin);
     if (part == parts_.begin() || (--part)->second.end <= begin) return std::nullopt;
     const uint64_t value = part->second.value;
-    for (uint64_t at = begin; at < end; at = (part++)->second.end)
-      if (part == parts_.end() || part->first > at || part->second.value != value) return std::nullopt;
+    for (uint64_t address = begin; address < end; address = (part++)->second.end)
+      if (part == parts_.end() || part->first > address || part->second.value != value) return std::nullopt;
     return value;
   }
 
@@ -41,13 +41,13 @@ class Ranges {
     uint64_t end;
     uint64_t value;
   };
-  void split(uint64_t at) {
-    const auto next = parts_.lower_bound(at);
+  void split(uint64_t address) {
+    const auto next = parts_.lower_bound(address);
     if (next == parts_.begin()) return;
     auto& [begin, part] = *std::prev(next);
-    if (part.end <= at) return;
-    parts_[at] = part;
-    part.end = at;
+    if (part.end <= address) return;
+    parts_[address] = part;
+    part.end = address;
   }
   std::map<uint64_t, Part> parts_;  // by first address; without overlaps
 };

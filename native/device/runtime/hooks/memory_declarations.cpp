@@ -101,9 +101,9 @@ void own_variables_of(hsa_executable_t executable) {
 
 void disown_variables_of(hsa_executable_t executable) {
   const std::lock_guard lock(loaded().mutex);
-  const auto found = loaded().ranges.extract(executable.handle);
-  if (!found) return;
-  for (const uint64_t begin : found.mapped()) writable_memory().remove(begin), writable_memory().unbar(begin);
+  const auto node = loaded().ranges.extract(executable.handle);
+  if (!node) return;
+  for (const uint64_t begin : node.mapped()) writable_memory().remove(begin), writable_memory().unbar(begin);
 }
 
 }  // namespace rpd

@@ -15,20 +15,20 @@ constexpr char kArguments[] = "memory of kernel arguments";
 
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
-hsa_status_t given(hsa_status_t status, const void* address, size_t size) {
+hsa_status_t grant(hsa_status_t status, const void* address, size_t size) {
   if (status == HSA_STATUS_SUCCESS) writable_memory().add(number(address), size);
   return status;
 }
 
-void taken(const void* address) { writable_memory().remove(number(address)), writable_memory().unbar(number(address)); }
+void revoke(const void* address) { writable_memory().remove(number(address)), writable_memory().unbar(number(address)); }
 
-void named(const void* address, size_t size) {
+void name_allocation(const void* address, size_t size) {
   for (Device* device : devices()) device->allocations().name(number(address), size);
 }
 
-void forgotten(const void* address) {
+void forget_allocation(const void* address) {
   for (Device* device : devices()) device->allocations().forget_name(number(address));
-  taken(address);
+  revoke(address);
 }
 
 bool is_for_arguments(hsa_amd_memory_pool_t pool) {
@@ -40,14 +40,14 @@ bool is_for_arguments(hsa_amd_memory_pool_t pool) {
 hsa_status_t allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** address) {
   const hsa_status_t status = original().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, address);
   if (status != HSA_STATUS_SUCCESS) return status;
-  named(*address, size);
+  name_allocation(*address, size);
   if (is_for_arguments(pool)) writable_memory().bar(number(*address), size, kArguments);
   else writable_memory().add(number(*address), size);
   return status;
 }
 
 hsa_status_t release(void* address) {
-  forgotten(address);
+  forget_allocation(address);
   return original().amd.hsa_amd_memory_pool_free_fn(address);
 }
 
@@ -55,14 +55,14 @@ hsa_status_t release(void* address) {
 hsa_status_t allocate_region(hsa_region_t region, size_t size, void** address) {
   const hsa_status_t status = original().core.hsa_memory_allocate_fn(region, size, address);
   if (status != HSA_STATUS_SUCCESS) return status;
-  named(*address, size);
+  name_allocation(*address, size);
   if (is_for_arguments({region.handle})) writable_memory().bar(number(*address), size, kArguments);
   else writable_memory().add(number(*address), size);
   return status;
 }
 
 hsa_status_t release_region(void* address) {
-  forgotten(address);
+  forget_allocation(address);
   return original().core.hsa_memory_free_fn(address);
 }
 
@@ -78,8 +78,8 @@ Locks& locks() {
   return *locks;
 }
 
-hsa_status_t locked(hsa_status_t status, const void* host, size_t size, const void* address) {
-  if (given(status, address, size) != HSA_STATUS_SUCCESS) return status;
+hsa_status_t record_lock(hsa_status_t status, const void* host, size_t size, const void* address) {
+  if (grant(status, address, size) != HSA_STATUS_SUCCESS) return status;
   const std::lock_guard lock(locks().mutex);
   locks().agent_address[host] = address;
   return status;
@@ -87,19 +87,19 @@ hsa_status_t locked(hsa_status_t status, const void* host, size_t size, const vo
 
 hsa_status_t lock(void* host, size_t size, hsa_agent_t* agents, int count, void** address) {
   const hsa_status_t status = original().amd.hsa_amd_memory_lock_fn(host, size, agents, count, address);
-  return status == HSA_STATUS_SUCCESS ? locked(status, host, size, *address) : status;
+  return status == HSA_STATUS_SUCCESS ? record_lock(status, host, size, *address) : status;
 }
 
 hsa_status_t lock_to_pool(void* host, size_t size, hsa_agent_t* agents, int count, hsa_amd_memory_pool_t pool, uint32_t flags,
                           void** address) {
   const hsa_status_t status = original().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, address);
-  return status == HSA_STATUS_SUCCESS ? locked(status, host, size, *address) : status;
+  return status == HSA_STATUS_SUCCESS ? record_lock(status, host, size, *address) : status;
 }
 
 hsa_status_t unlock(void* host) {
   {
     const std::lock_guard lock(locks().mutex);
-    if (const auto known = locks().agent_address.extract(host)) taken(known.mapped());
+    if (const auto node = locks().agent_address.extract(host)) revoke(node.mapped());
   }
   return original().amd.hsa_amd_memory_unlock_fn(host);
 }
@@ -110,11 +110,11 @@ hsa_status_t map_buffer(uint32_t count, hsa_agent_t* agents, int handle, uint32_
                         size_t* metadata_size, const void** metadata) {
   const hsa_status_t status =
       original().amd.hsa_amd_interop_map_buffer_fn(count, agents, handle, flags, size, address, metadata_size, metadata);
-  return status == HSA_STATUS_SUCCESS ? given(status, *address, *size) : status;
+  return status == HSA_STATUS_SUCCESS ? grant(status, *address, *size) : status;
 }
 
 hsa_status_t unmap_buffer(void* address) {
-  taken(address);
+  revoke(address);
   return original().amd.hsa_amd_interop_unmap_buffer_fn(address);
 }
 

@@ -58,22 +58,22 @@ hsa_status_t set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority)
 }
 
 hsa_status_t set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t* mask) {
-  const auto known = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
-  if (!known) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  const auto registered = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
+  if (!registered) return HSA_STATUS_ERROR_INVALID_QUEUE;
   if (bits % 32 != 0 || (bits > 0 && !mask)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::lock_guard lock(known->stamping);
-  known->mask.assign(mask, mask + bits / 32);
+  const std::lock_guard lock(registered->stamping);
+  registered->mask.assign(mask, mask + bits / 32);
   return HSA_STATUS_SUCCESS;
 }
 
 // If no mask has been set, all compute units are enabled.
 hsa_status_t get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
-  const auto known = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
-  if (!known) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  const auto registered = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
+  if (!registered) return HSA_STATUS_ERROR_INVALID_QUEUE;
   if (bits == 0 || bits % 32 != 0 || !mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::lock_guard lock(known->stamping);
+  const std::lock_guard lock(registered->stamping);
   for (uint32_t word = 0; word < bits / 32; ++word)
-    mask[word] = known->mask.empty() ? ~0u : word < known->mask.size() ? known->mask[word] : 0;
+    mask[word] = registered->mask.empty() ? ~0u : word < registered->mask.size() ? registered->mask[word] : 0;
   return HSA_STATUS_SUCCESS;
 }
 

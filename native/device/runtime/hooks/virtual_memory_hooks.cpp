@@ -59,8 +59,8 @@ hsa_amd_vmem_alloc_handle_t keep(std::shared_ptr<Memory> memory) {
 }
 
 std::shared_ptr<Memory> memory_of(hsa_amd_vmem_alloc_handle_t handle) {
-  const auto found = state().memories.find(handle.handle);
-  return found == state().memories.end() ? nullptr : found->second;
+  const auto entry = state().memories.find(handle.handle);
+  return entry == state().memories.end() ? nullptr : entry->second;
 }
 
 size_t whole_pages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
@@ -75,10 +75,10 @@ hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint6
   // Addresses that are not registered with the driver are for managed memory: host pages, allocated when they are touched.
   const bool managed = flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER;
   const int rights = managed ? PROT_READ | PROT_WRITE : PROT_NONE;
-  void* got = mmap(pointer(wanted), with_slack, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  const uint64_t begin = (number(got) + alignment - 1) & ~(alignment - 1), end = number(got) + with_slack;
-  if (begin > number(got)) munmap(got, begin - number(got));
+  void* mapping = mmap(pointer(wanted), with_slack, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const uint64_t begin = (number(mapping) + alignment - 1) & ~(alignment - 1), end = number(mapping) + with_slack;
+  if (begin > number(mapping)) munmap(mapping, begin - number(mapping));
   if (end > begin + size) munmap(pointer(begin + size), end - begin - size);
   *address = pointer(begin);
   const std::lock_guard lock(state().mutex);
@@ -104,13 +104,14 @@ bool any_mapped(uint64_t address, size_t size) {
 
 hsa_status_t free_addresses(void* address, size_t size) {
   const std::lock_guard lock(state().mutex);
-  const auto found = state().reserved.find(number(address));
-  if (found == state().reserved.end() || found->second != whole_pages(size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  const auto reservation = state().reserved.find(number(address));
+  if (reservation == state().reserved.end() || reservation->second != whole_pages(size))
+    return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   if (any_mapped(number(address), size)) return HSA_STATUS_ERROR_RESOURCE_FREE;
-  munmap(address, found->second);
+  munmap(address, reservation->second);
   writable_memory().remove(number(address));
   for (Device* device : devices()) device->allocations().forget_host_ranges();
-  state().reserved.erase(found);
+  state().reserved.erase(reservation);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -119,10 +120,10 @@ hsa_status_t free_addresses(void* address, size_t size) {
 hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t,
                     hsa_amd_vmem_alloc_handle_t* handle) {
   if (!handle || size == 0 || size % kPage) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  size_t most = 0;
-  if (original().amd.hsa_amd_memory_pool_get_info_fn(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most) ==
+  size_t limit = 0;
+  if (original().amd.hsa_amd_memory_pool_get_info_fn(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &limit) ==
           HSA_STATUS_SUCCESS &&
-      size > most)
+      size > limit)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const int file = memfd_create("rocm-perf-memory", MFD_CLOEXEC);
   if (file < 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -138,9 +139,9 @@ hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type
 // A mapping remains until it is unmapped, even if no handles to its memory are left.
 hsa_status_t release(hsa_amd_vmem_alloc_handle_t handle) {
   const std::lock_guard lock(state().mutex);
-  const auto found = state().memories.find(handle.handle);
-  if (found == state().memories.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  if (--found->second->handles == 0) state().memories.erase(found);
+  const auto entry = state().memories.find(handle.handle);
+  if (entry == state().memories.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (--entry->second->handles == 0) state().memories.erase(entry);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -150,10 +151,10 @@ hsa_status_t retain(hsa_amd_vmem_alloc_handle_t* handle, void* address) {
   if (!handle || next == state().mapped.begin()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   const auto& [begin, mapping] = *std::prev(next);
   if (number(address) - begin >= mapping.size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  for (const auto& [known, memory] : state().memories) {
+  for (const auto& [other, memory] : state().memories) {
     if (memory != mapping.memory) continue;
     ++memory->handles;
-    *handle = {known};
+    *handle = {other};
     return HSA_STATUS_SUCCESS;
   }
   mapping.memory->handles = 1;
@@ -228,8 +229,8 @@ hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_h
 
 hsa_status_t unmap(void* address, size_t size) {
   const std::lock_guard lock(state().mutex);
-  const auto found = state().mapped.find(number(address));
-  if (found == state().mapped.end() || found->second.size != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  const auto mapping = state().mapped.find(number(address));
+  if (mapping == state().mapped.end() || mapping->second.size != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   writable_memory().remove(number(address));
   mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   for (Device* device : devices()) {
@@ -237,7 +238,7 @@ hsa_status_t unmap(void* address, size_t size) {
     device->allocations().forget_host_ranges();
     device->memory_freed(number(address), size);
   }
-  state().mapped.erase(found);
+  state().mapped.erase(mapping);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -254,13 +255,13 @@ int rights(const Mapping& mapping) {
 
 hsa_status_t set_access(void* address, size_t size, const hsa_amd_memory_access_desc_t* wanted, size_t count) {
   const std::lock_guard lock(state().mutex);
-  uint64_t at = number(address);
-  const uint64_t end = at + size;
-  for (auto part = state().mapped.find(at); at < end; ++part) {
-    if (part == state().mapped.end() || part->first != at) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    at += part->second.size;
+  uint64_t next = number(address);
+  const uint64_t end = next + size;
+  for (auto part = state().mapped.find(next); next < end; ++part) {
+    if (part == state().mapped.end() || part->first != next) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    next += part->second.size;
   }
-  if (at != end) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (next != end) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   for (auto part = state().mapped.find(number(address)); part != state().mapped.end() && part->first < end; ++part) {
     for (size_t i = 0; i < count; ++i) part->second.access[wanted[i].agent_handle.handle] = wanted[i].permissions;
     mprotect(pointer(part->first), part->second.size, rights(part->second));
@@ -275,8 +276,8 @@ hsa_status_t get_access(void* address, hsa_access_permission_t* access, hsa_agen
   if (!access || next == state().mapped.begin()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   const auto& [begin, mapping] = *std::prev(next);
   if (number(address) - begin >= mapping.size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  const auto known = mapping.access.find(agent.handle);
-  *access = known == mapping.access.end() ? HSA_ACCESS_PERMISSION_NONE : known->second;
+  const auto entry = mapping.access.find(agent.handle);
+  *access = entry == mapping.access.end() ? HSA_ACCESS_PERMISSION_NONE : entry->second;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -290,14 +291,14 @@ hsa_status_t export_handle(int* file, hsa_amd_vmem_alloc_handle_t handle, uint64
   return *file < 0 ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t take_device_pool(hsa_amd_memory_pool_t pool, void* found) {
+hsa_status_t take_device_pool(hsa_amd_memory_pool_t pool, void* result) {
   if (!is_device_memory(pool)) return HSA_STATUS_SUCCESS;
-  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
+  *static_cast<hsa_amd_memory_pool_t*>(result) = pool;
   return HSA_STATUS_INFO_BREAK;
 }
 
-hsa_status_t pool_of_agent(hsa_agent_t agent, void* found) {
-  return original().amd.hsa_amd_agent_iterate_memory_pools_fn(agent, take_device_pool, found);
+hsa_status_t pool_of_agent(hsa_agent_t agent, void* result) {
+  return original().amd.hsa_amd_agent_iterate_memory_pools_fn(agent, take_device_pool, result);
 }
 
 hsa_status_t import_handle(int file, hsa_amd_vmem_alloc_handle_t* handle) {

@@ -28,7 +28,7 @@ constexpr uint32_t kPerfcountEnable = 0x2e0b;                          // COMPUT
 constexpr uint32_t kInvalidateL1 = 1u << 22, kInvalidateL2 = 1u << 23;
 
 // The sources and destinations of COPY_DATA and WRITE_DATA.
-enum Place : uint32_t { kRegister = 0, kMemory = 1, kL2 = 2, kPerfCounters = 4, kImmediate = 5, kMemoryByDestination = 5 };
+enum Location : uint32_t { kRegister = 0, kMemory = 1, kL2 = 2, kPerfCounters = 4, kImmediate = 5, kMemoryByDestination = 5 };
 
 bool is_register(uint32_t location) { return location == kRegister || location == kPerfCounters; }
 bool is_memory(uint32_t location) { return location == kMemory || location == kL2 || location == kMemoryByDestination; }
@@ -48,15 +48,15 @@ class Run {
       return fail("commands that the device cannot read", address);
     ++depth_;
     const std::span commands{memory_.at<const uint32_t>(address), dwords};
-    for (size_t at = 0; at < commands.size() && outcome_.error.empty();) {
-      const uint32_t header = commands[at];
+    for (size_t index = 0; index < commands.size() && outcome_.error.empty();) {
+      const uint32_t header = commands[index];
       if (header >> 30 != kType3) {
-        ++at;
+        ++index;
         continue;
       }
       const size_t body = (header >> 16 & 0x3fff) + 1;
-      if (body >= commands.size() - at) return fail("a command longer than its buffer", address + at * sizeof header);
-      at += 1 + body + command(header >> 8 & 0xff, commands.subspan(at + 1, body));
+      if (body >= commands.size() - index) return fail("a command longer than its buffer", address + index * sizeof header);
+      index += 1 + body + command(header >> 8 & 0xff, commands.subspan(index + 1, body));
     }
     --depth_;
   }
@@ -148,10 +148,10 @@ class Run {
     return window_.holds(address, sizeof(uint32_t));
   }
 
-  void fail(const char* what, uint64_t address) {
+  void fail(const char* problem, uint64_t address) {
     if (!outcome_.error.empty()) return;
     char text[120];
-    std::snprintf(text, sizeof text, "PM4 commands: %s, 0x%" PRIx64, what, address);
+    std::snprintf(text, sizeof text, "PM4 commands: %s, 0x%" PRIx64, problem, address);
     outcome_.error = text;
   }
 

@@ -33,10 +33,10 @@ void CopyDependencies::withdraw(hsa_signal_t completion) {
 
 uint64_t CopyDependencies::take_ready_time(hsa_signal_t completion) {
   std::unique_lock lock(mutex_);
-  auto found = orders_.find(completion.handle);
-  if (found == orders_.end()) return 0;
-  const Order order = std::move(found->second);
-  orders_.erase(found);
+  auto entry = orders_.find(completion.handle);
+  if (entry == orders_.end()) return 0;
+  const Order order = std::move(entry->second);
+  orders_.erase(entry);
   lock.unlock();
   uint64_t time = order.ready_time;
   for (const hsa_signal_t signal : order.pending) time = std::max(time, completion_time(on_host(signal)));

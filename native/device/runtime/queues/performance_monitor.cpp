@@ -154,8 +154,8 @@ uint64_t PerformanceMonitor::counted(const Counter& counter) const {
   const auto number = unit(*counter.block);
   if (!event || !number) return 0;
   const uint64_t per_xcc = units_per_xcc(counter.block->extent);
-  const auto whole = static_cast<uint64_t>(std::llround(sum(counter, *event)));
-  return share(whole, xcc_ * per_xcc + *number, target::xcds() * per_xcc);
+  const auto total = static_cast<uint64_t>(std::llround(sum(counter, *event)));
+  return share(total, xcc_ * per_xcc + *number, target::xcds() * per_xcc);
 }
 
 // The number of the unit of this block that GRBM_GFX_INDEX selects (of the first if it selects several); empty if there is

@@ -28,8 +28,8 @@ void QueueRegistry::remove(const hsa_queue_t* queue) {
 
 std::shared_ptr<ProgramQueue> QueueRegistry::by_doorbell(hsa_signal_t doorbell) const {
   std::lock_guard lock(mutex_);
-  auto found = by_doorbell_.find(doorbell.handle);
-  return found == by_doorbell_.end() ? nullptr : found->second;
+  auto entry = by_doorbell_.find(doorbell.handle);
+  return entry == by_doorbell_.end() ? nullptr : entry->second;
 }
 
 std::shared_ptr<ProgramQueue> QueueRegistry::by_hardware(const AqlQueue* queue) const {

@@ -43,9 +43,9 @@ void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
 
 void report_foreign_access(const std::string& write) {
   append("ROCM_PERF_DEVICE_FOREIGN_ACCESSES", write);
-  const auto* kept = new std::string(write);  // lives as long as the process
+  const auto* copy = new std::string(write);  // lives as long as the process
   const std::string* none = nullptr;
-  if (!first_write.compare_exchange_strong(none, kept)) delete kept;
+  if (!first_write.compare_exchange_strong(none, copy)) delete copy;
 }
 
 void report_kernel_failure(const std::string& failure) { append("ROCM_PERF_DEVICE_FAILURES", failure); }

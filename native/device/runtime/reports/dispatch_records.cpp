@@ -22,8 +22,8 @@ void DispatchRecords::add(uint64_t completion_signal, DispatchRecord record) {
   while (oldest_.size() > kLimit) {
     const auto [old_serial, signal] = oldest_.front();
     oldest_.pop_front();
-    auto kept = records_.find(signal);
-    if (kept != records_.end() && kept->second.serial == old_serial) records_.erase(kept);
+    auto entry = records_.find(signal);
+    if (entry != records_.end() && entry->second.serial == old_serial) records_.erase(entry);
   }
 }
 
@@ -34,9 +34,9 @@ bool DispatchRecords::has(uint64_t completion_signal) {
 
 bool DispatchRecords::take(uint64_t completion_signal, DispatchRecord& record) {
   std::lock_guard lock(mutex_);
-  auto kept = records_.extract(completion_signal);
-  if (!kept) return false;
-  record = std::move(kept.mapped().record);
+  auto node = records_.extract(completion_signal);
+  if (!node) return false;
+  record = std::move(node.mapped().record);
   return true;
 }
 

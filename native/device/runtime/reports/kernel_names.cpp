@@ -71,8 +71,8 @@ std::string demangled_name(const std::string& symbol) {
 
 std::string kernel_symbol(uint64_t kernel_object) {
   const std::lock_guard lock(mutex);
-  const auto found = names().find(kernel_object);
-  return found != names().end() ? found->second : "";
+  const auto entry = names().find(kernel_object);
+  return entry != names().end() ? entry->second : "";
 }
 
 std::string kernel_name(uint64_t kernel_object) {

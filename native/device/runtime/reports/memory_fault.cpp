@@ -85,7 +85,7 @@ void install() {
 
 struct Search {
   uint32_t node;
-  hsa_agent_t found{};
+  hsa_agent_t agent{};
 };
 
 hsa_status_t take_agent_of_node(hsa_agent_t agent, void* data) {
@@ -94,14 +94,14 @@ hsa_status_t take_agent_of_node(hsa_agent_t agent, void* data) {
   constexpr auto kNode = static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID);
   if (original().core.hsa_agent_get_info_fn(agent, kNode, &node) != HSA_STATUS_SUCCESS || node != search->node)
     return HSA_STATUS_SUCCESS;
-  search->found = agent;
+  search->agent = agent;
   return HSA_STATUS_INFO_BREAK;
 }
 
 hsa_agent_t agent_of(uint32_t node) {
   Search search{node};
   if (original().core.hsa_iterate_agents_fn) original().core.hsa_iterate_agents_fn(take_agent_of_node, &search);
-  return search.found;
+  return search.agent;
 }
 
 bool program_handles(hsa_agent_t agent, uint64_t address) {
@@ -118,8 +118,8 @@ bool program_handles(hsa_agent_t agent, uint64_t address) {
 
 }  // namespace
 
-void report_memory_fault(const std::string& what, uint64_t address, uint32_t node) {
-  report_error("%s", what.c_str());
+void report_memory_fault(const std::string& message, uint64_t address, uint32_t node) {
+  report_error("%s", message.c_str());
   constexpr uint64_t kPageBytes = 4096;
   const uint64_t page = address & ~(kPageBytes - 1);  // hardware reports only the page
   const hsa_agent_t agent = agent_of(node);

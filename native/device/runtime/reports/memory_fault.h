@@ -8,11 +8,11 @@
 
 namespace rpd {
 
-// Ends the process as ROCr does for a fault on the GPU of a node (Runtime::VMFaultHandler): first prints `what`, one line that
-// reports which kernel or copy accessed what; then calls the program's system event handlers, and unless one of them handles
-// the fault, prints ROCr's line "Memory access fault by GPU node-..." and calls abort(). Returns only if a handler has handled
-// the fault.
-void report_memory_fault(const std::string& what, uint64_t address, uint32_t node);
+// Ends the process as ROCr does for a fault on the GPU of a node (Runtime::VMFaultHandler): first prints `message`, one line
+// that reports which kernel or copy accessed what; then calls the program's system event handlers, and unless one of them
+// handles the fault, prints ROCr's line "Memory access fault by GPU node-..." and calls abort(). Returns only if a handler has
+// handled the fault.
+void report_memory_fault(const std::string& message, uint64_t address, uint32_t node);
 
 // Kernels' accesses are checked before they are made. The remaining case, memory that is unmapped while a kernel uses it,
 // raises SIGSEGV or SIGBUS on a thread that holds a DeviceAccess: this too ends the process with a message. Signals on all

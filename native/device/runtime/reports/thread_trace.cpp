@@ -34,7 +34,7 @@ struct Options {
   uint32_t simds = 0xf;
 };
 
-uint64_t number(const char* name, uint64_t most, uint64_t otherwise) {
+uint64_t number(const char* name, uint64_t limit, uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (!text || !*text) return otherwise;
   std::string_view digits = text;
@@ -42,14 +42,14 @@ uint64_t number(const char* name, uint64_t most, uint64_t otherwise) {
   if (hexadecimal) digits.remove_prefix(2);
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
-  if (error == std::errc{} && end == digits.data() + digits.size() && value <= most) return value;
-  report_error("%s=%s is not a number up to %lu; using %lu", name, text, most, otherwise);
+  if (error == std::errc{} && end == digits.data() + digits.size() && value <= limit) return value;
+  report_error("%s=%s is not a number up to %lu; using %lu", name, text, limit, otherwise);
   return otherwise;
 }
 
 // SYMBOL=ITERATION, separated by commas.
 std::map<std::string, uint64_t, std::less<>> further_kernels(const char* name) {
-  std::map<std::string, uint64_t, std::less<>> found;
+  std::map<std::string, uint64_t, std::less<>> iterations;
   const char* text = std::getenv(name);
   std::string_view rest = text ? text : "";
   while (!rest.empty()) {
@@ -60,9 +60,9 @@ std::map<std::string, uint64_t, std::less<>> further_kernels(const char* name) {
     const char* const end = entry.data() + entry.size();
     if (equals == std::string_view::npos || std::from_chars(entry.data() + equals + 1, end, iteration).ptr != end)
       report_error("%s: %.*s is not SYMBOL=ITERATION", name, static_cast<int>(entry.size()), entry.data());
-    else found.emplace(entry.substr(0, equals), iteration);
+    else iterations.emplace(entry.substr(0, equals), iteration);
   }
-  return found;
+  return iterations;
 }
 
 Options read_options() {
@@ -141,16 +141,17 @@ class Lister {
       const AccessWindow mapped = memory_.window(address, false);
       if (!mapped.holds(address, sizeof(uint32_t))) return;
       const uint64_t available = std::min(mapped.begin + mapped.size - address, target::kLongestInstruction);
-      const DisassembledInstruction found = disassembler_.at(memory_.at<char>(address), available);
+      const DisassembledInstruction instruction = disassembler_.at(memory_.at<char>(address), available);
       ListedInstruction listed;
-      const size_t text = found.text.find_first_not_of(" \t");
-      listed.text = found.size == 0 ? "(no instruction)" : found.text.substr(std::min(text, found.text.size()));
+      const size_t text = instruction.text.find_first_not_of(" \t");
+      listed.text =
+          instruction.size == 0 ? "(no instruction)" : instruction.text.substr(std::min(text, instruction.text.size()));
       listed.vaddr = code ? address - code->delta : address;
       listed.code_object = code ? code->number : 0;
       if (code && code->object) listed.source = code->object->source_of(listed.vaddr);
       if (address == begin) listed.kernel = kernel;
       listing_.emplace(address, std::move(listed));
-      address += std::max<uint64_t>(found.size, sizeof(uint32_t));
+      address += std::max<uint64_t>(instruction.size, sizeof(uint32_t));
     }
   }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr long kLongestWait = 50'000'000;  // ns
 constexpr long kSecond = 1'000'000'000;
 
-bool is_earlier(const timespec& one, const timespec& other) {
-  return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
+bool is_earlier(const timespec& first, const timespec& second) {
+  return first.tv_sec != second.tv_sec ? first.tv_sec < second.tv_sec : first.tv_nsec < second.tv_nsec;
 }
 
 // The model's condition variable uses the monotonic clock.

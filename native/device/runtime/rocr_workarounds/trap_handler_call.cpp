@@ -50,9 +50,9 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
 }  // namespace
 
 void serve_trap_handler_call(void* called_from) {
-  static std::atomic<int> left{kCalls};
-  if (left <= 0) return;
-  --left;
+  static std::atomic<int> remaining_calls{kCalls};
+  if (remaining_calls <= 0) return;
+  --remaining_calls;
   static thread_local Search search;  // not on the stack, which is abandoned
   search = Search{.server = _Unwind_FindEnclosingFunction(called_from)};
   if (search.server) _Unwind_Backtrace(look, &search);

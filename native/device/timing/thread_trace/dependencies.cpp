@@ -11,15 +11,15 @@ struct Outstanding {
   std::vector<size_t> accesses;
   bool any_order = false;
 
-  std::vector<size_t> wait(size_t left) {
-    if (left == 0) {
+  std::vector<size_t> wait(size_t remaining) {
+    if (remaining == 0) {
       any_order = false;
       return std::exchange(accesses, {});
     }
-    if (any_order || accesses.size() <= left) return {};
-    const auto kept = accesses.end() - static_cast<std::ptrdiff_t>(left);
-    std::vector<size_t> done(accesses.begin(), kept);
-    accesses.erase(accesses.begin(), kept);
+    if (any_order || accesses.size() <= remaining) return {};
+    const auto first_kept = accesses.end() - static_cast<std::ptrdiff_t>(remaining);
+    std::vector<size_t> done(accesses.begin(), first_kept);
+    accesses.erase(accesses.begin(), first_kept);
     return done;
   }
 };
@@ -27,7 +27,7 @@ struct Outstanding {
 }  // namespace
 
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
-  std::vector<WaitDependencies> found;
+  std::vector<WaitDependencies> dependencies;
   Outstanding vector, others, stores;
   for (size_t i = 0; i < wave.entries.size(); ++i) {
     const Op& op = *wave.entries[i].op;
@@ -48,9 +48,9 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
       case Unit::Lds:
       case Unit::Message: others.accesses.push_back(i); break;
       case Unit::Wait: {
-        const auto wait_for = [&](Outstanding& outstanding, uint32_t left, uint32_t most) {
-          if (left == most) return;
-          if (auto done = outstanding.wait(left); !done.empty()) found.push_back({i, std::move(done)});
+        const auto wait_for = [&](Outstanding& outstanding, uint32_t remaining, uint32_t no_wait) {
+          if (remaining == no_wait) return;
+          if (auto done = outstanding.wait(remaining); !done.empty()) dependencies.push_back({i, std::move(done)});
         };
         wait_for(others, op.wait.scalar, target_of_device().rules.most_scalar_wait);
         wait_for(vector, op.wait.vector, WaitCounts::kNoVectorWait);
@@ -68,7 +68,7 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
       default: break;
     }
   }
-  return found;
+  return dependencies;
 }
 
 }  // namespace rpd

@@ -294,8 +294,10 @@ void Writer::states() const {
     }
     const std::string name = "wstates" + std::to_string(state) + ".json";
     JsonText json;
-    json.raw("{\"name\":").string(name).raw(",\"state\":").list(counts, [&](const auto& at) { json.number(at.second); });
-    json.raw(",\"time\":").list(counts, [&](const auto& at) { json.number(at.first); }).raw("}");
+    json.raw("{\"name\":").string(name).raw(",\"state\":").list(counts, [&](const auto& sample) {
+      json.number(sample.second);
+    });
+    json.raw(",\"time\":").list(counts, [&](const auto& sample) { json.number(sample.first); }).raw("}");
     write_file(folder_ / name, json.text());
   }
 }

@@ -8,8 +8,8 @@ namespace rpd {
 
 void Timeline::launched(uint32_t wave, uint32_t simd, uint64_t time) {
   if (wave >= waves_.size()) waves_.resize(wave + 1);
-  if (simd >= taken_.size()) taken_.resize(simd + 1, std::vector<bool>(kSlots));
-  auto& slots = taken_[simd];
+  if (simd >= occupied_.size()) occupied_.resize(simd + 1, std::vector<bool>(kSlots));
+  auto& slots = occupied_[simd];
   const auto free = std::find(slots.begin(), slots.end(), false);
   TimelineWave& launched = waves_[wave];
   launched.simd = simd;
@@ -30,7 +30,7 @@ void Timeline::executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t 
 void Timeline::ended(uint32_t wave, uint64_t time) {
   TimelineWave& ended = waves_[wave];
   ended.end = time;
-  if (ended.slot < kSlots) taken_[ended.simd][ended.slot] = false;
+  if (ended.slot < kSlots) occupied_[ended.simd][ended.slot] = false;
 }
 
 void Timeline::note_losses(const CuRecording& recording) {

@@ -40,7 +40,7 @@ class Timeline : public CuReplayObserver {
  private:
   static constexpr uint32_t kSlots = 64;
   std::vector<TimelineWave> waves_;
-  std::vector<std::vector<bool>> taken_;  // [simd][slot]
+  std::vector<std::vector<bool>> occupied_;  // [simd][slot]
 };
 
 }  // namespace rpd

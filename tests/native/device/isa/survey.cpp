@@ -18,12 +18,12 @@ std::string trimmed(const std::string& text) {
 void Survey::section(const std::vector<uint32_t>& code, std::ostream& out) {
   std::vector<uint64_t> counts(kinds_.size());
   uint64_t instructions = 0;
-  for (size_t at = 0; at < code.size();) {
-    const Known known = find(&code[at], code.size() - at);
+  for (size_t index = 0; index < code.size();) {
+    const Known known = find(&code[index], code.size() - index);
     if (known.kind >= counts.size()) counts.resize(kinds_.size());
     ++counts[known.kind];
     ++instructions;
-    at += known.words;
+    index += known.words;
   }
   out << "section " << instructions << ' ' << kinds_.size() << '\n';
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -59,9 +59,9 @@ Survey::Known Survey::decode_at(const uint32_t* code, size_t words) {
 }
 
 uint32_t Survey::kind_of(const std::string& mnemonic, const std::string& problem, const std::string& text) {
-  const auto [found, is_new] = kind_numbers_.try_emplace({mnemonic, problem}, kinds_.size());
+  const auto [entry, is_new] = kind_numbers_.try_emplace({mnemonic, problem}, kinds_.size());
   if (is_new) kinds_.push_back({mnemonic, problem, text});
-  return found->second;
+  return entry->second;
 }
 
 }  // namespace rpd

@@ -30,12 +30,12 @@ std::mt19937_64 generator;
 
 uint64_t below(uint64_t limit) { return generator() % limit; }
 
-[[noreturn]] void fail(const char* what, int step) {
-  std::printf("%s differs at step %d\n", what, step);
+[[noreturn]] void fail(const char* subject, int step) {
+  std::printf("%s differs at step %d\n", subject, step);
   std::exit(1);
 }
-void expect(bool same, const char* what, int step) {
-  if (!same) fail(what, step);
+void expect(bool same, const char* subject, int step) {
+  if (!same) fail(subject, step);
 }
 
 // A set as a list: the line to replace first is in front. Free ways are filled from the first one.
@@ -49,9 +49,9 @@ struct PlainSet {
   std::vector<Line> lines;
 
   Line* find(uint64_t number) {
-    const auto at = std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return line.number == number; });
-    if (at == lines.end()) return nullptr;
-    std::rotate(at, at + 1, lines.end());
+    const auto entry = std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return line.number == number; });
+    if (entry == lines.end()) return nullptr;
+    std::rotate(entry, entry + 1, lines.end());
     lines.back().last_resort = false;
     return &lines.back();
   }
@@ -60,8 +60,8 @@ struct PlainSet {
     evicts = lines.size() == kWays;
     if (evicts) {
       auto victim = lines.end();
-      for (auto at = lines.begin(); at != lines.end(); ++at)
-        if (at->last_resort && (victim == lines.end() || at->way < victim->way)) victim = at;
+      for (auto entry = lines.begin(); entry != lines.end(); ++entry)
+        if (entry->last_resort && (victim == lines.end() || entry->way < victim->way)) victim = entry;
       if (victim == lines.end()) victim = lines.begin();
       evicted = *victim;
       way = victim->way;
@@ -93,11 +93,11 @@ void compare_caches() {
       bool evicts;
       PlainSet::Line evicted{};
       plain = &set.allocate(line, evicts, evicted);
-      const auto made = cache.allocate(line);
-      slot = made.slot;
-      expect(made.evicts == evicts, "eviction", step);
-      if (evicts) expect(made.evicted.line == evicted.number, "the line evicted", step);
-      if (evicts) expect(equal(made.evicted.dirty, mask_of(evicted.dirty)), "dirty bytes evicted", step);
+      const auto allocated = cache.allocate(line);
+      slot = allocated.slot;
+      expect(allocated.evicts == evicts, "eviction", step);
+      if (evicts) expect(allocated.evicted.line == evicted.number, "the line evicted", step);
+      if (evicts) expect(equal(allocated.evicted.dirty, mask_of(evicted.dirty)), "dirty bytes evicted", step);
     }
     const int first = static_cast<int>(below(kLineBytes)), count = static_cast<int>(1 + below(kLineBytes - first));
     const ByteMask bytes = ByteMask::range(first, count);
@@ -134,8 +134,8 @@ void compare_caches() {
            "valid bytes", step);
     if (below(400) != 0) continue;
     std::map<uint64_t, std::set<int>> dirty;
-    for (auto& [_, one] : sets)
-      for (auto& each : one.lines)
+    for (auto& [_, set] : sets)
+      for (auto& each : set.lines)
         if (!each.dirty.empty()) dirty[each.number].swap(each.dirty);
     cache.write_back([&](uint64_t written, const ByteMask& mask) {
       expect(equal(mask, mask_of(dirty[written])), "dirty bytes written back", step);
@@ -154,10 +154,10 @@ void compare_mall() {
     const uint64_t line = 2 + below(60);
     auto& set = sets[(line ^ line / 2) % 2];
     const auto slot = std::find(set.begin(), set.end(), line);
-    const bool known = slot != set.end();
-    expect(mall.holds(line) == known, "what the Infinity Cache holds", step);
-    expect(mall.touch(line) == known, "a hit in the Infinity Cache", step);
-    if (known) set.erase(slot);
+    const bool present = slot != set.end();
+    expect(mall.holds(line) == present, "what the Infinity Cache holds", step);
+    expect(mall.touch(line) == present, "a hit in the Infinity Cache", step);
+    if (present) set.erase(slot);
     else if (set.size() == Mall::kWays) set.erase(set.begin());
     set.push_back(line);
   }
@@ -166,15 +166,15 @@ void compare_mall() {
 void compare_logs() {
   DistinctLines log;
   std::vector<uint64_t> order;
-  std::set<uint64_t> known;
+  std::set<uint64_t> logged;
   for (int step = 0; step < kSteps; ++step) {
     const uint64_t line = below(2) ? below(5000) : (below(50) << 40) + below(200);
-    expect(log.contains(line) == known.contains(line), "what a log contains", step);
-    const bool fresh = known.insert(line).second;
+    expect(log.contains(line) == logged.contains(line), "what a log contains", step);
+    const bool fresh = logged.insert(line).second;
     expect(log.insert(line) == fresh, "a log's new line", step);
     if (fresh) order.push_back(line);
     if (step % 10'000 == 9'999) expect(log.lines() == order, "a log's order", step);
-    if (step % 20'000 == 19'999) log.clear(), order.clear(), known.clear();
+    if (step % 20'000 == 19'999) log.clear(), order.clear(), logged.clear();
   }
 }
 
@@ -188,13 +188,13 @@ LdsPasses plain_passes(const VectorAccess& access) {
       for (uint32_t w = 0; w < words; ++w)
         if (access.mask >> l & 1) banks[(access.address[l] / 4 + w) % 32].insert(access.address[l] / 4 + w);
     if (banks.empty()) continue;
-    uint64_t most_words = 0, most = 0;
+    uint64_t most_words = 0, most_accesses = 0;
     for (const auto& [_, all] : banks) {
-      most = std::max<uint64_t>(most, all.size());
+      most_accesses = std::max<uint64_t>(most_accesses, all.size());
       most_words = std::max<uint64_t>(most_words, std::set<uint64_t>(all.begin(), all.end()).size());
     }
     ++out.passes;
-    out.cycles += access.kind == AccessKind::Atomic ? most : most_words;
+    out.cycles += access.kind == AccessKind::Atomic ? most_accesses : most_words;
     out.bank_conflicts += most_words - 1;
   }
   return out;
@@ -221,8 +221,9 @@ void compare_lds() {
     op.index = static_cast<uint32_t>(below(2));
     const auto kind = below(4) ? AccessKind::Load : AccessKind::Atomic;
     const VectorAccess access{kind, Space::Lds, bytes, mask, address.data()};
-    const LdsPasses mine = patterns.passes(op, access), plain = plain_passes(access);
-    expect(mine.passes == plain.passes && mine.cycles == plain.cycles && mine.bank_conflicts == plain.bank_conflicts,
+    const LdsPasses by_pattern = patterns.passes(op, access), plain = plain_passes(access);
+    expect(by_pattern.passes == plain.passes && by_pattern.cycles == plain.cycles &&
+               by_pattern.bank_conflicts == plain.bank_conflicts,
            "the passes of an LDS access", step);
   }
 }
@@ -278,17 +279,17 @@ void compare_patterns() {
   for (int step = 0; step < kSteps / 10; ++step) {
     const bool stores = below(2), notes = step > kSteps / 20, in_lds = below(4) == 0;
     if (step == kSteps / 20)
-      for (ObservedWave* one : {&by_pattern, &by_lane}) one->memory.start_tracking_touched_lines();
+      for (ObservedWave* observed : {&by_pattern, &by_lane}) observed->memory.start_tracking_touched_lines();
     const PatternedAccess access(stores ? AccessKind::Store : AccessKind::Load, in_lds ? Space::Lds : Space::Global,
                                  in_lds ? 1 << 10 : 1 << 22);
     Op op;
     op.semantics = stores ? &store : &load;
     op.nt = below(4) == 0;
     const std::pair<ObservedWave*, const VectorAccess*> both[] = {{&by_pattern, &access.patterned}, {&by_lane, &access.listed}};
-    for (const auto& [one, its_access] : both) {
-      if (notes) one->memory.note_lines(*its_access);
-      one->memory.vector_access(one->wave, op, *its_access);
-      ++one->timing.clock;
+    for (const auto& [observed, its_access] : both) {
+      if (notes) observed->memory.note_lines(*its_access);
+      observed->memory.vector_access(observed->wave, op, *its_access);
+      ++observed->timing.clock;
     }
     for (int l = 0; l < kLanes; ++l) expect(access.patterned.at(l) == access.lanes[l], "a lane's address", step);
     expect(std::memcmp(&by_pattern.memory.counts(), &by_lane.memory.counts(), sizeof(MemoryCounts)) == 0,
@@ -296,8 +297,9 @@ void compare_patterns() {
     expect(by_pattern.done == by_lane.done, "when a patterned access completes", step);
     expect(by_pattern.timing.scalar_done == by_lane.timing.scalar_done, "when a patterned LDS access completes", step);
   }
-  const TouchedLines &mine = by_pattern.memory.touched_lines(), &plain = by_lane.memory.touched_lines();
-  expect(mine.lines_read() == plain.lines_read() && mine.lines_written() == plain.lines_written(), "the lines touched", kSteps);
+  const TouchedLines &patterned = by_pattern.memory.touched_lines(), &plain = by_lane.memory.touched_lines();
+  expect(patterned.lines_read() == plain.lines_read() && patterned.lines_written() == plain.lines_written(),
+         "the lines touched", kSteps);
   expect(by_pattern.memory.lines_read() == by_lane.memory.lines_read(), "the lines read", kSteps);
 }
 

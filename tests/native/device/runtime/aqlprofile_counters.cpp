@@ -24,8 +24,8 @@ namespace {
 CoreApiTable core;
 AmdExtTable amd;
 
-[[noreturn]] void fail(const std::string& what, int status) {
-  std::fprintf(stderr, "aqlprofile_counters: %s failed with %d\n", what.c_str(), status);
+[[noreturn]] void fail(const std::string& operation, int status) {
+  std::fprintf(stderr, "aqlprofile_counters: %s failed with %d\n", operation.c_str(), status);
   std::abort();
 }
 
@@ -35,14 +35,14 @@ AmdExtTable amd;
   } while (false)
 
 hsa_ven_amd_aqlprofile_block_name_t block_of(const std::string& name) {
-  static const std::map<std::string, hsa_ven_amd_aqlprofile_block_name_t> known = {
+  static const std::map<std::string, hsa_ven_amd_aqlprofile_block_name_t> blocks = {
       {"SQ", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ},     {"TA", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA},
       {"TD", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TD},     {"TCP", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TCP},
       {"TCC", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TCC},   {"GL2C", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_GL2C},
       {"GRBM", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_GRBM}, {"SPI", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI},
       {"CPC", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_CPC},   {"CPF", HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_CPF},
   };
-  return known.at(name);
+  return blocks.at(name);
 }
 
 struct Chosen {
@@ -62,7 +62,7 @@ std::vector<Chosen> chosen_events() {
 
 hsa_amd_memory_pool_t host_pool{};
 
-hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* found) {
+hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* result) {
   bool allocates = false;
   hsa_amd_segment_t segment;
   uint32_t flags = 0;
@@ -71,15 +71,15 @@ hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* found) {
   hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocates);
   if (!allocates || segment != HSA_AMD_SEGMENT_GLOBAL || !(flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED))
     return HSA_STATUS_SUCCESS;
-  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
+  *static_cast<hsa_amd_memory_pool_t*>(result) = pool;
   return HSA_STATUS_INFO_BREAK;
 }
 
-hsa_status_t find_host(hsa_agent_t agent, void* found) {
+hsa_status_t find_host(hsa_agent_t agent, void* result) {
   hsa_device_type_t type;
   hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
   if (type != HSA_DEVICE_TYPE_CPU) return HSA_STATUS_SUCCESS;
-  hsa_amd_agent_iterate_memory_pools(agent, find_pool, found);
+  hsa_amd_agent_iterate_memory_pools(agent, find_pool, result);
   return HSA_STATUS_INFO_BREAK;
 }
 
@@ -102,15 +102,15 @@ hsa_status_t copy(void* to, const void* from, size_t bytes, void*) {
 }
 
 template <class T>
-T of_agent(hsa_agent_t agent, uint32_t what) {
+T of_agent(hsa_agent_t agent, uint32_t attribute) {
   T value{};
-  CHECK(hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(what), &value));
+  CHECK(hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value));
   return value;
 }
 
 Gpu& gpu_of(hsa_agent_t agent) {
-  static std::map<uint64_t, Gpu> known;
-  const auto [entry, is_new] = known.try_emplace(agent.handle);
+  static std::map<uint64_t, Gpu> gpus;
+  const auto [entry, is_new] = gpus.try_emplace(agent.handle);
   if (is_new) {
     char name[64];
     CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_NAME, name));
@@ -125,8 +125,8 @@ Gpu& gpu_of(hsa_agent_t agent) {
 }
 
 // An event on each instance of its block.
-void add_instances(const Gpu& gpu, const Chosen& one, std::vector<aqlprofile_pmc_event_t>& events) {
-  aqlprofile_pmc_event_t event{0, one.event, {0}, one.block};
+void add_instances(const Gpu& gpu, const Chosen& chosen, std::vector<aqlprofile_pmc_event_t>& events) {
+  aqlprofile_pmc_event_t event{0, chosen.event, {0}, chosen.block};
   bool valid = true;
   for (; aqlprofile_validate_pmc_event(gpu.handle, &event, &valid) == HSA_STATUS_SUCCESS && valid; ++event.block_index)
     events.push_back(event);
@@ -177,7 +177,7 @@ void count_dispatches(const void* packets, uint64_t count, uint64_t, void* data,
       continue;
     }
     std::vector<aqlprofile_pmc_event_t> events;
-    for (const Chosen& one : chosen_events()) add_instances(gpu, one, events);
+    for (const Chosen& chosen : chosen_events()) add_instances(gpu, chosen, events);
     aqlprofile_handle_t handle;
     aqlprofile_pmc_aql_packets_t commands;
     CHECK(aqlprofile_pmc_create_packets(&handle, &commands, {gpu.handle, events.data(), static_cast<uint32_t>(events.size())},

@@ -20,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-[[noreturn]] void fail(const char* what, int line) {
-  std::printf("line %d: %s\n", line, what);
+[[noreturn]] void fail(const char* message, int line) {
+  std::printf("line %d: %s\n", line, message);
   std::fflush(stdout);
   std::_Exit(1);
 }
@@ -360,10 +360,10 @@ struct Pool {
   explicit Pool(hsa_agent_t agent) {
     OK(hsa_amd_agent_iterate_memory_pools(
         agent,
-        [](hsa_amd_memory_pool_t pool, void* found) {
+        [](hsa_amd_memory_pool_t pool, void* result) {
           bool allocates;
           OK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocates));
-          auto& handle = *static_cast<hsa_amd_memory_pool_t*>(found);
+          auto& handle = *static_cast<hsa_amd_memory_pool_t*>(result);
           if (allocates && !handle.handle) handle = pool;
           return HSA_STATUS_SUCCESS;
         },

@@ -17,7 +17,7 @@ struct Placement {
 };
 
 // Reserves each range at its own addresses, without allocating memory. To be called before hsa_init, so that ROCr uses other
-// addresses. Ranges whose outcome is not exact are not reserved.
+// addresses. Ranges that cannot be reserved at exactly these addresses are left unreserved.
 std::vector<Placement> reserve(const std::vector<Placement>& ranges);
 
 // The worst of the placements' outcomes.

@@ -108,7 +108,7 @@ void Device::copied_to(uint64_t address, uint64_t bytes) {
 }
 
 std::string Device::run_commands(const Pm4IbPacket& packet, QueueRegisters& queue) {
-  CommandProcessors::Outcome outcome = command_processors_.run(packet, queue);
+  Pm4Commands::Outcome outcome = pm4_commands_.run(packet, queue);
   std::lock_guard lock(stale_mutex_);
   if (outcome.drops_code) stale_code_.assign(1, {0, ~uint64_t{0}});
   if (outcome.invalidates_l2) stale_l2_ = true;

@@ -13,7 +13,7 @@
 #include "memory/allocation_map.h"
 #include "runtime/dispatches_in_flight.h"
 #include "runtime/model_interface.h"
-#include "runtime/queues/command_processor.h"
+#include "runtime/queues/pm4_commands.h"
 #include "runtime/queues/event_wakeups.h"
 #include "runtime/queues/queue.h"
 #include "timing/concurrent_dispatches.h"
@@ -57,7 +57,7 @@ class Device {
   DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
   // Runs PM4 commands. Returns an empty string, or the reason why they could not be run.
   std::string run_commands(const Pm4IbPacket& packet, QueueRegisters& queue);
-  CommandProcessors& command_processors() { return command_processors_; }
+  Pm4Commands& pm4_commands() { return pm4_commands_; }
   // Called when the packet that `signal_address` belongs to has finished: writes the packet's virtual times to the signal, then
   // decrements the signal and wakes whoever is waiting for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
@@ -92,7 +92,7 @@ class Device {
 
   std::unique_ptr<Engine> engine_;  // guarded by the scheduler of the dispatches in flight, as is concurrent_
   ConcurrentDispatches concurrent_;
-  CommandProcessors command_processors_{memory_};
+  Pm4Commands pm4_commands_{memory_};
 
   std::mutex stale_mutex_;
   bool stale_l2_ = false;

@@ -114,17 +114,17 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
     return queue.stopping() || dispatches_in_flight().scheduler.should_pass(instructions);
   };
   show_progress(flight);
-  Progress came_to;
-  while ((came_to = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
+  Progress progress;
+  while ((progress = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
     bool goes_on;
-    if (came_to == Progress::Waits) {
+    if (progress == Progress::Waits) {
       goes_on = wait(flight);
     } else {
       dispatches_in_flight().scheduler.pass(queue.entry());
       goes_on = await_engine(queue);
     }
     if (!goes_on || queue.stopping()) return {};
-    if (came_to == Progress::Waits && dispatches_in_flight().deadlocked) return deadlocked();
+    if (progress == Progress::Waits && dispatches_in_flight().deadlocked) return deadlocked();
   }
   return finish(request, flight);
 }

@@ -34,7 +34,7 @@ void EngineScheduler::admit_parked() {
   }
 }
 
-void EngineScheduler::give_on() {
+void EngineScheduler::hand_over() {
   if (running_) return;
   admit_parked();
   if (line_.empty()) return;
@@ -54,7 +54,7 @@ void EngineScheduler::queue(Entry& entry, uint64_t submitted) {
   line_.insert(std::find_if(line_.begin(), line_.end(),
                             [&](const Entry* other) { return !other->begun && other->submitted > submitted; }),
                &entry);
-  give_on();
+  hand_over();
 }
 
 void EngineScheduler::leave(Entry& entry) {
@@ -63,7 +63,7 @@ void EngineScheduler::leave(Entry& entry) {
   parked_.remove(&entry);
   entry.state = Entry::State::Absent;
   if (running_ == &entry) set_running(nullptr);
-  give_on();
+  hand_over();
 }
 
 void EngineScheduler::pass(Entry& entry) {
@@ -72,7 +72,7 @@ void EngineScheduler::pass(Entry& entry) {
   entry.state = Entry::State::Queued;
   line_.push_back(&entry);
   set_running(nullptr);
-  give_on();
+  hand_over();
 }
 
 void EngineScheduler::park(Entry& entry, std::function<bool()> can_go_on) {
@@ -81,12 +81,12 @@ void EngineScheduler::park(Entry& entry, std::function<bool()> can_go_on) {
   entry.can_go_on = std::move(can_go_on);
   parked_.push_back(&entry);
   set_running(nullptr);
-  give_on();
+  hand_over();
 }
 
 bool EngineScheduler::has_engine(Entry& entry) {
   const std::lock_guard lock(mutex_);
-  give_on();
+  hand_over();
   return entry.state == Entry::State::Running;
 }
 

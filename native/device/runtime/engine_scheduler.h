@@ -54,7 +54,7 @@ class EngineScheduler {
 
  private:
   void admit_parked();
-  void give_on();
+  void hand_over();
   void set_running(Entry* entry);
 
   const std::function<bool(const Entry&)> may_begin_;

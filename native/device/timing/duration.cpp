@@ -21,7 +21,7 @@ constexpr double kAlike = 0.05;
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
 // The combined bandwidth of the Infinity Cache, which delivers `gbps`, and of the HBM behind it. `hits` is the fraction of
-// requests that the cache look_ups.
+// requests that the cache answers.
 double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
   return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));

@@ -1,4 +1,4 @@
-// The share of the L2s' requests during a dispatch that the Infinity Cache look_ups.
+// The share of the L2s' requests during a dispatch that the Infinity Cache answers.
 #pragma once
 
 #include <vector>

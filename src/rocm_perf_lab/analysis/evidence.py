@@ -45,7 +45,8 @@ def gather(
     """Everything known about a symbol that was dispatched `dispatches` times and took `time_ns` in total.
 
     scratch_bytes: per work-item. traced: what a thread trace says about the symbol; counters take precedence. measured: whether
-    the times are measured; in modelled times, the clock always runs at its peak.
+    the times are measured; in modelled times, the clock runs at its peak unless a power
+    limit is set.
     """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
     values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")

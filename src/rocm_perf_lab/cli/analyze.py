@@ -154,7 +154,7 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
     document = traced_only(folder)
     if as_json:
         from rocm_perf_lab.json_model import json_text
-        from rocm_perf_lab.report.profile_document import ThreadTraceOutput
+        from rocm_perf_lab.report.profile_output import ThreadTraceOutput
 
         click.echo(json_text(ThreadTraceOutput(thread_trace=document)))
         return

@@ -59,9 +59,9 @@ FILES = {
 PRINTED = {
     command: _printed(command, module, name)
     for command, module, name in (
-        ("profile", "report.profile_document", "ProfileOutput"),
-        ("analyze", "report.profile_document", "AnalyzeOutput"),
-        ("report", "report.profile_document", "AnalyzeOutput"),
+        ("profile", "report.profile_output", "ProfileOutput"),
+        ("analyze", "report.profile_output", "AnalyzeOutput"),
+        ("report", "report.profile_output", "AnalyzeOutput"),
         ("explain", "report.explain_document", "ExplainDocument"),
         ("source", "report.source_schema", "SourceDocument"),
         ("compare", "comparison.compare_document", "CompareDocument"),

@@ -21,7 +21,7 @@ verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the w
 def print_json(reports: Sequence[CoreDocuments], summary: SummaryDocument | None, directory: Path) -> None:
     """Print the reports as one JSON object. reports: one per rank. summary: None for a single rank."""
     from rocm_perf_lab.json_model import json_text
-    from rocm_perf_lab.report.profile_document import profile_output, ranks_output
+    from rocm_perf_lab.report.profile_output import profile_output, ranks_output
 
     document = profile_output(reports[0], directory) if summary is None else ranks_output(summary, list(reports), directory)
     click.echo(json_text(document))

@@ -57,7 +57,7 @@ class Traces:
 
 
 def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
-    """Profile a program; returns the findings and the run directory.
+    """Profile a program; returns the documents and the path of the run directory.
 
     program_output: where the first run's standard output goes (the others' output is dropped). note: called with a one-line
     message at each step. Raises a RocmPerfError, in which case no run directory is left or changed.

@@ -61,7 +61,7 @@ class GapSection(Section):
 
 
 class IdleSection(Section):
-    """The time in which a GPU ran no kernel, between its first and its last one."""
+    """The time during which a GPU ran no kernel, between its first kernel and its last."""
 
     agent: int = Field(description="id of the GPU in the trace")
     span_ns: int = Field(description="time from the start of its first kernel to the end of its last")

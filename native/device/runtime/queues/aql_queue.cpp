@@ -159,7 +159,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   if (!result.error.empty()) return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
   const uint64_t end = start + result.duration_ns;
-  if (registers_.counts) device_.command_processors().count(result.counters);
+  if (registers_.counts) device_.pm4_commands().count(result.counters);
   dispatch_records().add(packet.completion_signal(),
                          {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters),
                           std::move(result.counter_errors), result.duration_error});

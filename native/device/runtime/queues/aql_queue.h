@@ -9,7 +9,7 @@
 #include "exec/engine.h"
 #include "runtime/engine_scheduler.h"
 #include "runtime/queues/aql_packets.h"
-#include "runtime/queues/command_processor.h"
+#include "runtime/queues/pm4_commands.h"
 #include "runtime/queues/queue.h"
 
 namespace rpd {

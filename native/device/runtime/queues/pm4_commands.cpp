@@ -1,4 +1,4 @@
-#include "runtime/queues/command_processor.h"
+#include "runtime/queues/pm4_commands.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -39,7 +39,7 @@ uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; 
 class Run {
  public:
   Run(const AddressSpace& memory, uint32_t xcc, PerformanceMonitor& monitor, QueueRegisters& queue,
-      CommandProcessors::Outcome& outcome)
+      Pm4Commands::Outcome& outcome)
       : memory_(memory), xcc_(xcc), monitor_(monitor), queue_(queue), outcome_(outcome) {}
 
   void through(uint64_t address, uint32_t dwords) {
@@ -159,7 +159,7 @@ class Run {
   uint32_t xcc_;
   PerformanceMonitor& monitor_;
   QueueRegisters& queue_;
-  CommandProcessors::Outcome& outcome_;
+  Pm4Commands::Outcome& outcome_;
   AccessWindow window_;
   bool window_writes_ = false;
   int depth_ = 0;
@@ -167,11 +167,11 @@ class Run {
 
 }  // namespace
 
-CommandProcessors::CommandProcessors(const AddressSpace& memory) : memory_(memory) {
+Pm4Commands::Pm4Commands(const AddressSpace& memory) : memory_(memory) {
   for (uint32_t xcc = 0; xcc < target::xcds(); ++xcc) monitors_.emplace_back(xcc);
 }
 
-CommandProcessors::Outcome CommandProcessors::run(const Pm4IbPacket& packet, QueueRegisters& queue) {
+Pm4Commands::Outcome Pm4Commands::run(const Pm4IbPacket& packet, QueueRegisters& queue) {
   Outcome outcome;
   const uint32_t* jump = packet.jump;
   if ((jump[0] >> 8 & 0xff) != kIndirectBuffer) {
@@ -184,7 +184,7 @@ CommandProcessors::Outcome CommandProcessors::run(const Pm4IbPacket& packet, Que
   return outcome;
 }
 
-void CommandProcessors::count(const std::vector<double>& counters) {
+void Pm4Commands::count(const std::vector<double>& counters) {
   const std::lock_guard lock(mutex_);
   for (PerformanceMonitor& monitor : monitors_) monitor.count(counters);
 }

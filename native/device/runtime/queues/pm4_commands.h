@@ -20,7 +20,7 @@ struct QueueRegisters {
   bool counts = false;  // COMPUTE_PERFCOUNT_ENABLE: whether the queue's dispatches are counted
 };
 
-class CommandProcessors {
+class Pm4Commands {
  public:
   struct Outcome {
     bool drops_code = false;
@@ -28,7 +28,7 @@ class CommandProcessors {
     std::string error;  // why a command could not be run (the commands after it were not run either), or empty
   };
 
-  explicit CommandProcessors(const AddressSpace& memory);
+  explicit Pm4Commands(const AddressSpace& memory);
 
   // Runs, on every XCC, the commands that the packet points to.
   Outcome run(const Pm4IbPacket& packet, QueueRegisters& queue);

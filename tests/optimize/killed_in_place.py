@@ -37,7 +37,7 @@ def main(folder: Path, which: str, files: list[Path]) -> None:
         replace(old, new)
 
     os.replace = counted
-    source_file.put_together({source: CHANGED for source in sources}, "accepted by the gate")
+    source_file.replace_all_or_none({source: CHANGED for source in sources}, "accepted by the gate")
     os.kill(os.getpid(), signal.SIGKILL)
 
 

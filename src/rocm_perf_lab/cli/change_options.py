@@ -55,7 +55,7 @@ ulps_option = click.option(
     default=0,
     show_default=True,
     metavar="N",
-    help="Allowed difference between floating-point results, in units in the last place; 0: the same bits.",
+    help="Allowed difference between floating-point results, in units in the last place; 0: the same bits, except for NaNs.",
 )
 check_option = click.option(
     "--check",

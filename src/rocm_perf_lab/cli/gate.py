@@ -68,8 +68,9 @@ def command(
 ) -> int:
     """Judge a change to one kernel: are the results the same, is it faster, and is nothing else changed?
 
-    CANDIDATE is the source file BASELINE with one kernel's body changed. Both are built like PROGRAM and run with ARGS;
-    "PROGRAM ARGS" can be a single word. The sources are not modified. Exit code: 0 accepted, 45 rejected.
+    CANDIDATE is the source file BASELINE with one kernel changed (and its launches, and new device functions). Both are built
+    like PROGRAM and run with ARGS; "PROGRAM ARGS" can be a single word. The sources are not modified. Exit code: 0 accepted,
+    45 rejected.
     """
     if triton:
         if build or describe or runs or output:

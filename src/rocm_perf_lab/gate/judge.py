@@ -1,4 +1,5 @@
-"""Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes uses this module.
+"""Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes to HIP kernels uses this
+module.
 
 A step runs only if no previous step rejected the candidate. In particular, code that does not honour the baseline's contract
 never runs.
@@ -33,7 +34,7 @@ from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import (
     MeasurementOptions,
     check_measurement,
-    not_faster,
+    rejection_if_too_slow,
     time_on_captured_inputs,
 )
 from rocm_perf_lab.gate.measurement.timed_replays import CodePair, KnownTimes
@@ -96,8 +97,9 @@ class GateOptions:
     """Settings of all steps.
 
     with_measurement: False skips the measurement, for callers that only want to know whether a change is correct. time_first:
-    time a candidate once before it is compared, and reject it at once if it is not faster. That saves most replays where
-    candidates are usually correct and seldom faster, but does not show which of the rejected candidates are also wrong.
+    time a candidate once before it is compared, and reject it at once if it does not save enough time. (The loop of `optimize`
+    may have dropped it even earlier, because a better candidate is known; see Search.) That saves most replays where candidates
+    are usually correct and seldom faster, but does not show which of the rejected candidates are also wrong.
     """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
@@ -112,10 +114,10 @@ class Judge:
 
     baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of that
     kernel. builder: makes code objects; supplied by the caller, with flags and limits. reader: reads candidates for this
-    baseline; also supplied by the caller. whole_program: the last step; None skips it. captures_by_arguments: dispatches
-    captured with other program arguments, keyed by these arguments; they are used for equivalence only, as the gain has to be
-    shown with the program's own arguments. recapture: used by the last step to compare a dispatch; None skips that comparison.
-    Use as a context manager.
+    baseline; also supplied by the caller. whole_program: the runs of the last step; None skips these runs.
+    captures_by_arguments: dispatches captured with other program arguments, keyed by these arguments; they are used for
+    equivalence only, as the gain has to be shown with the program's own arguments. recapture: used by the last step to compare
+    a dispatch; None skips that comparison. Use as a context manager.
 
     Raises SourceError if the captures do not match the source.
     """
@@ -219,11 +221,11 @@ class Judge:
         return _StartedCandidate([result.verdict], progress)
 
     def _continue_steps(
-        self, done: Sequence[StepVerdict], progress: _CandidateProgress, until: Sequence[str]
+        self, done: Sequence[StepVerdict], progress: _CandidateProgress, steps: Sequence[str]
     ) -> list[StepVerdict]:
-        """The verdicts of the steps in `until`. done: the verdicts of the first few of them, which are not run again."""
+        """The verdicts of the steps named in `steps`. done: those of the first few of them, which are not run again."""
         verdicts = list(done)
-        for name, step in list(zip(STEPS[1:], self._steps(progress), strict=True))[len(done) - 1 : len(until) - 1]:
+        for name, step in list(zip(STEPS[1:], self._steps(progress), strict=True))[len(done) - 1 : len(steps) - 1]:
             is_rejected = any(verdict.outcome is StepOutcome.REJECTED for verdict in verdicts)
             verdicts.append(skipped(name) if is_rejected else step())
         return verdicts
@@ -314,9 +316,9 @@ class Judge:
 
     def _equivalence_step(self, progress: _CandidateProgress) -> StepVerdict:
         if self._options.with_measurement and self._options.time_first:
-            progress.too_slow = not_faster(self._captures, self._code_pair(progress), self._options.measurement)
+            progress.too_slow = rejection_if_too_slow(self._captures, self._code_pair(progress), self._options.measurement)
         if progress.too_slow:
-            return skipped(equivalence_check.STEP, "it is not faster, and was not compared")
+            return skipped(equivalence_check.STEP, "it does not save enough time, and was not compared")
         named_numbers = numbers_added(self._baseline.text, progress.without_line_directives)
         return self._equivalence.check(progress.code, named_numbers, progress.rule_before)
 

@@ -44,7 +44,8 @@ class StepVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
+    """All steps in order. accepted: every step passed or was skipped by choice of the user or the caller, and at least one
+    passed.
 
     adopted: the source to keep if the candidate is accepted, as a state (see hip_source.source_texts); it compiles to the
     judged code. None if no source was produced.

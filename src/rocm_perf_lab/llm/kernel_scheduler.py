@@ -9,7 +9,7 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # a kernel is given up after this many consecutive rounds in which no change to it was kept
+MOST_FAILURES = 2  # a kernel is abandoned after this many consecutive rounds in which no change to it was kept
 _MOST_KERNELS = 3  # at most this many kernels are taken in turn
 
 

@@ -125,8 +125,8 @@ class ModelLoop:
         alone = summary.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
             shared = (self._run, self._backend, self._asker, self._journal, source, target)
-            chain = CandidateRound(*shared, lambda: gate, self._options.ulps, self._language)
-            ends = list(self._candidate_ends(lambda which: self._run_candidate(chain, number, which, context)))
+            candidate_round = CandidateRound(*shared, lambda: gate, self._options.ulps, self._language)
+            ends = list(self._candidate_ends(lambda which: self._run_candidate(candidate_round, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts
         judged = [attempt.judged for attempt in attempts if attempt.judged is not None]
@@ -142,11 +142,11 @@ class ModelLoop:
             if end[1] is not None and self._options.workers == 1:
                 return
 
-    def _run_candidate(self, chain: CandidateRound, number: int, which: int, context: str) -> _CandidateEnd:
+    def _run_candidate(self, candidate_round: CandidateRound, number: int, which: int, context: str) -> _CandidateEnd:
         """Run one candidate; exceptions are returned rather than raised, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:
-            for attempt in chain.attempts(number, which, context):
+            for attempt in candidate_round.attempts(number, which, context):
                 attempts.append(attempt)
                 self._note(f"  candidate {which}, answer {attempt.number}: {_in_words(attempt)}")
         except (UnsentError, RocmPerfError) as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 from rocm_perf_lab.optimize.backend import ProfileSummary, RememberingBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
+from rocm_perf_lab.optimize.order_by_waits import order_by_waits
 from rocm_perf_lab.optimize.prediction import PredictedProposal, predict_gain
-from rocm_perf_lab.optimize.ranking import order_by_waits
 from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
@@ -32,10 +32,11 @@ _MOST_KERNELS = 3  # how many kernels are tried in one iteration
 class OptimizeLoopOptions:
     """Settings of the loop.
 
-    factors: for transformations that take a factor. transforms: names of transformations, in the order in which they are tried.
-    workers: number of proposals judged at a time. accept_modelled: whether to also accept gains that are within the timing
-    model's error. min_improvement: the smallest gain that the gate accepts. budget_seconds: no new work is begun after this
-    much time; None for no limit. judge_again: whether to judge proposals that earlier runs rejected.
+    factors: for transformations that take a factor. transforms: names of transformations, in the order in which they
+    are tried if nothing predicts which one gains more. workers: number of proposals judged at a time. accept_modelled: whether
+    to also accept gains that are within the timing model's error. min_improvement: the smallest gain that the gate accepts.
+    budget_seconds: no new work is begun after this much time; None for no limit. judge_again: whether to judge proposals that
+    earlier runs rejected.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)

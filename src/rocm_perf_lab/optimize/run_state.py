@@ -36,7 +36,7 @@ from rocm_perf_lab.optimize.prediction import Prediction
 from rocm_perf_lab.optimize.program_diff import program_diff
 from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
 from rocm_perf_lab.optimize.run_folder import results_of
-from rocm_perf_lab.optimize.source_file import SourceFile, digest, put_together, write_whole
+from rocm_perf_lab.optimize.source_file import SourceFile, digest, replace_all_or_none, write_whole
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
@@ -253,7 +253,7 @@ class RunState:
             written.append(self._directory / f"{path.stem}.patch")
             write_whole(written[-1], patch)
             changed = {self._file_of(file): text for file, text in texts.items() if file.read_bytes() != text}
-            put_together(changed, "accepted by the gate")
+            replace_all_or_none(changed, "accepted by the gate")
             written += texts
             return
         result, patch_file = results_of(path)

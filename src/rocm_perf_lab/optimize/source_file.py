@@ -77,7 +77,7 @@ class SourceFile:
             raise SourceError(f"{self.path}: {error.strerror}", "name an existing source file") from error
 
 
-def put_together(texts: Mapping[SourceFile, bytes], why: str) -> None:
+def replace_all_or_none(texts: Mapping[SourceFile, bytes], why: str) -> None:
     """Replace several files or none: if one cannot be replaced, the files before it are restored. If the process is killed
     partway, restore() restores them later.
 

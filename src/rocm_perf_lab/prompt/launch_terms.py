@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.source.launch_rule import configuration
+from rocm_perf_lab.gate.source.launch_rule import launch_text
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches
@@ -33,7 +33,7 @@ def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
         return LaunchTerms(f"{_LAUNCH_STAYS} (its launches have different shapes).", False)
     names = sorted(set.intersection(*(_usable_parameters(site, kernel) for site in sites)))
     return LaunchTerms(
-        f"The launch is `<<<{configuration(sites[0].shape)}>>>` now. The grid, the workgroup and the dynamic LDS may change: "
+        f"The launch is `<<<{launch_text(sites[0].shape)}>>>` now. The grid, the workgroup and the dynamic LDS may change: "
         "write the new launch in a second fenced block, with the language `launch`, as "
         "`<<<grid, workgroup>>>` or `<<<grid, workgroup, bytes of LDS>>>`. Each is an integer or `dim3(x, y, z)`, by + - * / % "
         f"and parentheses over integers and these parameters of the kernel: {', '.join(map('`{}`'.format, names)) or 'none'}. "

@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.measurement.measurement_check import (
     MeasurementOptions,
     check_measurement,
     in_words,
-    not_faster,
+    rejection_if_too_slow,
     time_on_captured_inputs,
 )
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio
@@ -157,7 +157,7 @@ def test_a_candidate_that_fails_is_rejected(checked, monkeypatch):
 def test_the_first_time_alone_may_reject(checked, monkeypatch, ms, said):
     checked(ms, 0.5)
     monkeypatch.setattr(measurement_check, "times", lambda _captures, _codes, settings, _replays: [Times([1.0], [ms])])
-    verdict = not_faster([None, None], CODES, MeasurementOptions())
+    verdict = rejection_if_too_slow([None, None], CODES, MeasurementOptions())
     assert (verdict is None) == (said is None)
     if said is not None:
         assert outcome(verdict) == ("rejected", said)
@@ -170,7 +170,7 @@ def test_on_a_gpu_a_first_time_says_too_little(checked):
     checked([0.5], modelled=False)
     assert (
         time_on_captured_inputs([None], CODES, MeasurementOptions()) is None
-        and not_faster([None], CODES, MeasurementOptions()) is None
+        and rejection_if_too_slow([None], CODES, MeasurementOptions()) is None
     )
 
 

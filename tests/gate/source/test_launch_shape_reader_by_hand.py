@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
-from rocm_perf_lab.gate.source.launch_rule import LaunchRule, configuration, constant_size
+from rocm_perf_lab.gate.source.launch_rule import LaunchRule, constant_size, launch_text
 from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
 from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValue
 from rocm_perf_lab.hip_source.written_launches import operands_of
@@ -89,7 +89,7 @@ def test_the_stream_is_the_baselines():
     ],
 )
 def test_the_gate_writes_the_shape_in_its_own_words(text, plain, size):
-    assert configuration(shape(text)) == plain and constant_size(shape(text)) == size
+    assert launch_text(shape(text)) == plain and constant_size(shape(text)) == size
 
 
 def n_bytes(n: int) -> bytes:

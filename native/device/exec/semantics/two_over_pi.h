@@ -6,7 +6,7 @@
 
 namespace rpd {
 
-// The first 1201 bits after the binary point, which are all that the instruction knows; bit 63 of the first word comes first.
+// The first 1201 bits after the binary point, the only bits that the instruction uses; bit 63 of the first word comes first.
 constexpr std::array<uint64_t, 19> kTwoOverPi = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
     0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,

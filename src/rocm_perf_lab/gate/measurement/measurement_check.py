@@ -134,7 +134,7 @@ def time_on_captured_inputs(
     )
 
 
-def not_faster(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> StepVerdict | None:
+def rejection_if_too_slow(captures: Sequence[Capture], codes: CodePair, options: MeasurementOptions) -> StepVerdict | None:
     """The verdict that rejects a candidate for saving too little time on the captured inputs alone; None otherwise."""
     first = time_on_captured_inputs(captures, codes, options)
     if first is None or first.ratio is None or 1 - first.ratio >= options.min_improvement:

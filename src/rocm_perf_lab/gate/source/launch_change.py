@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.source.launch_rule import configuration, shape_in_words
+from rocm_perf_lab.gate.source.launch_rule import launch_text, shape_in_words
 from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit
@@ -45,7 +45,7 @@ class LaunchChange:
         return baseline.edited(self.edits, self.edits_elsewhere)
 
     def __str__(self) -> str:
-        return f"<<<{configuration(self.before)}>>> becomes <<<{configuration(self.after)}>>>"
+        return f"<<<{launch_text(self.before)}>>> becomes <<<{launch_text(self.after)}>>>"
 
 
 def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[LaunchText]) -> LaunchChange:

@@ -76,7 +76,7 @@ class LaunchRule:
         return None if launch == actual else f"the source gives {launch}, but the dispatch had {actual or 'a different shape'}"
 
     def __str__(self) -> str:
-        return configuration(self.shape)
+        return launch_text(self.shape)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def constant_size(shape: Shape) -> int | None:
     return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else None
 
 
-def configuration(shape: Shape) -> str:
+def launch_text(shape: Shape) -> str:
     """The text between `<<<` and `>>>`, without the stream."""
     groups, size, lds = shape_in_words(shape)
     return f"{groups}, {size}" + (f", {lds}" if lds != "0" else "")

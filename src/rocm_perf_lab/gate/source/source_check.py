@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.change import KernelChange, SplicedSource, splice, unused_name
 from rocm_perf_lab.gate.source.launch_change import LaunchChange, LaunchRefused, launch_change
-from rocm_perf_lab.gate.source.launch_rule import configuration, constant_size
+from rocm_perf_lab.gate.source.launch_rule import constant_size, launch_text
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source, combined_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import SOURCE, LaunchSection, SourceEvidence
@@ -79,7 +79,7 @@ def check_source(
 
 
 def _launch_section(launch: LaunchChange) -> LaunchSection:
-    before, after = configuration(launch.before), configuration(launch.after)
+    before, after = launch_text(launch.before), launch_text(launch.after)
     return LaunchSection(before=before, after=after, lines=[*launch.lines], other_files=[*launch.files])
 
 

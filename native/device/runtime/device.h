@@ -13,8 +13,8 @@
 #include "memory/allocation_map.h"
 #include "runtime/dispatches_in_flight.h"
 #include "runtime/model_interface.h"
-#include "runtime/queues/pm4_commands.h"
 #include "runtime/queues/event_wakeups.h"
+#include "runtime/queues/pm4_commands.h"
 #include "runtime/queues/queue.h"
 #include "timing/concurrent_dispatches.h"
 

@@ -8,8 +8,8 @@
 
 namespace rpd::rocpd {
 
-// Fills the database at `path` (an empty file) in one transaction. `description` must have been read from `spool`; `end_ns` is when
-// the process ended. Throws DatabaseError or SpoolError.
+// Fills the database at `path` (an empty file) in one transaction. `description` must have been read from `spool`; `end_ns` is
+// when the process ended. Throws DatabaseError or SpoolError.
 void write_database(const SpoolReader& spool, const ProcessDescription& description, uint64_t end_ns, const std::string& path);
 
 }  // namespace rpd::rocpd

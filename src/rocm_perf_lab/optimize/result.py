@@ -29,7 +29,9 @@ Figure = TypeVar("Figure")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A proposal with the change that it makes to the source. text: the changed source."""
+    """A proposal with the change that it makes to the source. text: the changed source as a state, which may consist of several
+    files; see hip_source.source_texts.
+    """
 
     proposal: Proposal
     digest: str
@@ -49,8 +51,8 @@ class PassedOver:
 
 @dataclass(frozen=True)
 class Judged(Candidate):
-    """A candidate with its verdict. text: if accepted, the source to keep, which is what the gate judged, usually without #line
-    directives.
+    """A candidate with its verdict. text: if accepted, the source to keep as a state, which is what the gate judged, usually
+    without #line directives.
     """
 
     verdict: Verdict

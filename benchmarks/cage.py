@@ -31,7 +31,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     print("| cage | command | without, ms | within, ms | ratio | range over pairs |\n|---|---|---|---|---|---|")
     for kind in ("bubblewrap", "namespaces"):
-        working = next(filter(mechanism.mechanism_works, mechanism.candidates_of(kind)), None)
+        working = next(filter(mechanism.mechanism_works, mechanism.mechanisms_of_kind(kind)), None)
         if working is None:
             print(f"| {kind} | does not work here | | | | |")
             continue

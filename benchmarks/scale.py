@@ -31,7 +31,7 @@ from rocm_perf_lab.rocpd.reader import COPY_COLUMNS, DISPATCH_COLUMNS
 
 HERE = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks"
-MOST_RATIO, MOST_BYTES = 2.0, 4e9
+MAX_RATIO, MAX_BYTES = 2.0, 4e9
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def compare(database: Path, rounds: int, host: bool, scratch: Path) -> bool:
         row(f"{name}, s of wall time", [usage.wall for usage in usages])
         row(f"{name}, s of processor time", [usage.processor for usage in usages])
     row("analysis, GB of memory", [usage.bytes / 1e9 for usage in ours])
-    return ratio <= MOST_RATIO and max(usage.bytes for usage in ours) < MOST_BYTES
+    return ratio <= MAX_RATIO and max(usage.bytes for usage in ours) < MAX_BYTES
 
 
 def row(name: str, values: Sequence[float]) -> float:
@@ -175,7 +175,7 @@ def main() -> None:
         if arguments.peers:
             available = available_peers(arguments.cache, arguments.peer_dispatches, arguments.hta, Path(scratch))
             peers(available, arguments.rounds, Path(scratch))
-    sys.exit(0 if holds else f"the bounds do not hold: wall time {MOST_RATIO:g} times that of reading, {MOST_BYTES / 1e9:g} GB")
+    sys.exit(0 if holds else f"the bounds do not hold: wall time {MAX_RATIO:g} times that of reading, {MAX_BYTES / 1e9:g} GB")
 
 
 if __name__ == "__main__":

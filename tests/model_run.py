@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.source.candidate_diff import NotAllowed, read_change
+from rocm_perf_lab.gate.source.candidate_diff import ChangeNotAllowedError, read_change
 from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.model_target import of_program
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
@@ -116,7 +116,7 @@ class _Gate:
     def _change(self, candidate, kernel):
         try:
             return read_change(self.source, self.world.read(candidate), kernel.identity)
-        except NotAllowed as refusal:
+        except ChangeNotAllowedError as refusal:
             return str(refusal)
 
 
@@ -149,7 +149,7 @@ class Run:
         runs = self.folder / "runs"
         run_folder.sweep_after_kills(runs)
         self.directory = run_folder.unfinished(runs, "llm-optimize") if resume else run_folder.new_run(runs)
-        redactor = Redactor(self.folder, [Key(KEY)], environment or {}, self.source.read_text())
+        redactor = Redactor(self.folder, [ApiKey(KEY)], environment or {}, self.source.read_text())
         self.notes = []
         return loop_on(
             of_program(build_target), request, Journal(self.directory), backend or self.world, provider,
@@ -159,7 +159,7 @@ class Run:
 
     def asking(self, model: ModelOptions, **options):
         """The loop with a real provider."""
-        return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
+        return self.loop(provider_of(model, {model.provider: ApiKey(KEY)}), model=model, **options)
 
     def events(self, name: str) -> list[dict]:
         return [entry for entry in Journal(self.directory).entries if entry["event"] == name]

@@ -144,11 +144,11 @@ class Run:
     def _repr_html_(self) -> str:
         """What a notebook displays: the answer and a table of the kernels."""
         from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
-        from rocm_perf_lab.text.names import Names
+        from rocm_perf_lab.text.names import KernelNames
         from rocm_perf_lab.text.words import milliseconds, percent, short_name
 
         kernels = self.analysis.kernels
-        lines = answer(self.dag, kernel_of_interest(self.documents), Names(kernel.kernel for kernel in kernels))
+        lines = answer(self.dag, kernel_of_interest(self.documents), KernelNames(kernel.kernel for kernel in kernels))
         head = "MODELLED: no GPU ran this" if self.is_modelled else "measured"
         rows = (
             (

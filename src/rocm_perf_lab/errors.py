@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_PROBLEM = 1000  # characters; a longer message, which may quote a file, is cut in the middle
+_MAX_PROBLEM_LENGTH = 1000  # characters; a longer message, which may quote a file, is cut in the middle
 
 
 class RocmPerfError(Exception):
@@ -34,9 +34,9 @@ class RocmPerfError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        half = _LONGEST_PROBLEM // 2
+        half = _MAX_PROBLEM_LENGTH // 2
         shortened = (
-            self.problem if len(self.problem) <= _LONGEST_PROBLEM else f"{self.problem[:half]} ... {self.problem[-half:]}"
+            self.problem if len(self.problem) <= _MAX_PROBLEM_LENGTH else f"{self.problem[:half]} ... {self.problem[-half:]}"
         )
         text = " ".join((f"{shortened}; {self.hint}" if self.hint else shortened).split())
         return visible(text)
@@ -237,7 +237,7 @@ class CollectionError(RocmPerfError):
     meaning = "the program succeeded, but the collector left no trace"
 
 
-class SurroundingsError(RocmPerfError):
+class UnsuitableEnvironmentError(RocmPerfError):
     exit_code = 72
     meaning = "the environment of this process keeps GPU programs from running: TMPDIR, or the limit of the address space"
 

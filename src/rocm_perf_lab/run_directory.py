@@ -21,7 +21,7 @@ from rocm_perf_lab.errors import OutputError, ProgramFailedError, ProgramKilledE
 
 TRACE_FOLDER = ".rocpd_profile"
 _REMOVE_SECONDS = 5.0
-_LEAST_BYTES = 1 << 16  # less free space than this counts as none
+_MIN_BYTES = 1 << 16  # less free space than this counts as none
 _SIGNATURES = ("profile.json", "summary.json")  # either file marks a directory as an earlier run, which may be replaced
 
 # Errors that the environment causes. Any other operating system error while a run directory grows is a bug in this program.
@@ -128,7 +128,7 @@ def _output_errors(destination: Path) -> Iterator[None]:
             raise
         raise _cannot_write(destination, error) from error
     except (ProgramFailedError, ProgramKilledError) as error:
-        if shutil.disk_usage(destination.parent).free >= _LEAST_BYTES:
+        if shutil.disk_usage(destination.parent).free >= _MIN_BYTES:
             raise
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # the program died writing its mapped trace to the full disk
         raise _cannot_write(destination, full) from error

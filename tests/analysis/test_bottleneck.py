@@ -261,7 +261,7 @@ def evidence(values):
 def test_scores_lie_within_their_bounds_and_the_verdict_is_the_best_that_holds(values):
     found = classify(evidence(values))
     for scored in found.classes:
-        assert 0 <= scored.score.least <= scored.score.most <= 1
+        assert 0 <= scored.score.lower <= scored.score.upper <= 1
         if scored.score.estimate is not None:
             assert 0 <= scored.score.estimate <= 1
     holding = [scored.name for scored in found.classes if scored.score.holds]
@@ -282,7 +282,7 @@ def test_filling_in_missing_numbers_keeps_scores_within_their_bounds(values, oth
     whole = classify(evidence(filled))
     bounds = {scored.name: scored.score for scored in part.classes}
     for scored in whole.classes:
-        assert bounds[scored.name].least <= scored.score.estimate <= bounds[scored.name].most
+        assert bounds[scored.name].lower <= scored.score.estimate <= bounds[scored.name].upper
     if part.certainty == "high":
         assert whole.name == part.name
 
@@ -294,10 +294,10 @@ def test_the_class_that_ranks_first_whatever_is_missing(bounds, names):
     first, second = (ClassScore(name, score, {}) for name, score in zip(names, (low, high), strict=False))
     possible = {
         (-strength, CLASSES.index(first.name)) < (-other, CLASSES.index(second.name))
-        for strength in (low.least, low.most)
-        for other in (high.least, high.most)
+        for strength in (low.lower, low.upper)
+        for other in (high.lower, high.upper)
     }
     assert _outranks(first, second) == (possible == {True})
     same = ClassScore(second.name, low, {})
-    if low.least == low.most:
+    if low.lower == low.upper:
         assert _outranks(first, same) == (CLASSES.index(first.name) < CLASSES.index(second.name))

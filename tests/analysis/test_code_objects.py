@@ -103,7 +103,7 @@ def test_a_program_that_is_too_large_is_not_read(built, kernels, monkeypatch):
     trace = read_trace(built[0] / "run/.rocpd_profile/base_results.db")
     (size,) = {(built[0] / "k").stat().st_size}
     for most, images in ((size, 1), (size - 1, 0)):
-        monkeypatch.setattr(code_objects, "_MOST_BYTES", most)
+        monkeypatch.setattr(code_objects, "_MAX_BYTES", most)
         assert len(code_objects.CodeObjects(trace)._of_program()) == images
 
 

@@ -108,7 +108,7 @@ def test_no_speed_up_of_a_symbol_beats_its_ceiling(drawn):
     dag = make_dag(*drawn)
     found = critical_path(dag)
     for symbol in found.symbols:
-        mine = [v for v in range(n) if dag.names[dag.symbol[v]] == symbol.name]
+        mine = [v for v in range(n) if dag.names[dag.name_index[v]] == symbol.name]
         best = replay(*drawn, {v: start[v] - end[v] for v in mine}) - min(start)
         if symbol.speedup_ceiling is not None:
             assert best * symbol.speedup_ceiling >= found.length_ns * (1 - 1e-12)

@@ -16,7 +16,7 @@ from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.dispatch_choice import select
 from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import symbols_of
-from rocm_perf_lab.analysis.thread_trace_target import focus
+from rocm_perf_lab.analysis.thread_trace_target import choose_dispatch
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch
@@ -82,7 +82,7 @@ def test_no_name_makes_a_kernel_of_the_program_a_runtime_kernel(tmp_path, name):
     trace = read_trace(trace.path)
     assert select(trace, symbols_of(trace)).symbol.name == name
     path = critical_path(build_dag(trace))
-    assert dominant_symbol(path).name == name and focus(BaseRun(trace), True).symbol.name == name
+    assert dominant_symbol(path).name == name and choose_dispatch(BaseRun(trace), True).symbol.name == name
 
 
 def test_a_new_helper_in_the_runtimes_code_object_is_a_runtime_kernel(tmp_path):

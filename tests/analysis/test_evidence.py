@@ -26,7 +26,7 @@ UNKNOWN = Value.missing("ns", "no counters")
 
 
 def roofline(compute: Value = UNKNOWN, ns: int = 0, position: str | None = None, ceiling: Value = UNKNOWN):
-    return types.SimpleNamespace(compute_ns=compute, time_ns=ns, position=position, least_ns=ceiling)
+    return types.SimpleNamespace(compute_ns=compute, time_ns=ns, position=position, min_ns=ceiling)
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,13 @@ SOURCE, SINK = "source", "sink"
 FAR = 10**6  # so that the longest path leads from source to sink, whatever the signs of the delays
 
 
-def random_dag(random: np.random.Generator, gpu_nodes: int, calls: int, most_edges: int) -> Dag:
+def random_dag(random: np.random.Generator, gpu_nodes: int, calls: int, max_edges: int) -> Dag:
     """Nodes with random times; edges follow a random order of the nodes, not their times. Calls launch and wait."""
     n = gpu_nodes + calls
     order = random.permutation(n).astype(np.int32)
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
-    pairs = {tuple(pair) for pair in random.integers(0, n, (random.integers(0, most_edges + 1), 2)).tolist()}
+    pairs = {tuple(pair) for pair in random.integers(0, n, (random.integers(0, max_edges + 1), 2)).tolist()}
     pairs = np.array(sorted((s, t) for s, t in pairs if place[s] < place[t]), np.int64).reshape(-1, 2)
     from_call, to_call = pairs[:, 0] >= gpu_nodes, pairs[:, 1] >= gpu_nodes
     kind = np.where(from_call & ~to_call, LAUNCH, np.where(to_call, WAIT, QUEUE))
@@ -134,11 +134,11 @@ def test_a_symbol_is_the_sum_of_its_nodes(dag):
     found = critical_path(dag)
     path, took, slack = set(found.nodes.tolist()), dag.took.tolist(), found.slack_ns.tolist()
     total_on_gpu = sum(took[v] for v in range(dag.gpu_nodes))
-    assert {s.name for s in found.symbols} == {dag.names[k] for k in dag.symbol}
+    assert {s.name for s in found.symbols} == {dag.names[k] for k in dag.name_index}
     for symbol in found.symbols:
-        own = [v for v in range(len(dag)) if dag.names[dag.symbol[v]] == symbol.name]
+        own = [v for v in range(len(dag)) if dag.names[dag.name_index[v]] == symbol.name]
         assert (symbol.times, symbol.times_on_path) == (len(own), len(path & {*own}))
-        assert symbol.total_ns == sum(took[v] for v in own) and symbol.kind == dag.kinds[dag.symbol[own[0]]]
+        assert symbol.total_ns == sum(took[v] for v in own) and symbol.kind == dag.kinds[dag.name_index[own[0]]]
         assert symbol.min_slack_ns == min(slack[v] for v in own)
         assert symbol.mean_slack_ns == pytest.approx(sum(slack[v] for v in own) / len(own))
         assert symbol.fraction == (symbol.critical_path_ns / found.length_ns if found.length_ns else 0)
@@ -158,10 +158,10 @@ def test_a_symbol_is_the_sum_of_its_nodes(dag):
 def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
     found = critical_path(dag)
     (scenario, *tried), _ = what_if(dag, found, [Speedup(pattern, factor)])
-    faster = np.isin(dag.symbol, {"a": [0], "b": [1], "a|c": [0, 2], ".": [0, 1, 2]}[pattern])
+    faster = np.isin(dag.name_index, {"a": [0], "b": [1], "a|c": [0, 2], ".": [0, 1, 2]}[pattern])
     for of, mask, k in [
         (scenario, faster, factor),
-        *((one, dag.symbol == "abc".index(one.kernels[0]), one.factor) for one in tried),
+        *((one, dag.name_index == "abc".index(one.kernels[0]), one.factor) for one in tried),
     ]:
         shorter = np.zeros(len(dag)) if k is None else np.rint(dag.duration * (1 / k))
         assert of.span_ns == longest(as_networkx(dag, np.where(mask, shorter, dag.duration)))
@@ -172,7 +172,7 @@ def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
 def test_kernels_may_get_shorter_by_different_shares(dag, left):
     found = critical_path(dag)
     span, dominant, fraction = GraphReplay(dag, found).run(dict(zip("abc", left, strict=True)))
-    share = np.array([*left, 1.0])[dag.symbol]
+    share = np.array([*left, 1.0])[dag.name_index]
     assert span == longest(as_networkx(dag, np.rint(dag.duration * share)))
     assert 0 <= fraction <= 1 and (dominant is None or left["abc".index(dominant)] > 0)
 
@@ -212,12 +212,12 @@ def test_a_programs_stack_is_the_mean_loss_of_its_longest_path_over_all_orders(d
         patch.setattr(program_stack_module, "MAX_EXACT_CAUSES", -1 if draws else 10)
         found = program_stack(stacks, dag, path)
     if found is None:
-        assert not path.length_ns or not {*CAUSES_OF} & {dag.names[k] for k in dag.symbol}
+        assert not path.length_ns or not {*CAUSES_OF} & {dag.names[k] for k in dag.name_index}
         return
 
     def span(taken):
         left = {name: stack.without(taken) / 100 for name, stack in stacks.items()}
-        share = np.array([left.get(name, 1.0) for name in dag.names])[dag.symbol]
+        share = np.array([left.get(name, 1.0) for name in dag.names])[dag.name_index]
         return longest(as_networkx(dag, np.rint(dag.duration * share)))
 
     causes = [part.cause for part in found.parts]

@@ -9,13 +9,13 @@ import pytest
 from rocm_perf_lab.analysis import ranks as module
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 
 
 def run(
     name: str, rank: int | None = None, span=(0, 10), host: str = "node", counted: bool = False, command: str = "./app"
-) -> Origin:
-    return Origin(Path(name), None, host, 1, command, rank, span, counted)
+) -> RecordedProcess:
+    return RecordedProcess(Path(name), None, host, 1, command, rank, span, counted)
 
 
 @pytest.fixture(autouse=True)
@@ -23,18 +23,18 @@ def builds(monkeypatch):
     """Runs whose names begin with different letters are from different builds; a number other than 0 means a different
     input."""
 
-    def other_build(one: Origin, other: Origin) -> str | None:
+    def other_build(one: RecordedProcess, other: RecordedProcess) -> str | None:
         return None if one.path.name[0] == other.path.name[0] else "they have other kernels"
 
-    def difference(one: Origin, other: Origin) -> str | None:
+    def difference(one: RecordedProcess, other: RecordedProcess) -> str | None:
         return other_build(one, other) or (None if one.path.name[-1] == other.path.name[-1] else "they have other grids")
 
     monkeypatch.setattr(module, "other_build", other_build)
     monkeypatch.setattr(module, "difference", difference)
 
 
-def told(*origins: Origin) -> list[tuple[str, list[str], list[str]]]:
-    found, _ = ranks(origins)
+def told(*processes: RecordedProcess) -> list[tuple[str, list[str], list[str]]]:
+    found, _ = ranks(processes)
     return [
         (one.base.path.name, [run.path.name for run in one.repeats], [run.path.name for run in one.counters]) for one in found
     ]
@@ -44,7 +44,7 @@ LATER, LATEST = (20, 30), (40, 50)
 
 
 @pytest.mark.parametrize(
-    "origins, found",
+    "processes, found",
     [
         # The launcher's rank numbers decide, whatever the times.
         ([run("a0", 1), run("b0", 0, LATER)], [("b0", [], []), ("a0", [], [])]),
@@ -70,8 +70,8 @@ LATER, LATEST = (20, 30), (40, 50)
         ),
     ],
 )  # fmt: skip
-def test_ranks_repeats_and_passes(origins, found):
-    assert told(*origins) == found
+def test_ranks_repeats_and_passes(processes, found):
+    assert told(*processes) == found
 
 
 def test_without_a_run_free_of_counters_a_pass_provides_the_times():

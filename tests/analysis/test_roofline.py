@@ -35,7 +35,7 @@ def test_a_streaming_kernel_by_hand():
     assert found.gflops.value == pytest.approx(flops / 1e6)
     assert found.ridge.value == pytest.approx(PEAK_F32 / 5300e9)
     assert found.position == "memory-bound"
-    assert found.least_ns.value == pytest.approx(bytes / 5300e9 * 1e9)
+    assert found.min_ns.value == pytest.approx(bytes / 5300e9 * 1e9)
     assert found.fraction.value == pytest.approx(bytes / 5300e9 / 1e-3)
     assert found.attainable_gflops.value == pytest.approx(2 * 5300)
     assert any("EXEC" in note for note in found.notes) and any("MALL" in note for note in found.notes)
@@ -152,7 +152,7 @@ def test_measured_ceilings_are_shown_beside_the_peaks_by_hand():
     assert found.measured_attainable_gflops.value == pytest.approx(flops / (bytes / 4000))
     assert found.attainable_gflops.value == pytest.approx(flops / (bytes / 5300))
     assert found.fraction_of_measured_ceiling.value > found.fraction.value
-    assert headroom(found, Evidence({}), 1.0).least_ns.value == pytest.approx(bytes / 4000)
+    assert headroom(found, Evidence({}), 1.0).min_ns.value == pytest.approx(bytes / 4000)
 
 
 def test_without_ceilings_their_fields_are_null_with_the_reason():

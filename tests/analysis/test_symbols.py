@@ -10,8 +10,8 @@ import rocpd_database
 from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.symbols import matching, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
-from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, EmptyPartError, TracePart
 from rocpd_database import Copy, Dispatch
 
@@ -88,9 +88,9 @@ def test_a_run_without_kernels(tmp_path, own, is_hint):
         read_base_run(path).expect_kernels()
 
 
-def test_a_part_of_a_trace_is_read_by_its_path_or_its_origin(tmp_path):
+def test_a_part_of_a_trace_is_read_by_its_path_or_its_process(tmp_path):
     path = rocpd_database.write(tmp_path / "t.db", WORK)
-    (origin,) = origins(path)
-    assert len(read_part(path, WHOLE_TRACE).dispatches) == len(read_part(origin, WHOLE_TRACE).dispatches) == 6
+    (process,) = recorded_processes(path)
+    assert len(read_part(path, WHOLE_TRACE).dispatches) == len(read_part(process, WHOLE_TRACE).dispatches) == 6
     part = TracePart(window=(100, None))
-    assert len(read_part(origin, part).dispatches) == len(read_base_run(path, None, part).trace.dispatches) == 3
+    assert len(read_part(process, part).dispatches) == len(read_base_run(path, None, part).trace.dispatches) == 3

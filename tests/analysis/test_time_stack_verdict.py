@@ -108,11 +108,11 @@ def test_the_fixed_cost_of_a_dispatch_is_the_verdict_only_where_it_is_most_of_th
 
 def test_headroom_is_measured_against_a_run_without_losses():
     found = time_stack_verdict.headroom(stack({"uncoalesced": 400, "vector-issue": 100, "atomics": 300}), 9000.0, 0.5)
-    assert (found.least_ns.value, found.binding, found.by) == (pytest.approx(2000.0), "vector-issue", "experiments")
+    assert (found.min_ns.value, found.binding, found.by) == (pytest.approx(2000.0), "vector-issue", "experiments")
     of_bytes = time_stack_verdict.headroom(stack({"uncoalesced": 400, "memory-bandwidth": 200, "beyond-l2": 100}), 8000.0, 0.5)
-    assert (of_bytes.least_ns.value, of_bytes.binding) == (pytest.approx(4000.0), "memory-bandwidth")
+    assert (of_bytes.min_ns.value, of_bytes.binding) == (pytest.approx(4000.0), "memory-bandwidth")
     of_launches = time_stack_verdict.headroom(stack({"uncoalesced": 400, "launch": 100}), 6000.0, 0.5)
-    assert (of_launches.least_ns.value, of_launches.binding) == (pytest.approx(2000.0), "launch")
+    assert (of_launches.min_ns.value, of_launches.binding) == (pytest.approx(2000.0), "launch")
     assert found.kernel_speedup.value == pytest.approx(4.5) and found.priority.value == pytest.approx(0.5 * 700 / 900)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.analysis.user_ratio_errors import LEAST_ENTRIES, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_ratio_errors import MIN_ENTRIES, RecordedDifference, add, error_for
 
 
 def difference(predicted: float, recorded: float, candidate: str = "b", parameters: str = "f00d") -> RecordedDifference:
@@ -18,7 +18,7 @@ def test_a_ratio_is_equally_wrong_above_and_below(predicted, recorded, error):
 
 def test_four_of_five_are_within_the_error_of_the_table(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    errors = [index / 10 for index in range(LEAST_ENTRIES)]  # 0, 0.1 ... 0.9
+    errors = [index / 10 for index in range(MIN_ENTRIES)]  # 0, 0.1 ... 0.9
     add([difference(1 + error, 1, f"candidate {error}") for error in errors[:-1]])
     add([difference(9, 1, "of other parameters", "beef")])
     assert error_for("f00d") is None  # too few

@@ -60,7 +60,7 @@ def test_a_configuration_that_was_proposed_is_no_longer_a_candidate():
 
 def sampled(monkeypatch, most: int = 2) -> CandidatePool:
     """A pool with some of the configurations of a space that holds more than `most`."""
-    monkeypatch.setattr(candidate_pool, "_MOST_CONFIGURATIONS", most)
+    monkeypatch.setattr(candidate_pool, "_MAX_CONFIGURATIONS", most)
     return pool(Space({"a": [1, 2, 4], "b": ["left", "right"]}))
 
 

@@ -12,16 +12,16 @@ from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, EvaluationOutc
 from rocm_perf_lab.autotune.findings import best_so_far, confidence_of, importance_of
 from rocm_perf_lab.autotune.page import _effects, _evaluation, _head, page
 from rocm_perf_lab.autotune.results import TuningResult, document
-from rocm_perf_lab.autotune.search_loop import Evaluated
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration
 from rocm_perf_lab.autotune.t4 import t4
 
 
-def ran(runs, modelled=False, **values) -> Evaluated:
-    return Evaluated(values, EvaluationOutcome(OK, None, runs, "gpu", modelled=modelled), False)
+def ran(runs, modelled=False, **values) -> EvaluatedConfiguration:
+    return EvaluatedConfiguration(values, EvaluationOutcome(OK, None, runs, "gpu", modelled=modelled), False)
 
 
-def failed(**values) -> Evaluated:
-    return Evaluated(values, EvaluationOutcome(FAILED, "<b>&"), False)
+def failed(**values) -> EvaluatedConfiguration:
+    return EvaluatedConfiguration(values, EvaluationOutcome(FAILED, "<b>&"), False)
 
 
 def result(evaluated, **more) -> TuningResult:

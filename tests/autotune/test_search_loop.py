@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.autotune import search_loop
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, LOST, OK, EvaluationOutcome
-from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of, timed_evaluations
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration, SearchLoop, best_of, timed_evaluations
 from rocm_perf_lab.autotune.space import Space
 
 SPACE = Space({"x": range(10)})
@@ -54,7 +54,8 @@ def loop(strategy, budget=100, evaluate=evaluate, cache=None, **options) -> Sear
 
 def test_the_first_of_equally_fast_ones_is_the_best():
     found = [
-        Evaluated({"x": n}, outcome, False) for n, outcome in enumerate([EvaluationOutcome(FAILED), ok(2.0), ok(1.0), ok(1.0)])
+        EvaluatedConfiguration({"x": n}, outcome, False)
+        for n, outcome in enumerate([EvaluationOutcome(FAILED), ok(2.0), ok(1.0), ok(1.0)])
     ]
     assert timed_evaluations(found) == [(2.0, found[1]), (1.0, found[2]), (1.0, found[3])]
     assert best_of(found) is found[2] and best_of(found[:1]) is None is best_of([])

@@ -9,18 +9,18 @@ from rocm_perf_lab.autotune.autotune_document import BestProfile
 from rocm_perf_lab.autotune.entry import _Listener
 from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome
 from rocm_perf_lab.autotune.results import TuningResult
-from rocm_perf_lab.autotune.search_loop import Evaluated
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration
 from rocm_perf_lab.autotune.table import table
 
 TIMES = [5.0, 7.0, None, 4.0, 6.0, 3.5, 12.0, 11.0, 10.0, 9.0, 8.0, 13.0, 2.0]
 
 
-def evaluated() -> list[Evaluated]:
+def evaluated() -> list[EvaluatedConfiguration]:
     outcomes = [
         EvaluationOutcome("timeout", "exit status 5") if ms is None else EvaluationOutcome(OK, runs=[ms], measure="wall")
         for ms in TIMES
     ]
-    return [Evaluated({"a": number}, outcome, reused=number < 2) for number, outcome in enumerate(outcomes)]
+    return [EvaluatedConfiguration({"a": number}, outcome, reused=number < 2) for number, outcome in enumerate(outcomes)]
 
 
 def test_the_ten_best_follow_the_summary():
@@ -41,7 +41,7 @@ def outcome(*runs: float, unstable: bool = False) -> EvaluationOutcome:
 
 
 def result(*outcomes: EvaluationOutcome, total: int | None = 9, model=None, profile=None) -> TuningResult:
-    found = [Evaluated({"a": number, "b": 2}, one, False) for number, one in enumerate(outcomes)]
+    found = [EvaluatedConfiguration({"a": number, "b": 2}, one, False) for number, one in enumerate(outcomes)]
     return TuningResult("random", 7, 20, "a GPU", total, found, model or {}, {}, profile=profile)
 
 

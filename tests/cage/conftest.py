@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import needs
-from rocm_perf_lab.cage import Ended
+from rocm_perf_lab.cage import CageResult
 
 ORDINARY = 65534
 PYTHON = os.path.realpath(sys.executable)
@@ -25,7 +25,7 @@ _SOURCE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
 _NATIVE = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or Path(__file__).parents[2] / "build")
 
 
-class Caged:
+class ReplayCage:
     """kind, user: those of its cages. home: a home folder; folder: the current folder, below it; out: the writable folder."""
 
     def __init__(self, kind: str, user: str, base: Path):
@@ -68,21 +68,21 @@ class Caged:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
-    def run(self, command: list[str], view: dict | None = None, **limits: Any) -> Ended:
+    def run(self, command: list[str], view: dict | None = None, **limits: Any) -> CageResult:
         said = self.ask(command, view=view, **limits)
-        return Ended(**said | {name: base64.b64decode(said[name]) for name in ("stdout", "stderr")})
+        return CageResult(**said | {name: base64.b64decode(said[name]) for name in ("stdout", "stderr")})
 
-    def python(self, code: str, *arguments: object, view: dict | None = None, **limits: Any) -> Ended:
+    def python(self, code: str, *arguments: object, view: dict | None = None, **limits: Any) -> CageResult:
         return self.run([PYTHON, "-I", "-S", "-c", textwrap.dedent(code), *map(str, arguments)], view, **limits)
 
 
-def _caged(kind: str, user: str) -> Iterator[Caged]:
+def _caged(kind: str, user: str) -> Iterator[ReplayCage]:
     if user != "own" and os.getuid() != 0:
         needs.lacking("only root can become another user")
     with tempfile.TemporaryDirectory(prefix="cage-") as folder:
         base = Path(folder).resolve()
         base.chmod(0o755)
-        caged = Caged(kind, user, base)
+        caged = ReplayCage(kind, user, base)
         try:
             if not caged.works:
                 needs.lacking(f"no cage by {kind} here")
@@ -95,11 +95,11 @@ def _caged(kind: str, user: str) -> Iterator[Caged]:
 @pytest.fixture(
     scope="package", params=[(k, u) for k in ("bubblewrap", "namespaces") for u in ("own", str(ORDINARY))], ids="-".join
 )
-def caged(request) -> Iterator[Caged]:
+def caged(request) -> Iterator[ReplayCage]:
     yield from _caged(*request.param)
 
 
 @pytest.fixture(scope="package")
-def uncaged() -> Iterator[Caged]:
+def uncaged() -> Iterator[ReplayCage]:
     """The same without a cage, to show that an attack would succeed there."""
     yield from _caged("trusted", "own")

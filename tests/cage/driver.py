@@ -37,7 +37,7 @@ def main() -> None:
         os.setgroups([])
         os.setresgid(int(user), int(user), int(user))
         os.setresuid(int(user), int(user), int(user))
-    found = next((one for one in mechanism.candidates_of(kind) if mechanism.mechanism_works(one)), None)
+    found = next((one for one in mechanism.mechanisms_of_kind(kind) if mechanism.mechanism_works(one)), None)
     mechanism.best_mechanism = lambda: found
     print(json.dumps({"works": kind == "trusted" or found is not None, "overlays": bool(found and found.overlays)}), flush=True)
     for line in sys.stdin:

@@ -22,9 +22,9 @@ BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 def test_without_bubblewrap_namespaces_are_used(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, *_, **__: None)
     assert mechanism.best_mechanism.__wrapped__() == next(
-        filter(mechanism.mechanism_works, mechanism.candidates_of("namespaces"))
+        filter(mechanism.mechanism_works, mechanism.mechanisms_of_kind("namespaces"))
     )
-    assert mechanism.candidates_of("bubblewrap") == []
+    assert mechanism.mechanisms_of_kind("bubblewrap") == []
 
 
 def test_without_either_mechanism_a_command_is_refused_unless_trusted(monkeypatch, tmp_path):

@@ -27,7 +27,7 @@ FILE_FUNCTIONS = "void* fopen(const char*, const char*);\nint fputs(const char*,
 
 @pytest.fixture(params=["bubblewrap", "namespaces"])
 def by(request, monkeypatch):
-    found = next(filter(mechanism.mechanism_works, mechanism.candidates_of(request.param)), None)
+    found = next(filter(mechanism.mechanism_works, mechanism.mechanisms_of_kind(request.param)), None)
     assert found, "see the other tests"
     monkeypatch.setattr(mechanism, "best_mechanism", lambda: found)
     return found

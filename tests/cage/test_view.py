@@ -97,7 +97,7 @@ def test_a_folder_below_one_that_is_shown_is_not_shown_again(tmp_path):
 @pytest.mark.parametrize("kind", ["bubblewrap", "namespaces"])
 def test_entries_that_are_removed_meanwhile_are_left_out(kind, monkeypatch):
     """The entries of /tmp are shown one by one: some are gone when they are checked, others when the cage is made."""
-    mechanism = next((one for one in mechanisms.candidates_of(kind) if mechanisms.mechanism_works(one)), None)
+    mechanism = next((one for one in mechanisms.mechanisms_of_kind(kind) if mechanisms.mechanism_works(one)), None)
     if mechanism is None:
         needs.lacking(f"no cage by {kind} here")
     listed = mounts_module._shown_paths

@@ -11,7 +11,7 @@ import pytest
 
 import needs
 from rocm_perf_lab.collect import inherited_limits
-from rocm_perf_lab.errors import SurroundingsError
+from rocm_perf_lab.errors import UnsuitableEnvironmentError
 
 COMMANDS = ["run", "profile", "isolate"]
 
@@ -42,7 +42,7 @@ def test_the_first_variable_that_is_set_is_used(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     inherited_limits.check(software=False)
     monkeypatch.setenv("TMP", "/nonexistent")
-    with pytest.raises(SurroundingsError, match="TMP=/nonexistent"):
+    with pytest.raises(UnsuitableEnvironmentError, match="TMP=/nonexistent"):
         inherited_limits.check(software=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     inherited_limits.check(software=False)

@@ -91,7 +91,7 @@ def test_a_pipe_that_is_never_closed_holds_nothing_up(piped):
 
 
 def test_too_much_input_is_an_error(piped, monkeypatch):
-    monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_STORED_BYTES", 100_000)
+    monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MAX_STORED_BYTES", 100_000)
     shared, _ = piped(bytes(300_000))
     with pytest.raises(UsageError, match="read from the pipe"):
         run(shared, "cat")

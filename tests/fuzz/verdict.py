@@ -17,11 +17,11 @@ from pathlib import Path
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.json_writer import to_json
-from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 
 SECONDS = 20
-LONGEST_MESSAGE = 1400
+MAX_MESSAGE_LENGTH = 1400
 
 
 class HangError(Exception):
@@ -50,7 +50,7 @@ def judge(path: Path) -> str:
     """'error', or 'equal' to plain SQL; raises AssertionError for any other result."""
     try:
         with watchdog():
-            origins(path)
+            recorded_processes(path)
             documents = analyse(path)
             for document in documents.by_name().values():
                 to_json(document)
@@ -67,7 +67,7 @@ def judge(path: Path) -> str:
 
 def check_message(text: str, path: Path) -> None:
     assert path.name in text or "launched no GPU kernel" in text, f"the file is not named: {text}"
-    assert "\n" not in text and text.isprintable() and len(text) <= LONGEST_MESSAGE, f"not one clear line: {text[:2000]!r}"
+    assert "\n" not in text and text.isprintable() and len(text) <= MAX_MESSAGE_LENGTH, f"not one clear line: {text[:2000]!r}"
 
 
 class PlainSql:

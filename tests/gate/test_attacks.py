@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.loop import OptimizeLoopOptions
-from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
@@ -105,7 +105,7 @@ def test_a_transformation_that_cheats_is_detected_by_the_optimizer(tmp_path, mon
         loop=loop,
     )
     outcome = optimize(request, lambda _judged: True, lambda _note: None)
-    accepted = [one.text for one in outcome.judged if isinstance(one, Judged) and one.accepted]
+    accepted = [one.text for one in outcome.judged if isinstance(one, JudgedCandidate) and one.accepted]
     assert accepted == [HONEST["removes useless store"].encode()] and len(outcome.judged) == len(texts)
     assert Path(SOURCE.name).read_text() == HONEST["removes useless store"]
 

@@ -95,7 +95,7 @@ def world(monkeypatch, tmp_path):
         "parse": parse, "EquivalenceCheck": EquivalenceCheck, "check_source": check_source,
         "check_code_object": check_code_object, "check_measurement": check_measurement, "_resident_waves": lambda *_: 8,
         "rejection_if_too_slow": lambda *_: made.not_faster, "broken_in_capture": lambda capture, *_: made.complaint,
-        "instances": lambda code, kernel, symbol: (symbol,), "depends_on_location": lambda *_: None,
+        "instantiations": lambda code, kernel, symbol: (symbol,), "depends_on_location": lambda *_: None,
         "translation_units": SimpleNamespace(
             device_difference=lambda *_: None, makes_judged_code=lambda *_: True, host_difference=lambda *_: made.host
         ),

@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.verdict_document import (
     StepSection,
     VerdictDocument,
 )
-from rocm_perf_lab.hip_source.source_texts import join_texts
+from rocm_perf_lab.hip_source.source_state import join_state
 from rocm_perf_lab.json_model import json_text
 
 SOURCE = passed("source", "taken", SourceEvidence(kernel="k", added=["f"]))
@@ -104,7 +104,7 @@ def test_a_step_that_rejected_lists_nothing_as_unproven():
     assert Verdict((step,)).with_unproven(["the pool"]).steps == (step,)
 
 
-@pytest.mark.parametrize("adopted", [None, b"int x; \xff", join_texts(b"own", {Path("/b.h"): b"b \xfe", Path("/a.h"): b"a"})])
+@pytest.mark.parametrize("adopted", [None, b"int x; \xff", join_state(b"own", {Path("/b.h"): b"b \xfe", Path("/a.h"): b"a"})])
 def test_a_document_holds_everything_in_the_verdict(adopted):
     verdict = Verdict((*ALL, rejected("later", "no")), adopted)
     document = verdict.document()

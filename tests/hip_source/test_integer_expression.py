@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShapeError, read_shape
 from rocm_perf_lab.hip_source.integer_expression import (
     INT,
     LONG,
@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     Expression,
     IntegerType,
     LaunchArgument,
-    NoValue,
+    NoValueError,
     converted,
     in_source,
     operation,
@@ -49,7 +49,7 @@ def test_values_equal_what_the_compiler_computes(hipcc, tmp_path):
         values = {one: generator.choice([v for v in EDGES if one.type.holds(v)]) for one in ARGUMENTS}
         try:
             value = value_of(expression, values.__getitem__)
-        except NoValue:
+        except NoValueError:
             continue
         chosen += 1
         names = "".join(f"constexpr {one.type} {one.name} = static_cast<{one.type}>({text(v)}); " for one, v in values.items())
@@ -85,7 +85,7 @@ def test_an_expression_that_wraps_or_is_undefined_has_no_value(words, values):
     tokens = words.split()
     shape = read_shape([*tokens, ",", "64"], names, [])
     for value in values:
-        with pytest.raises(NoValue):
+        with pytest.raises(NoValueError):
             value_of(shape.groups[0], lambda _, value=value: value)
 
 
@@ -100,7 +100,7 @@ def test_an_expression_that_wraps_or_is_undefined_has_no_value(words, values):
     ],
 )  # fmt: skip
 def test_anything_but_arithmetic_is_refused(words):
-    with pytest.raises(UnreadableShape):
+    with pytest.raises(UnreadableShapeError):
         read_shape(words.split(), {"n": LaunchArgument(0, INT, INT, "n")}, [])
 
 

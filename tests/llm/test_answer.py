@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.llm.answer import Unusable, code_of, forbidden
+from rocm_perf_lab.llm.answer import UnusableAnswer, code_of, forbidden
 
 
 def test_the_only_block_is_taken_whatever_surrounds_it():
@@ -38,7 +38,7 @@ def test_the_only_block_is_taken_whatever_surrounds_it():
 )
 def test_the_error_in_an_answer_is_named(answer, words):
     found = code_of(answer)
-    assert isinstance(found, Unusable) and words in found.reason
+    assert isinstance(found, UnusableAnswer) and words in found.reason
 
 
 def test_a_hostile_answer_does_not_take_long():

@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageE
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
 from rocm_perf_lab.llm.journal_replay import replay_journal
 from rocm_perf_lab.llm.providers import PROVIDERS, Answer, Message, ModelOptions
-from rocm_perf_lab.llm.providers.protocol import Transient
+from rocm_perf_lab.llm.providers.protocol import TransientError
 from rocm_perf_lab.optimize import run_folder
 
 
@@ -101,7 +101,7 @@ def test_interrupted_answers_are_counted_as_paid(run):
     class Breaking(Speaker):
         def ask(self, messages, progress):
             super().ask(messages, progress)
-            error = Transient("the answer ended too early", 0.0)
+            error = TransientError("the answer ended too early", 0.0)
             error.begun = True
             raise error
 

@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.llm.budget import Budget
-from rocm_perf_lab.llm.candidate import MOST_REPAIRS
+from rocm_perf_lab.llm.candidate import MAX_REPAIRS
 from rocm_perf_lab.llm.entry import LlmRequest, loop_on
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.model_target import of_program
@@ -95,8 +95,8 @@ def test_no_trick_gets_through(tmp_path, native_dir):
     found = tricks()
     assert len(found) >= 20
     build_target = find_build_target((str(source), "./program"), None, " ".join((*COMMAND, "SOURCE", "-o", "BINARY")))
-    options = LlmLoopOptions(max_iterations=1, candidates=-(-len(found) // (MOST_REPAIRS + 1)))
-    answers = [*found.values(), *list(found.values())[:MOST_REPAIRS]]
+    options = LlmLoopOptions(max_iterations=1, candidates=-(-len(found) // (MAX_REPAIRS + 1)))
+    answers = [*found.values(), *list(found.values())[:MAX_REPAIRS]]
     request = LlmRequest((), ModelOptions("openai", "m"), in_place=True, loop=options)
     journal, redactor = Journal(run_folder.new_run(tmp_path / "runs")), Redactor(tmp_path)
     outcome = loop_on(

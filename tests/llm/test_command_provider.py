@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.llm.keys import take_keys
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.command import CommandProvider
-from rocm_perf_lab.llm.providers.protocol import TooLong
+from rocm_perf_lab.llm.providers.protocol import AnswerTooLongError
 from rocm_perf_lab.process.child import stoppable
 
 QUESTION = [Message("system", "rules"), Message("user", "make it fast")]
@@ -59,7 +59,7 @@ def test_the_program_gets_no_keys(monkeypatch):
         (CommandProvider("/no/such/program", 9), LanguageModelError, "cannot be run (No such file or directory)"),
         (CommandProvider("", 9), LanguageModelError, "cannot be run"),
         (CommandProvider("'", 9), UsageError, "balance its quotes"),
-        (python("while True: print('x' * 65536)"), TooLong, "longer than 256 KiB"),
+        (python("while True: print('x' * 65536)"), AnswerTooLongError, "longer than 256 KiB"),
         (python("import time; print('wait'); time.sleep(99)", 1.0), LanguageModelError, "did not answer and end within 1 s"),
         (python("import os, time; os.close(1); time.sleep(99)", 1.0), LanguageModelError, "did not answer and end within 1 s"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from hip_compiler import compile_hip
 from rocm_perf_lab.gate.source.launch_rule import launch_text
 from rocm_perf_lab.hip_source.program_launches import program_launches
-from rocm_perf_lab.llm.answer import Unusable, code_of, launch_of
+from rocm_perf_lab.llm.answer import UnusableAnswer, code_of, launch_of
 from rocm_perf_lab.llm.launch import launch_edits
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.prompt.launch_terms import launch_terms
@@ -70,7 +70,7 @@ def test_an_invalid_launch_is_reported(name, tmp_path, monkeypatch):
     text, told = WRONG[name]
     source = source_of(tmp_path, monkeypatch, PROJECTS["header, launch in the source"]())
     found = launch_edits(source, source.kernel("sums"), text)
-    assert isinstance(found, Unusable) and told in found.reason, found
+    assert isinstance(found, UnusableAnswer) and told in found.reason, found
 
 
 @pytest.mark.usefixtures("hipcc")

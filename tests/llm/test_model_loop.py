@@ -10,9 +10,9 @@ from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, LanguageModelError, NoCaptureError, RocmPerfError
 from rocm_perf_lab.llm.journal_replay import replay_journal
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
-from rocm_perf_lab.llm.providers.protocol import TooLong
+from rocm_perf_lab.llm.providers.protocol import AnswerTooLongError
 
 GOOD, TILES = says(fenced(LDS)), says(fenced(TILED))
 SLOWER = LDS.replace("row_maximum", "slow_exps").replace("exps[i]", "exps[i + 0]")
@@ -179,10 +179,10 @@ def test_an_endless_answer_is_cut_off(run, provider, with_lines):
 def test_an_endless_answer_takes_little_memory(provider, with_lines):
     with Server([floods(200 << 20, with_lines)]) as server:
         place = server.url.removesuffix("/v1") if provider == "anthropic" else server.url
-        asked_of = provider_of(ModelOptions(provider, "small", place), {provider: Key(KEY)})
+        asked_of = provider_of(ModelOptions(provider, "small", place), {provider: ApiKey(KEY)})
         tracemalloc.start()
         try:
-            with pytest.raises(TooLong):
+            with pytest.raises(AnswerTooLongError):
                 asked_of.ask([Message("user", "hello")], lambda _: None)
             assert tracemalloc.get_traced_memory()[1] < 40 << 20
         finally:

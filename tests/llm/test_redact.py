@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.cached_backend import CachedBackend
-from rocm_perf_lab.llm.keys import Key, take_keys
+from rocm_perf_lab.llm.keys import ApiKey, take_keys
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize.builders import complaint
 
@@ -27,7 +27,9 @@ def test_keys_leave_the_environment_and_do_not_show():
 
 def test_values_of_variables_are_replaced_by_names_unless_given_by_the_user():
     environment = {"TOKEN": "abcdefgh12345678", "PREFIX": "abcdefgh", "SHORT": "1234567", "KERNEL": "softmax_naive"}
-    redactor = Redactor(Path("/somewhere/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
+    redactor = Redactor(
+        Path("/somewhere/app"), [ApiKey("k1"), ApiKey("k1-long")], environment, known="void softmax_naive(float*)"
+    )
     said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /somewhere/app/a.hip:3 /usr/lib/secret/b.h:4"
     assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
 

@@ -9,12 +9,12 @@ from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.verdict import Verdict, passed
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.optimize.describe import describe
-from rocm_perf_lab.optimize.result import Iteration, Judged, OptimizeResult, Undecided
+from rocm_perf_lab.optimize.result import Iteration, JudgedCandidate, OptimizeResult, UndecidedCandidate
 from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal
 
 VERDICT = Verdict((passed("compilation", "it compiles"), passed("measurement", "faster", MeasurementEvidence(ratio=0.75))))
-JUDGED = Judged(Proposal("unroll", "rows", 7, "unroll the loop of line 7 by 4", ()), "", "--- diff\n", b"", VERDICT)
+JUDGED = JudgedCandidate(Proposal("unroll", "rows", 7, "unroll the loop of line 7 by 4", ()), "", "--- diff\n", b"", VERDICT)
 COUNTERS = {"SQ_INSTS_VMEM_RD": [400.0, 100.0], "SQ_WAVE_CYCLES": [1_000_000.0, 750_000.0]}
 
 
@@ -49,8 +49,8 @@ def test_where_nothing_was_accepted_each_reason_is_given():
 def test_changes_that_only_a_gpu_can_decide_are_listed_with_their_file():
     program = ApplicationEvidence(runtime_ms=(2.0, 1.5), timing="modelled", timing_parameters=table_hash())
     verdict = Verdict((*VERDICT.steps, passed("application", "", program)))
-    judged = Judged(JUDGED.proposal, "", "", b"", verdict)
-    said = lines(undecided=[Undecided("rows(int)", judged, Path("run/undecided-1.hip"))])
+    judged = JudgedCandidate(JUDGED.proposal, "", "", b"", verdict)
+    said = lines(undecided=[UndecidedCandidate("rows(int)", judged, Path("run/undecided-1.hip"))])
     at = said.index("For a GPU to decide: same results and faster by the model, but by less than its error for differences")
     assert said[at + 1].strip() == "25.0% of rows(int) saved by the model: unroll the loop of line 7 by 4"
     assert said[at + 2].strip() == "run/undecided-1.hip"

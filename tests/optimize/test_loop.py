@@ -32,10 +32,10 @@ from rocm_perf_lab.optimize.journal_lines import (
     UndecidedLine,
     VerdictLine,
 )
-from rocm_perf_lab.optimize.loop import OptimizeLoopOptions, Session
-from rocm_perf_lab.optimize.prediction import Stack
+from rocm_perf_lab.optimize.loop import OptimizeLoop, OptimizeLoopOptions
+from rocm_perf_lab.optimize.prediction import KernelTimeStack
 from rocm_perf_lab.optimize.rejections import fingerprint_of
-from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.targets import Target
 from slow_variants import every
 
@@ -115,7 +115,7 @@ class _Gate:
         return Verdict((measurement, passed("application", "", program)), candidate)
 
 
-def session(
+def optimize_loop(
     folder: Path,
     run: Path,
     backend: FakeBackend | None,
@@ -125,13 +125,13 @@ def session(
     accept_modelled: bool = True,
     clock=time.monotonic,
     **more,
-) -> Session:
+) -> OptimizeLoop:
     """backend: None for one that logs to the run's journal. more: further OptimizeLoopOptions."""
     journal = Journal(run)
     backend = backend or FakeBackend(journal)
     options = OptimizeLoopOptions((2, 4), ("unroll",), in_place=in_place, workers=workers, accept_modelled=accept_modelled)
     options = replace(options, **more)
-    return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None, clock)
+    return OptimizeLoop(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None, clock)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def folder(tmp_path):
 
 
 def test_the_best_change_to_each_kernel_is_kept_and_the_result_is_written_at_the_end(folder):
-    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False).optimize()
+    outcome = optimize_loop(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False).optimize()
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
     assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
     assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
@@ -151,7 +151,7 @@ def test_the_reason_why_a_run_stops_is_given(folder):
     def stop(**more):
         backend = more.pop("backend", None) or FakeBackend()
         run = run_folder.new_run(folder / "runs")
-        outcome = session(folder, run, backend, in_place=False, **more).optimize()
+        outcome = optimize_loop(folder, run, backend, in_place=False, **more).optimize()
         assert outcome.document().stop == outcome.stop == Journal(run).last(EndLine).stop
         return outcome.stop
 
@@ -171,7 +171,7 @@ def test_a_budget_ends_a_run_with_the_changes_accepted_so_far(folder, until):
     """The clock advances by a second whenever it is read."""
     seconds = iter(range(1000))
     run, backend = run_folder.new_run(folder / "runs"), FakeBackend()
-    clocked = session(folder, run, backend, in_place=False, clock=lambda: next(seconds), budget_seconds=until)
+    clocked = optimize_loop(folder, run, backend, in_place=False, clock=lambda: next(seconds), budget_seconds=until)
     outcome = clocked.optimize()
     assert (
         outcome.final_ms
@@ -187,10 +187,10 @@ def test_a_budget_ends_a_run_with_the_changes_accepted_so_far(folder, until):
 def test_rejected_changes_are_remembered_for_later_runs(folder):
     def run_on(runs: Path, **more):
         backend = FakeBackend(alike=more.pop("alike", True))
-        return backend, session(folder, run_folder.new_run(runs), backend, in_place=False, **more).optimize()
+        return backend, optimize_loop(folder, run_folder.new_run(runs), backend, in_place=False, **more).optimize()
 
     first, outcome = run_on(folder / "runs")
-    refused = {one.proposal.description for one in outcome.judged if isinstance(one, Judged) and not one.accepted}
+    refused = {one.proposal.description for one in outcome.judged if isinstance(one, JudgedCandidate) and not one.accepted}
     assert refused
     second, again = run_on(folder / "runs")
     assert told(again)["iterations"] == told(outcome)["iterations"]
@@ -206,7 +206,7 @@ def test_rejected_changes_are_remembered_for_later_runs(folder):
 
 def test_only_candidates_that_can_still_be_the_fastest_are_judged(folder):
     backend, run = FakeBackend(), run_folder.new_run(folder / "runs")
-    outcome = session(folder, run, backend, in_place=False).optimize()
+    outcome = optimize_loop(folder, run, backend, in_place=False).optimize()
     first = [unrolled(ORIGINAL, "sum_rows", 4)]  # 2 cannot be faster: 0.98 * 8 > 6
     assert backend.judged[:1] == first and unrolled(ORIGINAL, "sum_rows", 2) in backend.timed
     assert unrolled(ORIGINAL, "sum_rows", 2) not in backend.judged
@@ -226,12 +226,13 @@ def test_changes_that_experiments_show_to_be_hopeless_are_not_even_timed(folder)
             without = {"sum_rows": (1000, 995, 995, 990), "walk": (1000, 800, 700, 500)}
             alone = {"memory-latency": 1, "vector-issue": 1000, "uncoalesced": 10}  # unrolling does not improve coalescing
             stacks = {
-                name: Stack(1000, ("memory-latency", "scalar-issue"), times, {}, alone) for name, times in without.items()
+                name: KernelTimeStack(1000, ("memory-latency", "scalar-issue"), times, {}, alone)
+                for name, times in without.items()
             }
             return replace(found, targets=[replace(one, stack=stacks[one.kernel]) for one in found.targets])
 
     backend, run = Experimenting(), run_folder.new_run(folder / "runs")
-    outcome = session(folder, run, backend, in_place=False).optimize()
+    outcome = optimize_loop(folder, run, backend, in_place=False).optimize()
     assert all(candidate.startswith(ORIGINAL[:40]) for candidate in backend.timed)
     assert not any(unrolled(ORIGINAL, "sum_rows", factor) in backend.timed for factor in (2, 4))
     assert unrolled(ORIGINAL, "walk", 2) in backend.timed and not outcome.accepted
@@ -246,7 +247,7 @@ def test_changes_that_experiments_show_to_be_hopeless_are_not_even_timed(folder)
 
 def test_proposals_that_are_judged_in_parallel_give_the_same_result(folder):
     one, three = (
-        session(
+        optimize_loop(
             folder, run_folder.new_run(folder / f"runs-{workers}"), FakeBackend(), in_place=False, workers=workers
         ).optimize()
         for workers in (1, 3)
@@ -261,7 +262,7 @@ def test_changes_that_the_user_declines_are_not_kept(folder):
         asked.append(judged.proposal.parameters["factor"])
         return False
 
-    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), approve=approve).optimize()
+    outcome = optimize_loop(folder, run_folder.new_run(folder / "runs"), FakeBackend(), approve=approve).optimize()
     assert asked == [4, 2] and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
     assert any("the user declined it" in one.reason for one in outcome.skipped)
 
@@ -271,7 +272,7 @@ def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder, monk
     monkeypatch.setitem(TIMES, unrolled(ORIGINAL, "sum_rows", 4), 7.0)
     run, asked = run_folder.new_run(folder / "runs"), []
     backend = FakeBackend(parameters=table_hash())
-    outcome = session(folder, run, backend, approve=asked.append, accept_modelled=False).optimize()
+    outcome = optimize_loop(folder, run, backend, approve=asked.append, accept_modelled=False).optimize()
     assert not asked and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
     kept = [(one.judged.proposal.parameters["factor"], one.file.read_bytes()) for one in outcome.undecided]
     assert kept == [(factor, unrolled(ORIGINAL, "sum_rows", factor)) for factor in (4, 2)]
@@ -286,10 +287,10 @@ def test_gains_within_the_models_error_are_kept_for_a_gpu_to_decide(folder, monk
 def test_gains_beyond_the_models_error_are_accepted_and_those_of_unknown_parameters_are_not(folder, monkeypatch):
     monkeypatch.setitem(TIMES, unrolled(ORIGINAL, "sum_rows", 4), 2.0)  # 80 % less
     run = run_folder.new_run(folder / "runs")
-    outcome = session(folder, run, FakeBackend(parameters=table_hash()), accept_modelled=False).optimize()
+    outcome = optimize_loop(folder, run, FakeBackend(parameters=table_hash()), accept_modelled=False).optimize()
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}]
     (folder / "program.hip").write_bytes(ORIGINAL)
-    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), accept_modelled=False).optimize()
+    outcome = optimize_loop(folder, run_folder.new_run(folder / "runs"), FakeBackend(), accept_modelled=False).optimize()
     assert not outcome.accepted and "timing parameters other than" in outcome.undecided[0].judged.undecided
 
 
@@ -300,7 +301,7 @@ def test_an_edit_by_the_user_during_the_run_is_never_overwritten(folder):
             return super().profile(source)
 
     with pytest.raises(SourceError, match="changed by another program"):
-        session(folder, run_folder.new_run(folder / "runs"), Editing()).optimize()
+        optimize_loop(folder, run_folder.new_run(folder / "runs"), Editing()).optimize()
     assert (folder / "program.hip").read_bytes() == b"// mine\n"
 
 
@@ -308,7 +309,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
     """A run that kills itself before the deadline-th durable step; its number of steps, or -9."""
 
     def loop() -> None:
-        session(folder, run_folder.new_run(folder / "runs"), None, in_place).optimize()
+        optimize_loop(folder, run_folder.new_run(folder / "runs"), None, in_place).optimize()
 
     return killed_before(deadline, loop, ("fsync", "replace", "fchmod", "open", "mkdir"))
 
@@ -333,10 +334,10 @@ def test_the_killed_steps_are_those_of_a_real_journal(folder):
     written = {event_of(kind) for kind in kinds if kind not in not_of_the_loop}
     run = run_folder.new_run(folder / "runs")
     approve = iter((True, False, False, False)).__next__
-    session(folder, run, None, accept_modelled=False).optimize()
+    optimize_loop(folder, run, None, accept_modelled=False).optimize()
     with contextlib.suppress(KeyboardInterrupt):
-        session(folder, run, None, approve=lambda _: interrupt()).optimize()
-    session(folder, run, None, approve=lambda _: approve()).optimize()
+        optimize_loop(folder, run, None, approve=lambda _: interrupt()).optimize()
+    optimize_loop(folder, run, None, approve=lambda _: approve()).optimize()
     seen = {entry["event"] for entry in Journal(run).entries}
     assert written == seen and len(seen) >= 15
 
@@ -370,7 +371,7 @@ def test_a_full_disk_or_an_interrupt_at_any_step_leaves_complete_files_and_can_b
         with monkeypatch.context() as patch, contextlib.suppress(OutputError, KeyboardInterrupt):
             for name in names:
                 patch.setattr(os, name, counted(name))
-            session(place, run_folder.new_run(place / "runs"), None).optimize()
+            optimize_loop(place, run_folder.new_run(place / "runs"), None).optimize()
         return steps
 
     count = interrupted(folder)
@@ -382,7 +383,7 @@ def test_a_full_disk_or_an_interrupt_at_any_step_leaves_complete_files_and_can_b
         interrupted(place)
         assert source.read_bytes() in (ORIGINAL, FINAL)
         if source.read_bytes() == ORIGINAL:
-            outcome = session(place, resumable(place / "runs"), None).optimize()
+            outcome = optimize_loop(place, resumable(place / "runs"), None).optimize()
             assert outcome.final_ms == 5.0 and source.read_bytes() == FINAL
         assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []
 
@@ -390,13 +391,13 @@ def test_a_full_disk_or_an_interrupt_at_any_step_leaves_complete_files_and_can_b
 def test_a_run_is_not_resumed_with_other_timing_parameters(folder):
     run = run_folder.new_run(folder / "runs")
     with contextlib.suppress(KeyboardInterrupt):
-        session(folder, run, None, approve=lambda _: interrupt()).optimize()
+        optimize_loop(folder, run, None, approve=lambda _: interrupt()).optimize()
     known = Journal(run).of(VerdictLine)
     assert known and Journal(run).of(ProfileLine)[0].timing_parameters == "0123"
     journal = Journal(run)
     said = "modelled with the parameters 0123, now they are modelled with the parameters 4567"
     with pytest.raises(TraceError, match=said) as seen:
-        session(folder, run, FakeBackend(journal, "4567")).optimize()
+        optimize_loop(folder, run, FakeBackend(journal, "4567")).optimize()
     assert "without --resume" in seen.value.hint and seen.value.exit_code == 65
     assert Journal(run).of(VerdictLine) == known and (folder / "program.hip").read_bytes() == ORIGINAL
 
@@ -406,7 +407,7 @@ def test_a_run_is_not_resumed_with_other_timing_parameters(folder):
             return super().profile(source)
 
     with pytest.raises(TraceError, match="4567"):
-        session(folder, run_folder.new_run(folder / "runs"), Changing()).optimize()
+        optimize_loop(folder, run_folder.new_run(folder / "runs"), Changing()).optimize()
     assert (folder / "program.hip").read_bytes() == ORIGINAL
 
 
@@ -417,7 +418,7 @@ def test_a_kill_before_any_step_leaves_complete_files_and_can_be_resumed(folder,
     count = started(folder, in_place, 0)
     assert count >= 40
     (folder / "program.hip").write_bytes(ORIGINAL)
-    unbroken = told(session(folder, run_folder.new_run(folder / "unbroken"), None, in_place=False).optimize())
+    unbroken = told(optimize_loop(folder, run_folder.new_run(folder / "unbroken"), None, in_place=False).optimize())
     for deadline in range(1, count + 1):
         place = folder / str(deadline)
         place.mkdir()
@@ -437,7 +438,7 @@ def test_a_kill_before_any_step_leaves_complete_files_and_can_be_resumed(folder,
             run = run_folder.new_run(place / "runs")
             source.write_bytes(ORIGINAL)
         known = len(Journal(run).of(VerdictLine))
-        outcome = session(place, run, backend, in_place).optimize()
+        outcome = optimize_loop(place, run, backend, in_place).optimize()
         verdicts = Journal(run).of(VerdictLine)
         assert len(verdicts) == len({(one.baseline, one.candidate) for one in verdicts}) == known + len(backend.judged)
         assert told(outcome) == unbroken and outcome.final_ms == 5.0

@@ -13,15 +13,15 @@ import pytest
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.measure_script import write_script
-from rocm_perf_lab.optimize.result import Judged, Undecided
+from rocm_perf_lab.optimize.result import JudgedCandidate, UndecidedCandidate
 from rocm_perf_lab.optimize.transforms import Proposal
 
 
 @pytest.fixture
 def undecided(tmp_path):
     proposal = Proposal("unroll", "rows", 3, "unroll the loop of line 3 by $(touch x) 'four'", ())
-    judged = Judged(proposal, "d" * 64, "", b"", Verdict(()))
-    return [Undecided("rows(float const*)", judged, tmp_path / name) for name in ("undecided-1.hip", "it's 2.hip")]
+    judged = JudgedCandidate(proposal, "d" * 64, "", b"", Verdict(()))
+    return [UndecidedCandidate("rows(float const*)", judged, tmp_path / name) for name in ("undecided-1.hip", "it's 2.hip")]
 
 
 def test_the_script_runs_the_gate_once_for_each_change(tmp_path, monkeypatch, undecided):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_change import LaunchRefusedError, launch_change
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.other_programs import may_include
@@ -43,7 +43,7 @@ def test_an_unchangeable_launch_in_another_program_keeps_the_shape(tmp_path, mon
     target = find_build_target(("./program",), Path("kernel.h"), BUILD)
     assert target.other_products.names == ("other",) and [one.linked for one in target.units] == [False]
     source = target.read()
-    with pytest.raises(LaunchRefused, match="differ from each other already"):
+    with pytest.raises(LaunchRefusedError, match="differ from each other already"):
         launch_change(source, source.kernel("sums"), ())
 
 

@@ -15,7 +15,7 @@ import pytest
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
-from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_change import LaunchRefusedError, launch_change
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, wave_per_row
@@ -165,7 +165,7 @@ def test_launches_that_are_not_all_understood_are_refused_in_one_sentence(name, 
     kernel = source.kernel("sums")
     if isinstance(answer, Refusal):
         assert told in answer.reason, answer
-    with pytest.raises(LaunchRefused) as error:
+    with pytest.raises(LaunchRefusedError) as error:
         launch_change(source, kernel, ())
     assert told in str(error.value) and "\n" not in str(error.value)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analysis import user_ratio_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
-from rocm_perf_lab.analysis.user_ratio_errors import LEAST_ENTRIES, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_ratio_errors import MIN_ENTRIES, RecordedDifference, add, error_for
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.application.application_check import SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
@@ -124,16 +124,16 @@ def test_a_change_with_a_wrong_result_has_no_ratio_and_no_row(tmp_path, monkeypa
 ratio = st.floats(0.05, 2)
 
 
-@given(st.lists(st.tuples(ratio, ratio), min_size=LEAST_ENTRIES, max_size=40))
+@given(st.lists(st.tuples(ratio, ratio), min_size=MIN_ENTRIES, max_size=40))
 def test_the_users_own_table_is_used_once_it_is_long_enough(tmp_path_factory, pairs):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         shipped = error_for_differences(table_hash())
         rows = [RecordedDifference("a", str(n), "gpu", table_hash(), *pair) for n, pair in enumerate(pairs)]
-        add([RecordedDifference("a", "b", "gpu", "other parameters", 0.1, 1.9)] * LEAST_ENTRIES)
-        add(rows[: LEAST_ENTRIES - 1])
+        add([RecordedDifference("a", "b", "gpu", "other parameters", 0.1, 1.9)] * MIN_ENTRIES)
+        add(rows[: MIN_ENTRIES - 1])
         assert error_for_differences(table_hash()) == shipped
-        add(rows[LEAST_ENTRIES - 1 :])
+        add(rows[MIN_ENTRIES - 1 :])
         within = error_for(table_hash())
         assert error_for_differences(table_hash()) == within
         assert sum(row.error <= within for row in rows) >= 0.8 * len(rows)

@@ -12,7 +12,7 @@ import rocpd_database
 from rocpd_database import Dispatch
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-MOST_MB = 150  # added to an empty environment
+MAX_MB = 150  # added to an empty environment
 
 
 def interpreter(version: str) -> str:
@@ -38,7 +38,7 @@ def test_install_and_analyse(wheel, tmp_path, version):
     before = megabytes(tmp_path / "venv")
     programs = tmp_path / "venv" / "bin"
     subprocess.run([programs / "pip", "install", "-q", wheel], check=True, env=clean)
-    assert megabytes(tmp_path / "venv") - before < MOST_MB
+    assert megabytes(tmp_path / "venv") - before < MAX_MB
     rocpd_database.write(tmp_path / "t.db", [Dispatch("k(int)", 0, 1000), Dispatch("g(int)", 1100, 1500)])
     for line in ("analyze -o run t.db", "report run", "compare run t.db", "export t.db --csv t"):
         words = [programs / "rocm-perf", *line.split()]

@@ -15,7 +15,7 @@ from rocm_perf_lab.__main__ import main
 from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.profiling import parallel_ranks
 from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, analyse_rank
-from rocm_perf_lab.rocpd.origin import origins
+from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 from rocpd_database import Dispatch
@@ -76,11 +76,13 @@ def test_only_documents_are_transferred(tmp_path):
         path = rocpd_database.write(tmp_path / f"{count}.db", [Dispatch("k", 10 * n, 10 * n + 5) for n in range(count)])
         directory = tmp_path / f"run_{count}"
         (directory / TRACE_FOLDER).mkdir(parents=True)
-        result = analyse_rank(Rank(*origins(path)), AnalysisRequest(WHOLE_TRACE, None, None, None), directory, "rank_0")
+        result = analyse_rank(
+            Rank(*recorded_processes(path)), AnalysisRequest(WHOLE_TRACE, None, None, None), directory, "rank_0"
+        )
         assert result.has_table and (directory / "rank_0" / "dispatches.parquet").exists()
         sizes.append(len(pickle.dumps(result)))
     assert sizes[1] < 1.1 * sizes[0] < 200_000
     assert not analyse_rank(
-        Rank(*origins(path)), AnalysisRequest(WHOLE_TRACE, None, None, None), tmp_path / "elsewhere", "x"
+        Rank(*recorded_processes(path)), AnalysisRequest(WHOLE_TRACE, None, None, None), tmp_path / "elsewhere", "x"
     ).has_table
     assert not (tmp_path / "elsewhere").exists()

@@ -12,7 +12,7 @@ import pytest
 import rocpd_database
 from rocm_perf_lab.analysis import base_run
 from rocm_perf_lab.analysis.base_run import read_base_run
-from rocm_perf_lab.analysis.thread_trace_target import focus
+from rocm_perf_lab.analysis.thread_trace_target import choose_dispatch
 from rocm_perf_lab.arch.counters import SOFTWARE_TARGETS, known_counters
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.errors import NoKernelsError, TraceError
@@ -157,6 +157,6 @@ def test_the_base_run_is_read_and_its_path_computed_once(tmp_path, monkeypatch):
     counted("critical_path")
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("a", 0, 20), Dispatch("b", 30, 90)], rocpd_database.MODELLED)
     run = read_base_run(path)
-    assert focus(run, True).symbol.name == "b"
+    assert choose_dispatch(run, True).symbol.name == "b"
     assert analyse(run).dag.dominant_symbol == "b"
     assert calls == ["read_trace", "build_dag", "critical_path"]

@@ -23,7 +23,7 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.prompt_limits import possible_advice
-from rocm_perf_lab.prompt.text import _MOST_TRIED
+from rocm_perf_lab.prompt.text import _MAX_TRIED
 from rocm_perf_lab.report.schema import BottleneckSection
 
 PROGRAM = Path(__file__).parents[1] / "optimize" / "program.hip"
@@ -218,7 +218,7 @@ def test_comments_cannot_leave_their_block(prompt):
 def test_earlier_attempts_are_listed_with_their_reasons(folder, prompt, found, tmp_path):
     kernel, now = found["kernel"]["demangled"], digest((folder / "program.hip").read_bytes())
     journal = Journal(tmp_path / "run-0001")
-    for number in range(_MOST_TRIED + 2):
+    for number in range(_MAX_TRIED + 2):
         step = {"step": "equivalence", "outcome": "rejected", "reason": f"{number} bytes differ in /secret/place/x.hip"}
         name, diff = f"candidate {number}", f"--- a\n+++ b\n+``` {number}\n"
         journal.append(ProposalLine(candidate=name, description=f"idea {number}", kernel=kernel, diff=diff))
@@ -232,12 +232,12 @@ def test_earlier_attempts_are_listed_with_their_reasons(folder, prompt, found, t
     journal.append(ProposalLine(candidate="other", description="elsewhere", kernel="walk(int)", diff=""))
     journal.append(VerdictLine(baseline=now, candidate="other", verdict={"accepted": False, "steps": [step]}))
     told = prompt("--runs", tmp_path)
-    assert [one["description"] for one in told["tried"]] == [f"idea {n}" for n in range(_MOST_TRIED + 2)] + ["the good one"]
+    assert [one["description"] for one in told["tried"]] == [f"idea {n}" for n in range(_MAX_TRIED + 2)] + ["the good one"]
     assert [one["same_source"] for one in told["tried"][:2]] == [False, True]
     assert told["tried"][1]["reason"] == "equivalence: 1 bytes differ in x.hip"
     assert "accepted: `25.0% of the kernel's time saved`" in told["text"] and "3 older proposals are left out" in told["text"]
     assert (
-        f"+``` {_MOST_TRIED + 1}" in "\n".join(blocks(told["text"])) and "elsewhere`" not in told["text"].split("## Source")[0]
+        f"+``` {_MAX_TRIED + 1}" in "\n".join(blocks(told["text"])) and "elsewhere`" not in told["text"].split("## Source")[0]
     )
 
 

@@ -22,7 +22,7 @@ PROGRAMS = {
     "stencil": ["-n", "17"],
     "vcopy": ["-n", "10001", "-i", "2"],
 }
-MOST = 40  # dispatches per program; if there are more, evenly spaced ones are used
+MAX_DISPATCHES = 40  # dispatches per program; if there are more, evenly spaced ones are used
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_every_dispatch_is_replayed_exactly(testbed, tmp_path, program):
     count = int(re.search(r"only (\d+) dispatches", str(failure.value))[1])
     assert count > 0
     kernels = set()
-    for index in sorted({count * step // min(count, MOST) for step in range(min(count, MOST))}):
+    for index in sorted({count * step // min(count, MAX_DISPATCHES) for step in range(min(count, MAX_DISPATCHES))}):
         case = capture(words, ".", index, tmp_path, device="gfx942")
         result = replay(case, iterations=2, compare=True, device="gfx942")
         assert result.equal, (index, case.kernel, result.differing_regions)

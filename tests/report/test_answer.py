@@ -17,7 +17,7 @@ from rocm_perf_lab.report.schema import (
 )
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, ThreadTraceSection, TimeStackSection
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 
 def cause(name="latency-bound", by="counters", certainty="high", score=0.9, **others) -> BottleneckSection:
@@ -43,7 +43,7 @@ def dag(**changed) -> DagDocument:
 
 def said(one: KernelAnalysis, of: DagDocument | None = None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for label, text in answer(of or dag(), one, Names([one.kernel])):
+    for label, text in answer(of or dag(), one, KernelNames([one.kernel])):
         found.setdefault(label, []).append(text)
     return found
 

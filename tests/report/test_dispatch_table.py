@@ -30,7 +30,7 @@ TRACE = types.SimpleNamespace(
 _NONE = np.empty(0, np.int64)
 DAG = Dag(  # the last node is a call that began before any dispatch
     start=np.array([71, 105, 170, 75, 200, 60]), end=np.array([100, 160, 195, 104, 203, 250]),
-    symbol=np.array([1, 0, 1, 2, 2, 3]), names=("scan()", "sum()", "host to device", "hipMemcpy"), kinds=(), dispatches=3,
+    name_index=np.array([1, 0, 1, 2, 2, 3]), names=("scan()", "sum()", "host to device", "hipMemcpy"), kinds=(), dispatches=3,
     gpu_nodes=5, source=_NONE, first=_NONE, kind=_NONE, order=_NONE, exact_edges=0, took=_NONE,
 )  # fmt: skip
 PATH = types.SimpleNamespace(

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from rocm_perf_lab.analysis.program_time_stack import ProgramPart, ProgramStack
 from rocm_perf_lab.report.program_time_stack import program_stack_section, render_program_stack
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 PARTS = (
     ProgramPart("atomics", Fraction(400_000), 20_000.0, 300_000, 100_000, ("a",)),
@@ -29,7 +29,7 @@ def test_rows_sum_to_the_programs_time(orders):
     section = program_stack_section(stack(orders))
     assert set(section.reasons) == {"dominant_symbol", *(["orders"] if orders is None else [])}
     console = Console(file=io.StringIO(), width=120)
-    render_program_stack(section, Names(["a", "b"]), console)
+    render_program_stack(section, KernelNames(["a", "b"]), console)
     text = console.file.getvalue()
     assert "The 1 ms of the program, by experiments with a, b along the critical path:" in text
     first = re.findall(r"^ +\S.*?  +(\d+\.\d) %", text, re.MULTILINE)

@@ -18,7 +18,7 @@ from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level
 from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy
-from rocm_perf_lab.arch.occupancy_lift import Lift, ResourceChange
+from rocm_perf_lab.arch.occupancy_lift import OccupancyLift, ResourceChange
 from rocm_perf_lab.report import shared_sections
 
 WAIT = signals()["wait_fraction"]
@@ -90,7 +90,7 @@ def test_registers_are_unknown_if_there_are_none_at_all(arch, accum):
 
 def occupancy(device_waves: int | None) -> DispatchOccupancy:
     found = Occupancy(3, 8, 4, 32, 4, 2, {"VGPRs": 8, "wave slots": 32}, ("VGPRs",), ())
-    lift = Lift((ResourceChange("VGPRs", 200, 128),), 16)
+    lift = OccupancyLift((ResourceChange("VGPRs", 200, 128),), 16)
     return DispatchOccupancy(KernelResources(200, 0, 32, 0, 128), 5, found, 10, device_waves, None, (lift,), ("a note",))
 
 
@@ -121,7 +121,7 @@ def test_a_kernel_under_its_roofs():
         time_ns=2_500_000, flops=Value(10.0, ""), gflops=Value(11.0, ""), attainable_gflops=Value(12.0, ""),
         fraction=Value(13.0, ""), measured_attainable_gflops=Value(14.0, ""), fraction_of_measured_ceiling=Value(15.0, ""),
         intensity=Value(16.0, ""), ridge=Value(17.0, ""), position="memory-bound", arithmetic=(arithmetic,), levels=(level,),
-        notes=("a note",), least_ns=Value(1.0, "ns"),
+        notes=("a note",), min_ns=Value(1.0, "ns"),
     )  # fmt: skip
     found = shared_sections.roofline("sum()", roof)
     assert numbers(found) == {
@@ -141,7 +141,7 @@ def test_a_kernel_under_its_roofs():
     assert shared_sections.roofline("sum()", roof).reasons == {
         "position": "the kernel performs no operations that are counted, and moves no bytes"
     }
-    roof.least_ns = missing("no counters")
+    roof.min_ns = missing("no counters")
     assert shared_sections.no_position(roof) == "no counters"
     assert shared_sections.no_position(None) == "no ceilings are known for this device"
 

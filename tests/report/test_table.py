@@ -13,7 +13,7 @@ from rich.console import Console
 
 from rocm_perf_lab.report.table import Table, _print
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name
+from rocm_perf_lab.text.names import NameCell
 
 HEADINGS = ("kernel", "on path", "to win of the span", "least slack", "dispatches", "then dominates")
 
@@ -40,7 +40,7 @@ ROWS = st.lists(st.tuples(NAMES, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NAMES), min
 @given(ROWS, st.integers(40, 220))
 @example([("k" * 90, *["16,777,216,000,000 FLOP"] * 4, "c" * 90)], 40)
 def test_numbers_are_never_cut_and_names_differ_at_any_width(rows, width):
-    text = printed(HEADINGS, [(Name(first), *numbers, Name(last)) for first, *numbers, last in rows], width)
+    text = printed(HEADINGS, [(NameCell(first), *numbers, NameCell(last)) for first, *numbers, last in rows], width)
     lines = text.splitlines()
     assert all(len(line) <= width and line == line.rstrip() for line in lines)
     wanted = Counter(number for _first, *numbers, _last in rows for number in numbers)
@@ -52,7 +52,7 @@ def test_numbers_are_never_cut_and_names_differ_at_any_width(rows, width):
 
 
 def test_names_are_shortened_first_then_headings_then_columns_move_below():
-    rows = [(Name("a_kernel_with_a_very_long_name_forward"), "1.23 us", "45.6 %", "789 ns", "12,345", Name("other"))]
+    rows = [(NameCell("a_kernel_with_a_very_long_name_forward"), "1.23 us", "45.6 %", "789 ns", "12,345", NameCell("other"))]
     assert printed(HEADINGS, rows, 200).splitlines() == [
         "  kernel                                  on path  to win of the span  least slack  dispatches  then dominates",
         "  a_kernel_with_a_very_long_name_forward  1.23 us              45.6 %       789 ns      12,345           other",
@@ -74,7 +74,7 @@ def test_names_are_shortened_first_then_headings_then_columns_move_below():
 
 
 def test_a_table_is_never_narrower_than_a_number_and_never_cuts_one():
-    rows = [(Name("k"), "123,456,789,012,345,678,901,234,567,890 FLOP")]
+    rows = [(NameCell("k"), "123,456,789,012,345,678,901,234,567,890 FLOP")]
     assert "123,456,789,012,345,678,901,234,567,890 FLOP" in printed(("kernel", "work"), rows, 20)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rocm_perf_lab.report.dag_schema import ProgramGainSection
 from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, RemedySection
 from rocm_perf_lab.report.terminal_gains import render_gains
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 
 def gain(cause: str, *kernels: str, share: float = 0.25, then: str | None = None) -> ProgramGainSection:
@@ -32,7 +32,7 @@ def rows(gains, kernels) -> list[list[str]]:
         dag=types.SimpleNamespace(program_gains=gains), analysis=types.SimpleNamespace(kernels=kernels)
     )
     out = io.StringIO()
-    render_gains(documents, Names([one.kernel for one in kernels]), Console(file=out, width=120))
+    render_gains(documents, KernelNames([one.kernel for one in kernels]), Console(file=out, width=120))
     return [line.strip().split("  ") for line in out.getvalue().splitlines()]
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 
 def level(name: str, size: float | None, measured: float | None = None) -> LevelSection:
@@ -77,7 +77,7 @@ def all_roofs(*roofs: RooflineSection, total: RooflineSection | None = None, oth
     documents = types.SimpleNamespace(
         dag=types.SimpleNamespace(symbols=symbols), roofline=types.SimpleNamespace(kernels=roofs, total=total)
     )
-    return printed(render_all_roofs, documents, Names([one.kernel for one in roofs]))
+    return printed(render_all_roofs, documents, KernelNames([one.kernel for one in roofs]))
 
 
 def test_the_programs_kernels_and_their_total():

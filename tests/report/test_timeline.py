@@ -63,15 +63,15 @@ def test_the_critical_path_comes_first(table):
 
 @pytest.mark.parametrize("nodes, flows, pairs", [(6, 4, 4), (6, 3, 3), (7, 50, 4), (5, 50, 0)])
 def test_in_a_large_run_only_the_longest_are_shown_without_dependencies(table, monkeypatch, nodes, flows, pairs):
-    monkeypatch.setattr(report, "_MOST_NODES", nodes)
-    monkeypatch.setattr(report, "_MOST_FLOWS", flows)
+    monkeypatch.setattr(report, "_MAX_NODES", nodes)
+    monkeypatch.setattr(report, "_MAX_FLOWS", flows)
     found = timeline_section(table)
     assert len(columns(found)["flows"]) == 2 * pairs and found.nodes == 6
     assert len(columns(found)["start_ns"]) == min(6, nodes)  # the shortest is a call
 
 
 def test_indices_refer_to_what_is_shown(table, monkeypatch):
-    monkeypatch.setattr(report, "_MOST_NODES", 2)
+    monkeypatch.setattr(report, "_MAX_NODES", 2)
     found = columns(timeline_section(table))
     assert found["start_ns"] == [0, 50] and found["name"] == [0, 1] and found["slices"][0] == 1
 

@@ -142,7 +142,7 @@ def test_an_argument_without_a_value_or_with_another_name_is_no_handle(read):
 
 @pytest.mark.parametrize("most, is_read", [(3, False), (4, True), (5, True)])
 def test_arguments_of_a_long_trace_are_not_read(read, monkeypatch, most, is_read):
-    monkeypatch.setattr(hip_calls, "_MOST_ARGUMENTS", most)
+    monkeypatch.setattr(hip_calls, "_MAX_ARGUMENTS", most)
     assert bool(read(NESTED, WORK).streams) == is_read
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.rocpd.columns import NotAnInteger, integer_columns
+from rocm_perf_lab.rocpd.columns import NotAnIntegerError, integer_columns
 from rocm_perf_lab.rocpd.reader import _take_three_columns, read_trace
 from rocpd_database import Copy, Dispatch
 
@@ -102,7 +102,7 @@ def test_a_key_that_is_not_an_integer_is_refused(keys):
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (id, value)")
     connection.executemany("INSERT INTO t VALUES (?, 7)", [(key,) for key in keys])
-    with pytest.raises(NotAnInteger, match="id contains something other than integers"):
+    with pytest.raises(NotAnIntegerError, match="id contains something other than integers"):
         integer_columns(connection, ["value"], "t", "id")
 
 

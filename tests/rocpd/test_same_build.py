@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.rocpd.origin import Origin, origins
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess, recorded_processes
 from rocm_perf_lab.rocpd.same_build import difference, other_build
 from rocpd_database import Copy, Dispatch
 
@@ -20,14 +20,14 @@ BASE = [Dispatch("a", 10, 20), Dispatch("b", 30, 40, workgroup=64), Dispatch("a"
 
 @pytest.fixture
 def run(tmp_path):
-    """run(work, statement): the origin of a database with that work, which the SQL statement has changed."""
+    """run(work, statement): the recorded process of a database with that work, which the SQL statement has changed."""
 
-    def run(work, statement: str = "SELECT 1") -> Origin:
+    def run(work, statement: str = "SELECT 1") -> RecordedProcess:
         path = rocpd_database.write(tmp_path / f"{len([*tmp_path.glob('*.db')])}.db", work)
         with sqlite3.connect(path) as database:
             database.execute(statement)
-        (origin,) = origins(path)
-        return origin
+        (process,) = recorded_processes(path)
+        return process
 
     return run
 

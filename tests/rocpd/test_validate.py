@@ -18,7 +18,7 @@ def rows(start: list[int], end: list[int]) -> None:
 
 def test_a_year_is_possible_and_more_is_not():
     rows([5, 6], [6, 5 + YEAR_NS])
-    with pytest.raises(validate.Nonsense, match="the dispatches span more than a year"):
+    with pytest.raises(validate.ImpossibleContentsError, match="the dispatches span more than a year"):
         rows([5, 6], [6, 6 + YEAR_NS])
 
 
@@ -27,33 +27,33 @@ def test_a_year_is_possible_and_more_is_not():
 )
 def test_impossible_times_are_refused(start, end, why):
     rows([0], [0])
-    with pytest.raises(validate.Nonsense, match=why):
+    with pytest.raises(validate.ImpossibleContentsError, match=why):
         rows(start, end)
 
 
 def test_ids_are_unique():
-    with pytest.raises(validate.Nonsense, match="two dispatches have the same id"):
+    with pytest.raises(validate.ImpossibleContentsError, match="two dispatches have the same id"):
         validate.rows("dispatches", np.array([1, 1]), np.array([0, 0]), np.array([1, 1]))
 
 
-MOST = 2**31 - 1
+INT32_MAX = 2**31 - 1
 
 
-@pytest.mark.parametrize("values, is_size", [([0, MOST], True), ([MOST + 1], False), ([-1, 5], False), ([], True)])
+@pytest.mark.parametrize("values, is_size", [([0, INT32_MAX], True), ([INT32_MAX + 1], False), ([-1, 5], False), ([], True)])
 def test_sizes_that_a_dispatch_can_have(values, is_size):
     good, column = np.array([[1, 2]]), np.array(values, np.int64)
     for columns in ((good, column), (column, good)):
         if is_size:
             validate.sizes("dispatches", *columns)
         else:
-            with pytest.raises(validate.Nonsense, match="some dispatches have an impossible size"):
+            with pytest.raises(validate.ImpossibleContentsError, match="some dispatches have an impossible size"):
                 validate.sizes("dispatches", *columns)
 
 
 def test_a_table_without_rows_and_an_end_equal_to_its_start_are_valid():
     rows([], [])
     rows([5], [5])
-    with pytest.raises(validate.Nonsense, match="have no times"):
+    with pytest.raises(validate.ImpossibleContentsError, match="have no times"):
         rows([5], [-1])
 
 
@@ -65,7 +65,7 @@ def test_an_event_has_one_dispatch(events, are_unique):
     if are_unique:
         validate.unique_events(column)
     else:
-        with pytest.raises(validate.Nonsense, match="two dispatches have the same event"):
+        with pytest.raises(validate.ImpossibleContentsError, match="two dispatches have the same event"):
             validate.unique_events(column)
 
 
@@ -77,7 +77,7 @@ def test_text(value, text):
 @pytest.mark.parametrize(
     "value, limits, number",
     [
-        (None, (), 0), (0, (), 0), (MOST, (), MOST), (MOST + 1, (), None), (-1, (), None), (-1, (-1, 5), -1),
+        (None, (), 0), (0, (), 0), (INT32_MAX, (), INT32_MAX), (INT32_MAX + 1, (), None), (-1, (), None), (-1, (-1, 5), -1),
         (6, (-1, 5), None), (1.0, (), None), ("1", (), None),
     ],
 )  # fmt: skip
@@ -85,7 +85,7 @@ def test_integers(value, limits, number):
     if number is not None:
         assert validate.integer(value, "it", *limits) == number
     else:
-        with pytest.raises(validate.Nonsense, match="it contains an impossible value"):
+        with pytest.raises(validate.ImpossibleContentsError, match="it contains an impossible value"):
             validate.integer(value, "it", *limits)
 
 
@@ -118,7 +118,7 @@ def test_small_files_are_checked(tmp_path, state, why):
         asked.append(text)
         return types.SimpleNamespace(fetchone=lambda: (state,))
 
-    with pytest.raises(validate.Nonsense, match=f"^{why}$"):
+    with pytest.raises(validate.ImpossibleContentsError, match=f"^{why}$"):
         validate.intact(types.SimpleNamespace(execute=execute), tmp_path / "t.db")
     assert asked == ["PRAGMA integrity_check(1)"]
     validate.intact(types.SimpleNamespace(execute=lambda _: types.SimpleNamespace(fetchone=lambda: ("ok",))), tmp_path / "t.db")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.text.names import Names, fitted
+from rocm_perf_lab.text.names import KernelNames, fitted
 
 # Few letters and the marks that shortening itself uses, so that collisions are likely.
 ALIKE = st.lists(st.text("ab…#2(<>) ", min_size=1, max_size=40), min_size=1, max_size=12, unique=True)
@@ -39,9 +39,9 @@ KERNELS = ["void f<1u, (Kind)2>(int, float (*)(int))", "vadd(float const*, float
 
 
 def test_arguments_are_left_out_unless_they_distinguish_kernels():
-    names = Names(KERNELS)
+    names = KernelNames(KERNELS)
     assert [names.prose(kernel) for kernel in KERNELS] == ["f<1u, (Kind)2>", "vadd", "(anonymous namespace)::g", "h"]
-    both = Names(["scale(float*)", "scale(double*)", "vadd(int*)"])
+    both = KernelNames(["scale(float*)", "scale(double*)", "vadd(int*)"])
     assert [both.cell(kernel) for kernel in ("scale(float*)", "scale(double*)", "vadd(int*)")] == [
         "scale(float*)", "scale(double*)", "vadd"]  # fmt: skip
 
@@ -49,11 +49,11 @@ def test_arguments_are_left_out_unless_they_distinguish_kernels():
 @given(ALIKE)
 @example(["f", "f(int)", "void f()"])
 def test_two_kernels_never_have_the_same_name(kernels):
-    names = Names(kernels)
+    names = KernelNames(kernels)
     assert len({str(names.cell(kernel)) for kernel in kernels}) == len(kernels)
     assert len({names.prose(kernel) for kernel in kernels}) == len(kernels)
 
 
 @pytest.mark.parametrize("length", [64, 65, 500])
 def test_names_within_sentences_are_limited_in_length(length):
-    assert len(Names(["k" * length]).prose("k" * length)) == 64
+    assert len(KernelNames(["k" * length]).prose("k" * length)) == 64

@@ -44,16 +44,16 @@ class AnnotatedCode:
     left_out: int = 0
 
 
-def annotated_code(kernel: Kernel, traced: ThreadTraceFindings | None, code: CodeObjects, most: int) -> AnnotatedCode | str:
-    """The kernel's code, or the reason why it cannot be shown. most: how many instructions to keep: those with the most cycles
+def annotated_code(kernel: Kernel, traced: ThreadTraceFindings | None, code: CodeObjects, limit: int) -> AnnotatedCode | str:
+    """The kernel's code, or the reason why it cannot be shown. limit: how many instructions to keep: those with the most cycles
     or, without a thread trace, the first ones.
     """
     if traced is not None and traced.trace.code is not None:
-        return _traced(traced, most)
-    return _untraced(kernel, code, most)
+        return _traced(traced, limit)
+    return _untraced(kernel, code, limit)
 
 
-def _traced(findings: ThreadTraceFindings, most: int) -> AnnotatedCode:
+def _traced(findings: ThreadTraceFindings, limit: int) -> AnnotatedCode:
     """The kernel's own instructions, and the instructions of the functions that it called."""
     code = findings.trace.code
     if code is None:
@@ -61,7 +61,7 @@ def _traced(findings: ThreadTraceFindings, most: int) -> AnnotatedCode:
     own = [number for number, names in enumerate(code.kernels) if names == findings.trace.kernel]
     rows = np.flatnonzero(np.isin(code.kernel, own) | (code.hits > 0))
     cycles = code.latency[rows] + code.idle[rows]
-    listed_rows = rows[np.lexsort((code.vaddr[rows], -cycles))[:most]]
+    listed_rows = rows[np.lexsort((code.vaddr[rows], -cycles))[:limit]]
     listed_rows = listed_rows[np.lexsort((code.vaddr[listed_rows], code.code_object[listed_rows]))]
     total = int((code.latency + code.idle).sum())
     columns = (code.vaddr, code.hits, code.latency, code.stall, code.idle)
@@ -79,7 +79,7 @@ def _traced(findings: ThreadTraceFindings, most: int) -> AnnotatedCode:
     return AnnotatedCode(tuple(listed), findings.hot_lines, findings.chains, len(rows) - len(listed_rows))
 
 
-def _untraced(kernel: Kernel, code: CodeObjects, most: int) -> AnnotatedCode | str:
+def _untraced(kernel: Kernel, code: CodeObjects, limit: int) -> AnnotatedCode | str:
     kernel_code = code.of(kernel)
     if kernel_code is None or not kernel_code.metadata.code:
         return NO_CODE
@@ -88,10 +88,10 @@ def _untraced(kernel: Kernel, code: CodeObjects, most: int) -> AnnotatedCode | s
     if not lines.addresses:
         return NO_LINES
     try:
-        decoded = list(islice(with_offsets(metadata.code, target), most + 1))
+        decoded = list(islice(with_offsets(metadata.code, target), limit + 1))
     except RocmPerfError as error:  # comgr is missing or does not know the target
         return error.problem
     first = metadata.code_address
-    listed = [CodeLine(first + offset, text, lines.location_at(first + offset), None) for offset, text in decoded[:most]]
-    size = decoded[most][0] if len(decoded) > most else len(metadata.code)
-    return AnnotatedCode(tuple(listed), None, None, (len(metadata.code) - size + 7) // 8 if len(decoded) > most else 0)
+    listed = [CodeLine(first + offset, text, lines.location_at(first + offset), None) for offset, text in decoded[:limit]]
+    size = decoded[limit][0] if len(decoded) > limit else len(metadata.code)
+    return AnnotatedCode(tuple(listed), None, None, (len(metadata.code) - size + 7) // 8 if len(decoded) > limit else 0)

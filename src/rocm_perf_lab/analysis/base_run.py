@@ -11,8 +11,8 @@ from rocm_perf_lab.analysis.dag import Dag, build_dag
 from rocm_perf_lab.analysis.dispatch_choice import Selection, select
 from rocm_perf_lab.analysis.symbols import Symbol, matching, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
-from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 from rocm_perf_lab.rocpd.trace import Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, TracePart
 
@@ -51,14 +51,14 @@ class BaseRun:
             raise NoKernelsError(f"{program} launched no GPU kernel", _no_kernels(self.trace))
 
 
-def read_base_run(source: Path | Origin, kernel: str | None = None, part: TracePart = WHOLE_TRACE) -> BaseRun:
+def read_base_run(source: Path | RecordedProcess, kernel: str | None = None, part: TracePart = WHOLE_TRACE) -> BaseRun:
     """Read the base run, or `part` of its trace. Raises TraceError for a trace that cannot be read."""
     return BaseRun(read_part(source, part), kernel)
 
 
-def read_part(source: Path | Origin, part: TracePart) -> Trace:
+def read_part(source: Path | RecordedProcess, part: TracePart) -> Trace:
     """Read a part of a trace. Raises TraceError for a trace that cannot be read."""
-    if isinstance(source, Origin):
+    if isinstance(source, RecordedProcess):
         return read_trace(source.path, source.suffix, part)
     return read_trace(source, None, part)
 

@@ -117,11 +117,11 @@ def classify(evidence: Evidence) -> Bottleneck:
     classes = tuple(sorted(_classes(scores), key=_strongest_first))
     first, second = classes[:2]
     explains = tuple(factor for factor in factors() if factor.holds(evidence))
-    undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.least < HOLDS <= c.score.most}
+    undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.lower < HOLDS <= c.score.upper}
     confidence = _coverage(scores) * (1 + _lead(first, second)) / 2
     if not first.score.holds:
         return _none_holds(classes, scores, confidence, explains, undecided)
-    settled = first.score.least >= HOLDS and all(_outranks(first, other) for other in classes[1:])
+    settled = first.score.lower >= HOLDS and all(_outranks(first, other) for other in classes[1:])
     undecided.pop(first.name, None)
     return Bottleneck(
         name=first.name,
@@ -149,7 +149,7 @@ def _none_holds(
         why = f"no limit is reached; the nearest is {signal.name}, with a score of {score:.2f} of {HOLDS}"
         advice = _advice(explains, (signal,))
         return Bottleneck(name, why, score, confidence, "low", classes, explains, undecided, advice, signal)
-    settled = all(scored.score.most < NEAR for scored in classes)
+    settled = all(scored.score.upper < NEAR for scored in classes)
     return Bottleneck(
         UNKNOWN,
         _why_unknown(classes[0], undecided),
@@ -216,9 +216,9 @@ def _strongest_first(scored: ClassScore) -> tuple[float, int]:
 
 def _outranks(first: ClassScore, other: ClassScore) -> bool:
     """Whether `first` ranks ahead of `other`, whatever the missing numbers turn out to be."""
-    if first.score.least == other.score.most:
+    if first.score.lower == other.score.upper:
         return CLASSES.index(first.name) < CLASSES.index(other.name)
-    return first.score.least > other.score.most
+    return first.score.lower > other.score.upper
 
 
 def _lead(first: ClassScore, second: ClassScore) -> float:

@@ -65,7 +65,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Meaning:
+class ClassMeaning:
     """The meaning of a class, for users. applies: when the class applies, in words."""
 
     name: str
@@ -74,9 +74,9 @@ class Meaning:
 
 
 @cache
-def meanings() -> dict[str, Meaning]:
+def meanings() -> dict[str, ClassMeaning]:
     """The meanings of the classes, by name."""
-    return {name: Meaning(name, **entry) for name, entry in _table()["class"].items()}
+    return {name: ClassMeaning(name, **entry) for name, entry in _table()["class"].items()}
 
 
 @cache

@@ -25,7 +25,7 @@ from rocm_perf_lab.code_object.line_table import NO_LINES, LineTable, line_table
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.trace import Kernel, Trace
 
-_MOST_BYTES = 64 << 20  # per file: larger files are libraries of many kernels, whose code objects are compressed
+_MAX_BYTES = 64 << 20  # per file: larger files are libraries of many kernels, whose code objects are compressed
 _URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")
 _GRANULE = 8
 _NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossible file name, such as one that contains a NUL
@@ -106,7 +106,7 @@ class CodeObjects:
     def _unchanged(self, path: Path) -> bytes:
         """The file's bytes. Raises OSError if the file is too large, or newer than the trace."""
         status = path.stat()
-        if status.st_size > _MOST_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
+        if status.st_size > _MAX_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
             raise OSError(f"{path} is not the file that ran, or is too large")
         return _read_file(path)
 
@@ -124,7 +124,7 @@ def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
     return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
 
 
-_MOST_CODE = 1 << 20  # bytes; longer kernels are not disassembled
+_MAX_CODE_BYTES = 1 << 20  # longer kernels are not disassembled
 
 
 def packing_of(
@@ -140,7 +140,7 @@ def packing_of(
         rows = traced.trace.code
         return from_executed(zip(rows.text, rows.hits.tolist(), strict=True))
     kernel_code = code.of(symbol.kernel)
-    if kernel_code is None or not 0 < len(kernel_code.metadata.code) <= _MOST_CODE:
+    if kernel_code is None or not 0 < len(kernel_code.metadata.code) <= _MAX_CODE_BYTES:
         return None
     try:
         return from_code(instructions(kernel_code.metadata.code, kernel_code.code_object.target))

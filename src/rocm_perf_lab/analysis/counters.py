@@ -11,7 +11,7 @@ import numpy as np
 from rocm_perf_lab.analysis.counter_check import contradiction, is_all_zero
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.arch.counters import known_counters, uses
-from rocm_perf_lab.arch.metric import NO_COUNTERS, Invalid
+from rocm_perf_lab.arch.metric import NO_COUNTERS, InvalidCounters
 from rocm_perf_lab.rocpd.trace import Trace
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
 def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
     """The sums over several symbols, for the counters that all of them have; invalid if the counters of any symbol are."""
-    if invalid := next((part for part in parts if isinstance(part.values, Invalid)), None):
+    if invalid := next((part for part in parts if isinstance(part.values, InvalidCounters)), None):
         return invalid
     common = set.intersection(*(set(part.values) for part in parts))
     values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
@@ -81,7 +81,7 @@ def why_no_counters(counters: SymbolCounters) -> str | None:
     """Why there are no counters; None if there are some."""
     if counters.values:
         return None
-    return counters.values.reason if isinstance(counters.values, Invalid) else NO_COUNTERS
+    return counters.values.reason if isinstance(counters.values, InvalidCounters) else NO_COUNTERS
 
 
 def _not_modelled(base: Trace, rows: Integers) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _not_modelled(base: Trace, rows: Integers) -> tuple[str, ...]:
 
 def _invalid(why: str) -> SymbolCounters:
     reason = f"its counters are invalid and were left out: {why} (another user of the GPU, or a driver that withholds them)"
-    return SymbolCounters(Invalid(reason), (reason,))
+    return SymbolCounters(InvalidCounters(reason), (reason,))
 
 
 def _are_counted(trace: Trace, rows: Integers) -> Mask:

@@ -283,12 +283,12 @@ def _symbols_on_path(
     """One entry per symbol, in descending order of time on the path; ties are broken by total time, then name."""
     number = len(dag.names)
     nodes, total, slacks, overlaps = (np.zeros(number, np.int64) for _ in range(4))
-    least = np.full(number, np.iinfo(np.int64).max, np.int64)
-    _sums(dag.symbol, dag.took, slack, overlap, nodes, total, slacks, least, overlaps)
-    times = np.bincount(dag.symbol[dag.took >= 0], minlength=number)
-    on_path = np.bincount(dag.symbol[_entries(dag, path)], minlength=number)
+    min_slack = np.full(number, np.iinfo(np.int64).max, np.int64)
+    _sums(dag.name_index, dag.took, slack, overlap, nodes, total, slacks, min_slack, overlaps)
+    times = np.bincount(dag.name_index[dag.took >= 0], minlength=number)
+    on_path = np.bincount(dag.name_index[_entries(dag, path)], minlength=number)
     critical = np.zeros(number, np.int64)
-    np.add.at(critical, dag.symbol[path], takes)
+    np.add.at(critical, dag.name_index[path], takes)
     is_call = np.array([kind == CALL for kind in dag.kinds])
     everything = int(total[~is_call].sum())
     symbols = []
@@ -306,7 +306,7 @@ def _symbols_on_path(
                 critical_path_ns=int(critical[index]),
                 fraction=fraction,
                 speedup_ceiling=1 / (1 - fraction) if fraction < 1 else None,
-                min_slack_ns=int(least[index]),
+                min_slack_ns=int(min_slack[index]),
                 mean_slack_ns=int(slacks[index]) / int(nodes[index]),
                 overlap_potential_ns=int(overlaps[index]),
             )
@@ -328,7 +328,7 @@ def _sums(
     nodes: Integers,
     total: Integers,
     slacks: Integers,
-    least: Integers,
+    min_slack: Integers,
     overlaps: Integers,
 ) -> None:
     for node in range(len(symbol)):
@@ -338,5 +338,5 @@ def _sums(
             total[of] += took[node]
         slacks[of] += slack[node]
         overlaps[of] += overlap[node]
-        if slack[node] < least[of]:
-            least[of] = slack[node]
+        if slack[node] < min_slack[of]:
+            min_slack[of] = slack[node]

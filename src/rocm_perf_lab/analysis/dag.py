@@ -27,7 +27,7 @@ NO_CALLS = Calls(_NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS, _NO_INT
 class Dag:
     """n nodes (dispatches, copies and calls, in this order). start, end: ns, (n,) int64.
 
-    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: the number of nodes that are not
+    name_index: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: the number of nodes that are not
     calls.
     The predecessors of node v are `source[first[v]:first[v + 1]]`; the same slice of `kind` contains the kinds of these edges,
     as indices into Edges.KINDS.
@@ -37,7 +37,7 @@ class Dag:
 
     start: Integers
     end: Integers
-    symbol: Integers
+    name_index: Integers
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     dispatches: int
@@ -67,7 +67,7 @@ def build_dag(trace: Trace) -> Dag:
     dispatches, copies, calls, edges = trace.dispatches, trace.copies, trace.calls or NO_CALLS, trace.edges
     start = np.concatenate([dispatches.start, copies.start, calls.start]).astype(np.int64)
     end = np.concatenate([dispatches.end, copies.end, calls.end]).astype(np.int64)
-    symbol, names, kinds = _symbols(trace, calls)
+    name_index, names, kinds = _names_of_nodes(trace, calls)
     source, first, kind = by_target(edges, len(start))
     order = _topological_order(start, end, edges, source, first)
     if order is None:
@@ -75,11 +75,11 @@ def build_dag(trace: Trace) -> Dag:
     gpu_nodes = len(dispatches) + len(copies)
     exact = int(np.count_nonzero(edges.exact))
     took = np.concatenate([(end - start)[:gpu_nodes], calls.took])
-    return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact, took)
+    return Dag(start, end, name_index, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact, took)
 
 
-def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
-    """The symbol of each node, and the names and kinds of symbols: kernels, kinds of copies, calls, each in sorted order."""
+def _names_of_nodes(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
+    """The name index of each node, and the names and their kinds: kernels, kinds of copies, calls, each in sorted order."""
     ids, of_dispatch = factorize(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
@@ -92,8 +92,8 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tup
         (CALL, calls.names, calls.name_index),
     ):
         different = sorted(set(labels))
-        symbol_of = {name: len(names) + number for number, name in enumerate(different)}
-        parts.append(np.array([symbol_of[label] for label in labels], np.int32)[index] if len(labels) else index)
+        index_of = {name: len(names) + number for number, name in enumerate(different)}
+        parts.append(np.array([index_of[label] for label in labels], np.int32)[index] if len(labels) else index)
         names += different
         kinds += [RUNTIME if kind == KERNEL and name in of_runtime else kind for name in different]
     return np.concatenate(parts).astype(np.int32), tuple(names), tuple(kinds)

@@ -132,7 +132,7 @@ def _memory_side(roofline: Roofline) -> Value:
     """1 on the memory side of the roofline's ridge, 0 on the compute side; missing if the side is not known."""
     if roofline.position is None:
         nothing = Value.missing("", "it counts no operations and moves no bytes")
-        return Value.missing_because("flag", [roofline.least_ns if roofline.least_ns.value is None else nothing])
+        return Value.missing_because("flag", [roofline.min_ns if roofline.min_ns.value is None else nothing])
     return Value(float(roofline.position == "memory-bound"), "flag")
 
 

@@ -16,11 +16,11 @@ HOLDS = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """estimate: from the known values; None if they are not enough. least, most: bounds, whatever the unknown values are."""
+    """estimate: from the known values; None if they are not enough. lower, upper: bounds, whatever the unknown values are."""
 
     estimate: float | None
-    least: float
-    most: float
+    lower: float
+    upper: float
 
     @classmethod
     def known(cls, strength: float) -> Score:
@@ -31,30 +31,30 @@ class Score:
         return self.estimate is not None and self.estimate >= HOLDS
 
     def __invert__(self) -> Score:
-        return Score(None if self.estimate is None else 1 - self.estimate, 1 - self.most, 1 - self.least)
+        return Score(None if self.estimate is None else 1 - self.estimate, 1 - self.upper, 1 - self.lower)
 
     def __or__(self, other: Score) -> Score:
         """Either statement holds. An unknown estimate adds nothing to a known one."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
-        return Score(max(known, default=None), max(self.least, other.least), max(self.most, other.most))
+        return Score(max(known, default=None), max(self.lower, other.lower), max(self.upper, other.upper))
 
     def __and__(self, other: Score) -> Score:
         """Both statements hold. If one is unknown, so is the result, unless the other is known not to hold."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
         decided = len(known) == 2 or (known and known[0] < HOLDS)
-        return Score(min(known) if decided else None, min(self.least, other.least), min(self.most, other.most))
+        return Score(min(known) if decided else None, min(self.lower, other.lower), min(self.upper, other.upper))
 
     def provided(self, other: Score) -> Score:
         """Both statements hold, but if the other is unknown, the estimate is that of this one alone."""
         both = self & other
-        return Score(self.estimate if other.estimate is None else both.estimate, both.least, both.most)
+        return Score(self.estimate if other.estimate is None else both.estimate, both.lower, both.upper)
 
     def unless(self, other: Score) -> Score:
         return self.provided(~other)
 
     def otherwise(self, other: Score) -> Score:
         """This score; if it is unknown, the other's estimate with this score's bounds."""
-        return self if self.estimate is not None else Score(other.estimate, self.least, self.most)
+        return self if self.estimate is not None else Score(other.estimate, self.lower, self.upper)
 
 
 UNKNOWN = Score(None, 0.0, 1.0)

@@ -24,7 +24,7 @@ WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups include those 
 
 @dataclass(frozen=True)
 class Headroom:
-    """least_ns: the minimum time for the kernel's present work, under measured ceilings where these are known. binding: the
+    """min_ns: the minimum time for the kernel's present work, under measured ceilings where these are known. binding: the
     limit that sets it. kernel_speedup: time / ceiling, at least 1.
 
     fraction: the share of the kernel's time that could be saved. program_speedup: the speedup of the GPU span.
@@ -32,7 +32,7 @@ class Headroom:
     be saved. by: counters, or experiments (see time_stack_verdict).
     """
 
-    least_ns: Value
+    min_ns: Value
     binding: str | None
     fraction: Value
     kernel_speedup: Value
@@ -45,8 +45,8 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
     """fraction_of_path: the kernel's share of the critical path, 0 to 1, as used in Amdahl's law; None without times."""
     if roofline is None:
         return _unknown_headroom(Value.missing("ns", "no ceilings are known for this device"))
-    if roofline.least_ns.value is None:
-        return _unknown_headroom(roofline.least_ns)
+    if roofline.min_ns.value is None:
+        return _unknown_headroom(roofline.min_ns)
     limits = _limits(roofline, evidence)
     binding = max(limits, key=lambda name: limits[name])
     ceiling = Value(limits[binding], "ns")
@@ -69,9 +69,9 @@ def from_ceiling(ceiling: Value, binding: str, time_ns: float, fraction_of_path:
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
     """For each resource of the device that the kernel uses, the minimum time in ns; unknown times are left out."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
-    pipes = [(part.least_measured_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
+    pipes = [(part.min_measured_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
     limits = {ARITHMETIC: sum(time * share for time, share in pipes if time is not None)}
-    times = {name: roofline.level(name).least_measured_ns for name in WORK_LEVELS if roofline.has_level(name)}
+    times = {name: roofline.level(name).min_measured_ns for name in WORK_LEVELS if roofline.has_level(name)}
     limits |= {name: time.value for name, time in times.items() if time.value is not None}
     issue = evidence.number("valu_busy_fraction")
     return limits if issue is None else limits | {ISSUE: issue * roofline.time_ns * useful}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HOST, COPY, DEPENDENCY, LATENCY, UNKNOWN = CAUSES = ("host", "copy", "dependency", "latency", "unknown")
 _LAUNCH, _HOST_EDGE = Edges.LAUNCH, Edges.KINDS.index("host")
-_LONGEST = 10
+_MAX_LISTED_GAPS = 10
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _of_gpu(agent: int, span: int, indices: Integers, gaps: _Gaps, dag: Dag, res
     """indices: of this GPU's gaps. rest_cause: the cause assigned to time not spent waiting for work or the host."""
     length = gaps.length[indices]
     parts = _ns_by_cause(gaps, indices, dag, rest_cause)
-    longest = indices[np.argsort(-length, kind="stable")[:_LONGEST]]
+    longest = indices[np.argsort(-length, kind="stable")[:_MAX_LISTED_GAPS]]
     return Idle(
         agent_id=agent,
         span_ns=span,
@@ -189,6 +189,6 @@ def _gap(gaps: _Gaps, index: int, dag: Dag, rest_cause: str) -> Gap:
         start_ns=int(dag.start[node]) - length - dag.origin,
         duration_ns=length,
         cause=max(parts, key=lambda cause: parts[cause]),
-        before=dag.names[dag.symbol[node]],
-        waited_for=dag.names[dag.symbol[needed]] if needed >= 0 else None,
+        before=dag.names[dag.name_index[node]],
+        waited_for=dag.names[dag.name_index[needed]] if needed >= 0 else None,
     )

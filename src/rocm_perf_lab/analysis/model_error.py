@@ -20,7 +20,7 @@ LAUNCH, LATENCY, BANDWIDTH, EXECUTION = "launch", "latency", "bandwidth", "execu
 
 _OTHER_PARAMETERS = "it was modelled with timing parameters other than those whose error is known"
 UNCALIBRATED = "the timing model of this GPU is not calibrated: none of its parameters was fitted to recorded times"
-_LEAST_TIMES = 10  # with fewer recorded times, an error is not worth stating
+_MIN_TIMES = 10  # with fewer recorded times, an error is not worth stating
 _LAUNCH_SHARE = 0.4  # a fixed overhead of at least this share of a dispatch's time is considered to determine it
 _BY_CAUSE = {"memory-bandwidth": BANDWIDTH, "l2-bandwidth": BANDWIDTH, "matrix-issue": EXECUTION, "vector-issue": EXECUTION}
 _BY_BOTTLENECK = {"latency-bound": LATENCY, "under-occupied": LATENCY, "memory-bandwidth-bound": BANDWIDTH}
@@ -66,7 +66,7 @@ def _why_unknown(parameters: str | None) -> str | None:
 def model_error_of(limit: str) -> TimingDeviation | str:
     """The error for kernels with this dominant limit, modelled with the table's parameters, or why it is not known."""
     entry = _table()["limit"].get(limit)
-    if entry is None or entry["times"] < _LEAST_TIMES:
+    if entry is None or entry["times"] < _MIN_TIMES:
         few = "none" if entry is None else f"only {entry['times']}"
         return f"{few} of the recorded times are limited by {limit}: too few to say"
     return TimingDeviation(limit, entry["within"], entry["times"], entry["programs"])

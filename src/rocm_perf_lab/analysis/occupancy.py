@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.device import GpuSpecs
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
-from rocm_perf_lab.arch.occupancy_lift import Lift, lifts
+from rocm_perf_lab.arch.occupancy_lift import OccupancyLift, lifts
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.trace import Trace
 
@@ -32,7 +32,7 @@ class DispatchOccupancy:
     waves: int | None
     device_waves: int | None
     reason: str | None
-    lifts: tuple[Lift, ...] = ()
+    lifts: tuple[OccupancyLift, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

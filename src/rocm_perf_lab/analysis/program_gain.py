@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST_GAIN = 0.001  # share of the span; smaller gains are not listed
+_MIN_GAIN = 0.001  # share of the span; smaller gains are not listed
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def with_program_gains(
     known = [_with_gains(kernel, replay, path) for kernel in kernels]
     causes = dict.fromkeys(remedy.cause for kernel in known for remedy in kernel.bottleneck.remedies)
     together = [_gain(cause, _remaining_shares(cause, known), replay, path) for cause in causes]
-    return known, sorted((gain for gain in together if gain.gain >= _LEAST_GAIN), key=lambda gain: -gain.gain)
+    return known, sorted((gain for gain in together if gain.gain >= _MIN_GAIN), key=lambda gain: -gain.gain)
 
 
 def _with_gains(kernel: KernelFindings, replay: GraphReplay, path: CriticalPath) -> KernelFindings:

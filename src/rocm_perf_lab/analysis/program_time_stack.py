@@ -18,9 +18,9 @@ from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, sampled_shapley, sh
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.what_if import GraphReplay
 
-_LEAST_GAIN = 0.001  # share of the span: causes whose removal gains less, both alone and after all others, stay in the rest
-_MOST_PAIRS, _FEWEST_PAIRS = 100, 4
-_MOST_STEPS = 100_000_000  # nodes of the graph, times the number of replays
+_MIN_GAIN = 0.001  # share of the span: causes whose removal gains less, both alone and after all others, stay in the rest
+_MAX_PAIRS, _MIN_PAIRS = 100, 4
+_MAX_STEPS = 100_000_000  # nodes of the graph, times the number of replays
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class _Combinations:
     def stack(self) -> ProgramStack:
         causes, n = self._causes, len(self._causes)
         all_causes = (1 << n) - 1
-        exact = not n or (n <= MAX_EXACT_CAUSES and self._replay.nodes << n <= _MOST_STEPS)
+        exact = not n or (n <= MAX_EXACT_CAUSES and self._replay.nodes << n <= _MAX_STEPS)
         every = tuple(self._spans(range(1 << n)).values()) if exact else ()
         if exact:
             values, pairs = [(value, 0.0) for value in shapley(every)], None
         else:
-            pairs = min(_MOST_PAIRS, max(_FEWEST_PAIRS, _MOST_STEPS // (2 * n * self._replay.nodes)))
+            pairs = min(_MAX_PAIRS, max(_MIN_PAIRS, _MAX_STEPS // (2 * n * self._replay.nodes)))
             values = [(estimate.value, estimate.within) for estimate in sampled_shapley(self._spans, n, pairs)]
         spans = self._spans([0, all_causes, *(1 << i for i in range(n)), *(all_causes & ~(1 << i) for i in range(n))])
         parts = [
@@ -122,7 +122,7 @@ class _Combinations:
         span, least, *spans = self._spans_without(sets)
         first, last = spans[: len(causes)], spans[len(causes) :]
         gains = [max(span - alone, without_others - least) for alone, without_others in zip(first, last, strict=True)]
-        return tuple(cause for cause, gain in zip(causes, gains, strict=True) if gain > _LEAST_GAIN * span)
+        return tuple(cause for cause, gain in zip(causes, gains, strict=True) if gain > _MIN_GAIN * span)
 
     def _spans(self, sets: Iterable[int]) -> dict[int, int]:
         wanted = list(sets)

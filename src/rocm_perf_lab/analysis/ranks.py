@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 from rocm_perf_lab.rocpd.same_build import difference, other_build
 
 _SAME_RANK = "both are the same rank, on different machines or at the same time"
@@ -17,9 +17,9 @@ _SAME_RANK = "both are the same rank, on different machines or at the same time"
 class Rank:
     """One process of the program. base: the run that provides its times. repeats, counters: other runs of the same process."""
 
-    base: Origin
-    repeats: list[Origin] = field(default_factory=list)
-    counters: list[Origin] = field(default_factory=list)
+    base: RecordedProcess
+    repeats: list[RecordedProcess] = field(default_factory=list)
+    counters: list[RecordedProcess] = field(default_factory=list)
 
     @property
     def number(self) -> int | None:
@@ -27,11 +27,11 @@ class Rank:
 
     def absolute(self) -> Rank:
         """A copy with absolute paths, for processes that run in other folders."""
-        repeats, counters = ([origin.absolute() for origin in group] for group in (self.repeats, self.counters))
+        repeats, counters = ([process.absolute() for process in group] for group in (self.repeats, self.counters))
         return Rank(self.base.absolute(), repeats, counters)
 
 
-def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
+def ranks(processes: Sequence[RecordedProcess]) -> tuple[list[Rank], list[str]]:
     """The ranks, in the order of their numbers or, failing that, of the databases, and notes on what had to be assumed.
 
     Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
@@ -44,22 +44,22 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     """
     known: list[Rank] = []
     notes: list[str] = []
-    for origin in (origin for origin in origins if not origin.has_counters):
-        same = next((rank for rank in known if _is_repeat(rank, origin)), None)
+    for process in (one for one in processes if not one.has_counters):
+        same = next((rank for rank in known if _is_repeat(rank, process)), None)
         if same is None:
-            known.append(Rank(origin))
+            known.append(Rank(process))
         else:
-            same.repeats.append(origin)
-    for origin in (origin for origin in origins if origin.has_counters):
-        same = next((rank for rank in known if _is_pass(rank, origin)), None)
+            same.repeats.append(process)
+    for process in (one for one in processes if one.has_counters):
+        same = next((rank for rank in known if _is_pass(rank, process)), None)
         if same is None:
-            known.append(Rank(origin))
+            known.append(Rank(process))
             notes.append(
-                f"{origin.label} was collected with counters, and there is no run without them: its times are those of a "
+                f"{process.label} was collected with counters, and there is no run without them: its times are those of a "
                 "profiled run"
             )
         else:
-            same.counters.append(origin)
+            same.counters.append(process)
     for one, other in combinations(known, 2):
         _check_ranks(one.base, other.base)
     if all(rank.number is not None for rank in known):
@@ -67,29 +67,29 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     return known, notes
 
 
-def _is_repeat(rank: Rank, origin: Origin) -> bool:
-    if rank.number is not None or origin.rank is not None:
-        return rank.number == origin.rank and _same_program(rank.base, origin)
+def _is_repeat(rank: Rank, process: RecordedProcess) -> bool:
+    if rank.number is not None or process.rank is not None:
+        return rank.number == process.rank and _same_program(rank.base, process)
     return (
-        rank.base.is_on_machine_of(origin)
-        and _same_program(rank.base, origin)
-        and not any(run.overlaps(origin) for run in [rank.base, *rank.repeats])
+        rank.base.is_on_machine_of(process)
+        and _same_program(rank.base, process)
+        and not any(run.overlaps(process) for run in [rank.base, *rank.repeats])
     )
 
 
-def _is_pass(rank: Rank, origin: Origin) -> bool:
+def _is_pass(rank: Rank, process: RecordedProcess) -> bool:
     """A pass may cover only some of the kernels."""
-    if rank.number is not None and origin.rank is not None:
-        return rank.number == origin.rank and other_build(rank.base, origin) is None
-    same = rank.base.command == origin.command and other_build(rank.base, origin) is None
-    return rank.base.is_on_machine_of(origin) and same and not any(run.overlaps(origin) for run in rank.counters)
+    if rank.number is not None and process.rank is not None:
+        return rank.number == process.rank and other_build(rank.base, process) is None
+    same = rank.base.command == process.command and other_build(rank.base, process) is None
+    return rank.base.is_on_machine_of(process) and same and not any(run.overlaps(process) for run in rank.counters)
 
 
-def _same_program(one: Origin, other: Origin) -> bool:
+def _same_program(one: RecordedProcess, other: RecordedProcess) -> bool:
     return one.command == other.command and difference(one, other) is None
 
 
-def _check_ranks(one: Origin, other: Origin) -> None:
+def _check_ranks(one: RecordedProcess, other: RecordedProcess) -> None:
     """Raises UsageError unless the two are ranks of one run: their launcher gave them different numbers, they ran at the same
     time, or they are the same build on different machines.
     """

@@ -14,7 +14,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRu
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.trace import Kernel
 
-MOST_OF_A_KIND = 256  # how many VGPRs, or AGPRs, an instruction can address
+MAX_REGISTERS_OF_A_KIND = 256  # how many VGPRs, or AGPRs, an instruction can address
 _LOST_VGPRS = (
     128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (six bits, in units of four) is lost
 )
@@ -27,9 +27,9 @@ def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str
     too high, by the same amount.
     """
     arch, accum = kernel.arch_vgprs, kernel.accum_vgprs
-    if accum <= MOST_OF_A_KIND or family is None:
+    if accum <= MAX_REGISTERS_OF_A_KIND or family is None:
         return arch, accum, ()
-    note = f"the trace says {arch} + {accum} VGPRs; no kernel has more than {MOST_OF_A_KIND} AGPRs"
+    note = f"the trace says {arch} + {accum} VGPRs; no kernel has more than {MAX_REGISTERS_OF_A_KIND} AGPRs"
     return arch + _LOST_VGPRS, accum - _LOST_VGPRS, (f"{note}: taken as {arch + _LOST_VGPRS} + {accum - _LOST_VGPRS}",)
 
 
@@ -72,5 +72,5 @@ def _padded(rules: OccupancyRules, kernel: KernelResources) -> int:
     per_simd = max(1, -(-waves * groups // rules.simds))
     if per_simd >= rules.max_waves_per_simd:
         return 0
-    most_with_one_more = rules.vgprs // (per_simd + 1) // rules.vgpr_granule * rules.vgpr_granule
-    return most_with_one_more + rules.vgpr_granule
+    max_with_one_more = rules.vgprs // (per_simd + 1) // rules.vgpr_granule * rules.vgpr_granule
+    return max_with_one_more + rules.vgpr_granule

@@ -35,7 +35,7 @@ class Roof:
     """One rate compared with its roofs.
 
     peak: from the data sheet. measured: the ceiling that a microbenchmark reached. time_ns: the time that the work takes at the
-    peak. least_measured_ns: the time at the measured ceiling if that is known, else at the peak.
+    peak. min_measured_ns: the time at the measured ceiling if that is known, else at the peak.
     """
 
     work: Value  # FLOP, operations or bytes
@@ -50,7 +50,7 @@ class Roof:
         return _apply(lambda work, rate: work / rate, "ns", self.work, self.peak)
 
     @cached_property
-    def least_measured_ns(self) -> Value:
+    def min_measured_ns(self) -> Value:
         best = self.measured if self.measured.value else self.peak
         return _apply(lambda work, rate: work / rate, "ns", self.work, best)
 
@@ -93,25 +93,25 @@ class Roofline:
         return self.level(MEMORY_LEVEL).time_ns
 
     @cached_property
-    def least_ns(self) -> Value:
+    def min_ns(self) -> Value:
         """The minimum time that the operations and bytes take at the data sheet's peaks."""
         return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
 
     @cached_property
-    def least_measured_ns(self) -> Value:
-        """Like least_ns, but with the measured ceilings; missing if none were given."""
+    def min_measured_ns(self) -> Value:
+        """Like min_ns, but with the measured ceilings; missing if none were given."""
         if self.ceilings is None:
             return Value.missing("ns", NO_CEILINGS)
-        compute = _sum("ns", [part.least_measured_ns for part in self.arithmetic], "no arithmetic is known")
-        return _apply(lambda *times: max(times), "ns", compute, self.level(MEMORY_LEVEL).least_measured_ns)
+        compute = _sum("ns", [part.min_measured_ns for part in self.arithmetic], "no arithmetic is known")
+        return _apply(lambda *times: max(times), "ns", compute, self.level(MEMORY_LEVEL).min_measured_ns)
 
     @property
     def attainable_gflops(self) -> Value:
-        return _apply(_ratio, "GFLOP/s", self.flops, self.least_ns)
+        return _apply(_ratio, "GFLOP/s", self.flops, self.min_ns)
 
     @property
     def measured_attainable_gflops(self) -> Value:
-        return _apply(_ratio, "GFLOP/s", self.flops, self.least_measured_ns)
+        return _apply(_ratio, "GFLOP/s", self.flops, self.min_measured_ns)
 
     @property
     def ridge(self) -> Value:
@@ -125,11 +125,11 @@ class Roofline:
     @property
     def fraction(self) -> Value:
         """The fraction of the binding data-sheet ceiling that the kernel reaches."""
-        return self._of_time(self.least_ns)
+        return self._of_time(self.min_ns)
 
     @property
     def fraction_of_measured_ceiling(self) -> Value:
-        return self._of_time(self.least_measured_ns)
+        return self._of_time(self.min_measured_ns)
 
     def _of_time(self, ceiling: Value) -> Value:
         if not self.time_ns:
@@ -140,7 +140,7 @@ class Roofline:
     def position(self) -> str | None:
         """'memory-bound' or 'compute-bound', by the side of the ridge; None if either time is unknown or both are 0."""
         compute, memory = self.compute_ns.value, self.memory_ns.value
-        if compute is None or memory is None or not self.least_ns.value:
+        if compute is None or memory is None or not self.min_ns.value:
             return None
         return "compute-bound" if compute > memory else "memory-bound"
 

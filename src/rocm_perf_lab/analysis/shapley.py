@@ -21,7 +21,7 @@ _NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True)
-class Sampled:
+class ShapleyEstimate:
     """value: the mean over the drawn orders; the means sum to the cost of all causes. within: half the 95 % interval."""
 
     value: Fraction
@@ -45,7 +45,7 @@ def shapley(times: Sequence[int]) -> list[Fraction]:
     return parts
 
 
-def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[Sampled]:
+def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int, pairs: int) -> list[ShapleyEstimate]:
     """Each cause's part of the total cost, for n causes, estimated from 2 * pairs random orders (the same ones in every call).
     times: returns the time without each of the requested sets.
 
@@ -62,7 +62,7 @@ def sampled_shapley(times: Callable[[Iterable[int]], Mapping[int, int]], n: int,
             first = known[forward[position]] - known[forward[position + 1]]
             last = known[backward[n - 1 - position]] - known[backward[n - position]]
             gains[cause].append(Fraction(first + last, 2))
-    return [Sampled(sum(samples, Fraction(0)) / pairs, _half_width(samples)) for samples in gains]
+    return [ShapleyEstimate(sum(samples, Fraction(0)) / pairs, _half_width(samples)) for samples in gains]
 
 
 def _sets(order: Sequence[int]) -> list[int]:

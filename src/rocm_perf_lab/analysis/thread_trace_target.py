@@ -11,18 +11,18 @@ from rocm_perf_lab.analysis.dag import KERNEL
 from rocm_perf_lab.analysis.symbols import Symbol
 
 _CONSIDERABLE = 0.05  # share of the critical path
-_MOST_OTHERS = 2
+_MAX_OTHERS = 2
 
 
 @dataclass(frozen=True)
-class Focus:
+class LongestDispatch:
     """symbol: the kernel. iteration: which of its dispatches is the longest, counted from 1."""
 
     symbol: Symbol
     iteration: int
 
 
-def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
+def choose_dispatch(run: BaseRun, on_critical_path: bool) -> LongestDispatch | None:
     """The program's kernel with the most time on the critical path; without `on_critical_path`, or if there is no such kernel,
     the one with the longest dispatch.
 
@@ -32,16 +32,16 @@ def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
     if not run.symbols:
         return None
     chosen = (_dominant(run) if on_critical_path else None) or run.selection.symbol
-    return _focus_on(run, chosen)
+    return _longest_dispatch_of(run, chosen)
 
 
-def _focus_on(run: BaseRun, symbol: Symbol) -> Focus:
+def _longest_dispatch_of(run: BaseRun, symbol: Symbol) -> LongestDispatch:
     longest = symbol.rows[run.trace.dispatches.duration[symbol.rows].argmax()]
-    return Focus(symbol, int(np.searchsorted(symbol.rows, longest)) + 1)
+    return LongestDispatch(symbol, int(np.searchsorted(symbol.rows, longest)) + 1)
 
 
-def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
-    """Up to _MOST_OTHERS more kernels of the program with a considerable part of the critical path, largest part first."""
+def also_on_path(run: BaseRun, chosen: Symbol) -> list[LongestDispatch]:
+    """Up to _MAX_OTHERS more kernels of the program with a considerable part of the critical path, largest part first."""
     if run.path is None:
         return []
     symbols = {symbol.name: symbol for symbol in run.symbols if symbol is not chosen}
@@ -50,7 +50,7 @@ def also_on_path(run: BaseRun, chosen: Symbol) -> list[Focus]:
         for symbol in run.path.symbols
         if symbol.kind == KERNEL and symbol.name in symbols and symbol.fraction >= _CONSIDERABLE
     ]
-    return [_focus_on(run, symbols[symbol.name]) for symbol in wanted[:_MOST_OTHERS]]
+    return [_longest_dispatch_of(run, symbols[symbol.name]) for symbol in wanted[:_MAX_OTHERS]]
 
 
 def _dominant(run: BaseRun) -> Symbol | None:

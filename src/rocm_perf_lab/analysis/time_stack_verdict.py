@@ -24,7 +24,7 @@ LAUNCH = "launch"
 # accesses need. A copy that runs at full memory bandwidth spends time on these causes alone.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
-_LEAST_SHARE = 0.01  # share of the time that a part needs in order to explain a factor
+_MIN_SHARE = 0.01  # share of the time that a part needs in order to explain a factor
 _WORTHWHILE = 0.02  # share of the time: a part that gains less has no remedy, and can be the verdict only if all gain less
 _NEARLY = 0.5  # the remedy for the verdict's cause comes first if it gains at least this share of the largest gain
 _CLEAR_LEAD, _NARROW_LEAD = 0.6, 0.525  # first / (first + second) if first exceeds second by half, or by a tenth
@@ -123,7 +123,7 @@ def line_of(stack: TimeStack, cause: str) -> str | None:
     """The source line with the largest gain if the cause is removed from it alone; None if no line gains noticeably."""
     gains = [(line.by_cause.get(cause, 0), line.source) for line in stack.lines]
     most, source = max(gains, default=(0, ""), key=lambda item: item[0])
-    return source if most >= _LEAST_SHARE * stack.duration_ns else None
+    return source if most >= _MIN_SHARE * stack.duration_ns else None
 
 
 def headroom(stack: TimeStack, total_ns: float, fraction_of_path: float | None) -> Headroom:
@@ -154,7 +154,7 @@ def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
 
 def _explains(factor: Factor, stack: TimeStack) -> bool:
     shares = {part.cause: max(part.ns, part.first_ns) / stack.duration_ns for part in stack.parts}
-    return not factor.costs or any(shares.get(cause, 0.0) >= _LEAST_SHARE for cause in factor.costs)
+    return not factor.costs or any(shares.get(cause, 0.0) >= _MIN_SHARE for cause in factor.costs)
 
 
 def _advice_of_factors(factors: Sequence[Factor]) -> tuple[str, ...]:

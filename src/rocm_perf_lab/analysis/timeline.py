@@ -45,12 +45,12 @@ class CounterTrack:
 
 
 class Timeline:
-    def __init__(self, trace: Trace, dag: Dag, path: CriticalPath, most: int | None = None):
-        """most: the maximum number of dispatches, copies and calls to show, the longest first; None for all."""
+    def __init__(self, trace: Trace, dag: Dag, path: CriticalPath, limit: int | None = None):
+        """limit: the maximum number of dispatches, copies and calls to show, the longest first; None for all."""
         self.trace, self.dag, self.path = trace, dag, path
         self._shown: Integers = np.arange(len(dag))
-        if most is not None and len(dag) > most:
-            self._shown = np.sort(np.argpartition(dag.duration, len(dag) - most)[len(dag) - most :])
+        if limit is not None and len(dag) > limit:
+            self._shown = np.sort(np.argpartition(dag.duration, len(dag) - limit)[len(dag) - limit :])
 
     @property
     def left_out(self) -> int:
@@ -114,7 +114,7 @@ class Timeline:
         on_path = np.zeros(len(dag), bool)
         on_path[self.path.nodes] = True
         arrays = {
-            "on_path": on_path, "slack": self.path.slack_ns, "bytes": self.trace.copies.bytes, "symbol": dag.symbol,
+            "on_path": on_path, "slack": self.path.slack_ns, "bytes": self.trace.copies.bytes, "symbol": dag.name_index,
             "grid": dispatches.grid, "workgroup": dispatches.workgroup, "lds": dispatches.lds_bytes,
             "scratch": dispatches.scratch_bytes,
         }  # fmt: skip

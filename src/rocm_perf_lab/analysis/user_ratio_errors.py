@@ -16,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 
-LEAST_ENTRIES = 10  # the user's table is used once it has this many entries with the same timing parameters
+MIN_ENTRIES = 10  # the user's table is used once it has this many entries with the same timing parameters
 _SHARE = 0.8  # four in five
 _FILE = Path("rocm-perf-lab", "recorded-differences.jsonl")
 
@@ -79,4 +79,4 @@ def error_for(parameters: str | None) -> float | None:
     Raises OutputError if the table is damaged or cannot be read.
     """
     errors = sorted(entry.error for entry in read() if entry.parameters == parameters)
-    return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= LEAST_ENTRIES else None
+    return errors[math.ceil(_SHARE * len(errors)) - 1] if len(errors) >= MIN_ENTRIES else None

@@ -182,7 +182,7 @@ class GraphReplay:
                 done = (start if dag.kind[edge] == _LAUNCH else end)[dag.source[edge]]
                 ready = done if ready is None else np.maximum(ready, done)
             start[node] = (self._origin if ready is None else ready) + self._path.delay_of_ns[node]
-            takes = np.rint((dag.end[node] - dag.start[node]) * share[dag.symbol[node]])
+            takes = np.rint((dag.end[node] - dag.start[node]) * share[dag.name_index[node]])
             end[node] = start[node] + takes.astype(np.int64)
         spans: list[int] = (end[: dag.gpu_nodes].max(axis=0) - self._origin).tolist()
         return spans
@@ -196,7 +196,7 @@ class GraphReplay:
     def _run_forward(self, shares: Mapping[str, float]) -> tuple[int, int]:
         """The dispatch or copy that ends last, and the span."""
         dag, delay = self._dag, self._path.delay_of_ns
-        observed = (dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
+        observed = (dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, dag.name_index, self._origin)
         _forward(*observed, self._shares(shares), self._start, self._end, self._binding)
         last = int(np.argmax(self._end[: dag.gpu_nodes]))
         return last, int(self._end[last]) - self._origin
@@ -207,7 +207,7 @@ class GraphReplay:
         last, span = self._run_forward(shares)
         nodes, counted = walk_back(dag, self._binding, last)
         takes = (self._end[nodes] - self._start[nodes]) * counted + np.minimum(self._path.delay_of_ns[nodes], 0)
-        return span, np.bincount(dag.symbol[nodes], takes, len(dag.names))
+        return span, np.bincount(dag.name_index[nodes], takes, len(dag.names))
 
 
 @lazy_jit

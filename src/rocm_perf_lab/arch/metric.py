@@ -53,7 +53,7 @@ def _not_collected(counters: tuple[str, ...]) -> str:
     return f"not collected: {', '.join(counters)}"
 
 
-class Invalid(dict[str, float]):
+class InvalidCounters(dict[str, float]):
     """An empty set of counters that records why the collected values cannot be right."""
 
     def __init__(self, reason: str):
@@ -73,7 +73,7 @@ class Metric:
 
     def __call__(self, counters: Mapping[str, float]) -> Value:
         if not counters:
-            return Value.missing(self.unit, counters.reason if isinstance(counters, Invalid) else NO_COUNTERS)
+            return Value.missing(self.unit, counters.reason if isinstance(counters, InvalidCounters) else NO_COUNTERS)
         missing = [name for name in self.counters if math.isnan(counters.get(name, math.nan))]
         if missing:
             return Value.missing_counters(self.unit, missing)

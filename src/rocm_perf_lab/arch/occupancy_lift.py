@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, allocated_vgprs, occupancy
 
 MAX_WORKGROUP = 1024
-_MOST_SGPRS = 128  # more than any wave can address
+_MAX_SGPRS = 128  # more than any wave can address
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class ResourceChange:
 
 
 @dataclass(frozen=True)
-class Lift:
+class OccupancyLift:
     """changes: to be applied together. waves: the number of waves that are then resident on a CU."""
 
     changes: tuple[ResourceChange, ...]
     waves: int
 
 
-def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
+def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[OccupancyLift, ...]:
     """Alternative changes, each of which suffices to make more waves resident; () if there are none.
 
     The first reduces every limiting resource by as much as the next reachable level requires; the second uses a different
@@ -40,7 +40,7 @@ def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
     return tuple(lift for lift in candidates if lift)
 
 
-def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
+def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> OccupancyLift | None:
     present = occupancy(rules, kernel)
     step = present.waves_per_workgroup
     slots = min(present.limits["wave slots"], present.limits["workgroup slots"])
@@ -51,7 +51,9 @@ def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
             continue
         now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
         changes = tuple(ResourceChange(name, now[name], then) for name, then in needed.items())
-        return Lift(changes, occupancy(rules, _with_resources(kernel, needed)).resident_waves_per_cu)  # can exceed the target
+        return OccupancyLift(
+            changes, occupancy(rules, _with_resources(kernel, needed)).resident_waves_per_cu
+        )  # can exceed the target
     return None
 
 
@@ -68,12 +70,12 @@ def _largest_amount(rules: OccupancyRules, resource: str, target: int, step: int
         most = rules.vgprs // per_simd // rules.vgpr_granule * rules.vgpr_granule
         return most or None
     if resource == "SGPRs":
-        fitting = (count for count in range(_MOST_SGPRS, 0, -1) if rules.resident_waves_by_sgprs(count) >= per_simd)
+        fitting = (count for count in range(_MAX_SGPRS, 0, -1) if rules.resident_waves_by_sgprs(count) >= per_simd)
         return next(fitting, None)
     return rules.lds_bytes // (target // step) // rules.lds_granule * rules.lds_granule
 
 
-def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
+def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> OccupancyLift | None:
     """The size with the most resident waves (on a tie, the one nearest the current size); None if no size has more than now."""
     sizes = range(rules.wave_size, MAX_WORKGROUP + 1, rules.wave_size)
     waves = {size: occupancy(rules, replace(kernel, workgroup_size=size)).resident_waves_per_cu for size in sizes}
@@ -81,4 +83,4 @@ def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
     best = max(sizes, key=lambda size: (waves[size], -abs(size - present), -size))
     if waves[best] <= occupancy(rules, kernel).resident_waves_per_cu:
         return None
-    return Lift((ResourceChange("workgroup size", present, best),), waves[best])
+    return OccupancyLift((ResourceChange("workgroup size", present, best),), waves[best])

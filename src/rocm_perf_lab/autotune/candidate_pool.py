@@ -12,7 +12,7 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask, Reals
 
-_MOST_CONFIGURATIONS = 30_000
+_MAX_CONFIGURATIONS = 30_000
 _FEATURES = 1.0  # range of a feature's coordinate; a parameter's coordinate has a range of 1
 
 
@@ -31,7 +31,7 @@ class CandidatePool:
         features: Callable[[dict[str, object]], tuple[float, ...]] | None = None,
     ):
         self._space, self._features = space, features
-        rows, self.is_complete = space.pool(generator, _MOST_CONFIGURATIONS)
+        rows, self.is_complete = space.pool(generator, _MAX_CONFIGURATIONS)
         self._varying = [index for index, size in enumerate(space.sizes) if size > 1]
         self.index_of: dict[Configuration, int] = {}
         self._expanded: set[Configuration] = set()

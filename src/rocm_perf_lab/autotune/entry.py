@@ -17,8 +17,8 @@ from rocm_perf_lab.autotune.launch import launchable_space
 from rocm_perf_lab.autotune.program import TunedProgram
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import TuningResult
-from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
-from rocm_perf_lab.autotune.space import MOST_LISTED, Configuration, Space
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration, SearchLoop, best_of
+from rocm_perf_lab.autotune.space import MAX_LISTED, Configuration, Space
 from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.strategies import Options, create
 from rocm_perf_lab.autotune.winner import best_profile
@@ -163,13 +163,13 @@ def search(
     """Evaluate the configurations that the strategy of `request` proposes, and return all results."""
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count_valid(space)
-    most = min(evaluations or MOST_LISTED, space.product if total is None else total)
-    options = Options(most, request.strategy_options, known.occupancy, known.features, known.first)
+    max_evaluations = min(evaluations or MAX_LISTED, space.product if total is None else total)
+    options = Options(max_evaluations, request.strategy_options, known.occupancy, known.features, known.first)
     strategy = create(request.strategy, space, request.seed, options)
-    listener = _Listener(evaluator, most, note, only_better=request.simulate is not None)
+    listener = _Listener(evaluator, max_evaluations, note, only_better=request.simulate is not None)
     loop = SearchLoop(
-        space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, listener,
-        evaluator.stop,
+        space, strategy, evaluator.evaluate, cache, max_evaluations, seconds, evaluator.workers, evaluator.asynchronous,
+        listener, evaluator.stop,
     )  # fmt: skip
     try:
         evaluated = loop.run()
@@ -178,7 +178,7 @@ def search(
             note("the results so far are kept: the same command continues from there")
         raise
     return TuningResult(
-        request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),
+        request.strategy, request.seed, max_evaluations, evaluator.device, total, evaluated, strategy.model(),
         known.fixed, known.defaults, known.unlaunchable,
     )  # fmt: skip
 
@@ -188,20 +188,19 @@ class _Listener:
     configurations are measured in the same way as the first that succeeded.
     """
 
-    def __init__(self, evaluator: Evaluator, most: int, note: Note, only_better: bool):
-        self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better
+    def __init__(self, evaluator: Evaluator, max_evaluations: int, note: Note, only_better: bool):
+        self._evaluator, self._max_evaluations, self._note, self._only_better = evaluator, max_evaluations, note, only_better
         self._best: float | None = None
 
-    def __call__(self, evaluated: Evaluated, number: int) -> None:
+    def __call__(self, evaluated: EvaluatedConfiguration, number: int) -> None:
         ms = evaluated.outcome.ms
         is_better = ms is not None and (self._best is None or ms < self._best)
         if evaluated.outcome.measure:
             self._evaluator.keep(evaluated.outcome.measure)
         if is_better or not self._only_better:
             outcome = evaluated.outcome.reason if ms is None else f"{ms:.4g} ms"
-            self._note(
-                f"{number} of at most {self._most}: {' '.join(f'{k}={v}' for k, v in evaluated.values.items())}: {outcome}"
-            )
+            configuration = " ".join(f"{name}={value}" for name, value in evaluated.values.items())
+            self._note(f"{number} of at most {self._max_evaluations}: {configuration}: {outcome}")
         if is_better:
             self._best = ms
 

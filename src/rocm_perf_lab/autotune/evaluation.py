@@ -35,8 +35,8 @@ from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutErro
 from rocm_perf_lab.process.child import stoppable
 
 UNSTABLE_CV = 0.10
-_MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this multiple of the requested runs
-_LEAST_BYTES = 1 << 16  # less free space than this counts as none: compiling and tracing would fail
+_MAX_RUNS_FACTOR = 3  # unstable measurements are repeated up to this multiple of the requested runs
+_MIN_BYTES = 1 << 16  # less free space than this counts as none: compiling and tracing would fail
 _HINT = "free some space, or name another folder in TMPDIR"
 _FAILURES = "failures"
 _SHOWN = 300  # a reason quotes at most this many characters of a failed step's output
@@ -150,7 +150,7 @@ class Evaluation:
                 folder = Path(name)
                 commands = self._program.commands(values, folder / "output")
                 outcome = self._outcome(commands, os.environ | (extra or {}) | commands.environment, folder)
-                is_full = outcome.status != OK and shutil.disk_usage(folder).free < _LEAST_BYTES
+                is_full = outcome.status != OK and shutil.disk_usage(folder).free < _MIN_BYTES
         except OSError as error:
             raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _HINT) from error
         if is_full:  # The failure then says nothing about the configuration.
@@ -186,7 +186,7 @@ class Evaluation:
         while len(runs) < wanted:
             runs.append(timer.measure(commands.command, environment, folder, subprocess.DEVNULL)[0])
             if len(runs) == wanted and _is_unstable(runs):
-                wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
+                wanted = min(wanted + self._runs, _MAX_RUNS_FACTOR * self._runs)
         return EvaluationOutcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
 
     def _first_run(

@@ -13,9 +13,9 @@ from typing import Any
 
 from rocm_perf_lab.errors import SpaceError
 
-_LONGEST = 2000
-_LARGEST = 1 << 1024  # Anything larger is a mistake, and would cost time and memory.
-_MOST_SHIFT = 64
+_MAX_LENGTH = 2000
+_MAX_VALUE = 1 << 1024  # Anything larger is a mistake, and would cost time and memory.
+_MAX_SHIFT = 64
 
 Values = Mapping[str, object]
 Evaluator = Callable[[Values], object]
@@ -42,8 +42,8 @@ class Expression:
         self.text = text
         self.names: set[str] = set()
         self._known = known
-        if len(text) > _LONGEST:
-            raise self._error(f"is longer than {_LONGEST} characters")
+        if len(text) > _MAX_LENGTH:
+            raise self._error(f"is longer than {_MAX_LENGTH} characters")
         try:
             tree = ast.parse(text.strip(), mode="eval")
             self._evaluate = self._compile(tree.body)
@@ -94,7 +94,7 @@ class Expression:
 
         def evaluate(values: Values) -> int | float:
             a, b = _number(left(values)), _number(right(values))
-            if bounded and abs(b) > _MOST_SHIFT:
+            if bounded and abs(b) > _MAX_SHIFT:
                 raise ValueError(f"{b} is too large an exponent")
             return _number(apply(a, b))
 
@@ -139,6 +139,6 @@ class Expression:
 def _number(value: object) -> int | float:
     if not isinstance(value, (int, float)):
         raise TypeError(f"{value!r} is not a number")
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > _MAX_VALUE:
         raise ValueError("the result is too large")
     return value

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.autotune.autotune_document import Confidence
-from rocm_perf_lab.autotune.search_loop import Evaluated, timed_evaluations
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration, timed_evaluations
 from rocm_perf_lab.extras import absent_modules, how_to_install
 from rocm_perf_lab.statistics.student import t_quantile
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
 
-_LEAST_CONFIGURATIONS = 10  # configurations that must have run before importance is estimated
+_MIN_CONFIGURATIONS = 10  # configurations that must have run before importance is estimated
 _TREES, _SHUFFLES, _SEED = 50, 3, 0
-_LEAST_TIME = 1e-9
+_MIN_TIME = 1e-9
 
 
-def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | tuple[None, str]:
+def confidence_of(evaluated: Sequence[EvaluatedConfiguration]) -> tuple[Confidence, None] | tuple[None, str]:
     """(the best configuration's confidence interval, None), or (None, the reason why there is no interval).
 
     It is Student's t interval for the mean of that configuration's runs.
@@ -36,7 +36,7 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
     return Confidence(low_ms=own[0], high_ms=own[1], ahead_of_next=own[1] < next_best[0] if next_best else None), None
 
 
-def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
+def importance_of(evaluated: Sequence[EvaluatedConfiguration]) -> tuple[dict[str, float], None] | tuple[None, str]:
     """({parameter: share}, None), or (None, the reason why there are no shares).
 
     A parameter's share is how much worse an ensemble of trees predicts the logarithm of the time once that parameter's values
@@ -44,10 +44,10 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     which do not sample the space evenly.
     """
     good = timed_evaluations(evaluated)
-    if len(good) < _LEAST_CONFIGURATIONS:
-        return None, f"fewer than {_LEAST_CONFIGURATIONS} configurations ran"
+    if len(good) < _MIN_CONFIGURATIONS:
+        return None, f"fewer than {_MIN_CONFIGURATIONS} configurations ran"
     names = list(good[0][1].values)
-    times = np.log([max(ms, _LEAST_TIME) for ms, _ in good])
+    times = np.log([max(ms, _MIN_TIME) for ms, _ in good])
     columns = [_value_ranks([evaluation.values[name] for _, evaluation in good]) for name in names]
     if np.ptp(times) == 0:
         return None, "all configurations took the same time"
@@ -66,7 +66,7 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
     return {name: float(drop) / total for name, drop in zip(names, drops, strict=True)}, None
 
 
-def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
+def best_so_far(evaluated: Sequence[EvaluatedConfiguration]) -> list[float | None]:
     """The best time in ms after each evaluation; None until a configuration has run."""
     best_times: list[float | None] = []
     for evaluation in evaluated:

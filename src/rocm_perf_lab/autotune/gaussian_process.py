@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 _LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # for coordinates within 0..1; relative to the process's variance
 _TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: median length, standard deviation of its logarithm
-_START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
+_START_NOISE, _MAX_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
-_LEAST_VARIANCE = 1e-6  # in single precision, a smaller variance is only a rounding error
-_LARGEST_WEIGHTS = 2000.0  # up to this sum of a mean's weights, single precision adds errors of up to 3e-4 standard deviations
+_MIN_VARIANCE = 1e-6  # in single precision, a smaller variance is only a rounding error
+# Up to this sum of a mean's weights, single precision adds errors of up to 3e-4 standard deviations.
+_MAX_SINGLE_PRECISION_WEIGHTS = 2000.0
 _ROOT_5 = 5**0.5
 _AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 
@@ -74,7 +75,7 @@ class GaussianProcess:
         """(means, standard deviations) of single observations."""
         fit, precision = self._fit, self._precision(self._weights_of_mean())
         reduced = solve_lower(fit.factor.astype(precision), self._covariances(points, precision).T)
-        variance = np.maximum(1 + fit.noise - np.einsum("ij,ij->j", reduced, reduced), _LEAST_VARIANCE) * fit.variance
+        variance = np.maximum(1 + fit.noise - np.einsum("ij,ij->j", reduced, reduced), _MIN_VARIANCE) * fit.variance
         return reduced.T @ fit.weights.astype(precision) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
     def means(self, points: Reals) -> Reals:
@@ -98,7 +99,7 @@ class GaussianProcess:
         return solve_lower(self._fit.factor, self._fit.weights, transposed=True)
 
     def _precision(self, weights: Reals) -> type[np.floating[Any]]:
-        return np.float32 if np.abs(weights).sum() < _LARGEST_WEIGHTS else np.float64
+        return np.float32 if np.abs(weights).sum() < _MAX_SINGLE_PRECISION_WEIGHTS else np.float64
 
     def _covariances(self, points: Reals, precision: type[np.floating[Any]]) -> Reals:
         """The covariances of `points` with the fitted points, as an array (points, fitted points)."""
@@ -114,7 +115,7 @@ class GaussianProcess:
         """Fit, raising the noise until the covariance is positive definite, which it may not be if points nearly coincide."""
         while (fit := self._try_fit(standard, lengths, noise)) is None:
             noise *= 10
-            if noise > _LARGEST_NOISE:
+            if noise > _MAX_NOISE:
                 raise np.linalg.LinAlgError("the covariance of finite points is not positive definite")
         return fit
 

@@ -16,13 +16,13 @@ from rocm_perf_lab.errors import SpaceError
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.space_file import SpaceFile
 
-MOST_THREADS = 1024  # per workgroup, on every GPU that HIP supports (hipDeviceProp_t::maxThreadsPerBlock)
-_MOST_LDS_BYTES = 65536  # per workgroup, if the family is unknown
+MAX_THREADS = 1024  # per workgroup, on every GPU that HIP supports (hipDeviceProp_t::maxThreadsPerBlock)
+_MAX_LDS_BYTES = 65536  # per workgroup, if the family is unknown
 
 
-def most_lds_bytes(family: Family | None) -> int:
+def max_lds_bytes(family: Family | None) -> int:
     """The largest amount of LDS that a workgroup can use."""
-    return _MOST_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
+    return _MAX_LDS_BYTES if family is None else family.lds_bytes_per_workgroup
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LaunchShape:
     def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
         """Whether the hardware can run the configuration. If the family is None (unknown), only general limits are checked."""
         resources = self._resources(values)
-        if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= most_lds_bytes(family):
+        if not 1 <= resources.workgroup_size <= MAX_THREADS or not 0 <= resources.lds_bytes <= max_lds_bytes(family):
             return False
         return family is None or family.occupancy(resources).resident_waves_per_cu > 0
 

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
-_LONGEST = 1e100  # A larger number cannot be a time, and the mean of such numbers would be infinite.
+_MAX_TIME = 1e100  # A larger number cannot be a time, and the mean of such numbers would be infinite.
 _Row = tuple[dict[str, Any], float | None]  # values by name, and the time
 MODELLED, MEASURED = "modelled", "measured"  # the values of metadata.timing in our own T4 files
 
@@ -83,7 +83,7 @@ def _is_number(value: object) -> TypeGuard[bool | int | float]:
 
 
 def _time(value: object) -> float | None:
-    return float(value) if _is_number(value) and not isinstance(value, bool) and 0 < value < _LONGEST else None
+    return float(value) if _is_number(value) and not isinstance(value, bool) and 0 < value < _MAX_TIME else None
 
 
 def _recording(name: str, rows: list[_Row], is_modelled: bool) -> Recording:

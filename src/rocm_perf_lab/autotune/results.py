@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.autotune.autotune_document import AutotuneDocument, BestProfile, EvaluationSection, ModelSection
 from rocm_perf_lab.autotune.evaluation_outcome import OK
 from rocm_perf_lab.autotune.findings import confidence_of, importance_of
-from rocm_perf_lab.autotune.search_loop import Evaluated, best_of
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration, best_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.strategies import ModelQuality
@@ -28,7 +28,7 @@ class TuningResult:
     budget: int
     device: str
     total: int | None
-    evaluated: list[Evaluated]
+    evaluated: list[EvaluatedConfiguration]
     model: ModelQuality
     fixed: Mapping[str, object]
     defaults: Mapping[str, object] | None = None
@@ -81,13 +81,13 @@ def document(result: TuningResult) -> AutotuneDocument:
     )
 
 
-def _speedup(default: Evaluated | None, best: Evaluated | None) -> float | None:
+def _speedup(default: EvaluatedConfiguration | None, best: EvaluatedConfiguration | None) -> float | None:
     if default is None or best is None or default.outcome.ms is None or best.outcome.ms is None:
         return None
     return default.outcome.ms / best.outcome.ms
 
 
-def _evaluation(evaluation: Evaluated) -> EvaluationSection:
+def _evaluation(evaluation: EvaluatedConfiguration) -> EvaluationSection:
     outcome = evaluation.outcome
     return EvaluationSection(
         configuration=evaluation.values,

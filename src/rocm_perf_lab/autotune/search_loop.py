@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedConfiguration:
     """values: by parameter name. reused: whether the outcome came from the cache."""
 
     values: dict[str, object]
@@ -28,12 +28,12 @@ class Evaluated:
     reused: bool
 
 
-def timed_evaluations(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluated]]:
+def timed_evaluations(evaluated: Iterable[EvaluatedConfiguration]) -> list[tuple[float, EvaluatedConfiguration]]:
     """The configurations that ran, each with its time in ms."""
     return [(ms, evaluation) for evaluation in evaluated if (ms := evaluation.outcome.ms) is not None]
 
 
-def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
+def best_of(evaluated: Iterable[EvaluatedConfiguration]) -> EvaluatedConfiguration | None:
     """The fastest configuration that did not fail; the first if several tie; None if all failed."""
     fastest = min(timed_evaluations(evaluated), key=lambda timed: timed[0], default=None)
     return fastest[1] if fastest is not None else None
@@ -57,12 +57,12 @@ class SearchLoop:
     seconds: float | None = None
     workers: int = 1
     asynchronous: bool = False
-    on_evaluation: Callable[[Evaluated, int], None] = lambda _evaluate_one, _number: None
+    on_evaluation: Callable[[EvaluatedConfiguration, int], None] = lambda _evaluate_one, _number: None
     stop: Callable[[], None] = lambda: None  # makes evaluate() return soon, on an error or an interrupt
 
-    def run(self) -> list[Evaluated]:
+    def run(self) -> list[EvaluatedConfiguration]:
         """Run the search and return the results in the order in which the strategy received them."""
-        self._done: list[Evaluated] = []
+        self._done: list[EvaluatedConfiguration] = []
         self._deadline = None if self.seconds is None else time.monotonic() + self.seconds
         self._free: SimpleQueue[int] = SimpleQueue()
         for worker in range(self.workers):
@@ -113,7 +113,7 @@ class SearchLoop:
                 self._tell(configuration, evaluation)
 
     def _run_asynchronously(self, pool: ThreadPoolExecutor, interrupts: DeferredInterrupts) -> None:
-        flying: dict[Future[Evaluated | None], Configuration] = {}
+        flying: dict[Future[EvaluatedConfiguration | None], Configuration] = {}
         waiting: list[Configuration] = []
         while True:
             while len(flying) < min(self.workers, self.budget - len(self._done)):
@@ -128,12 +128,12 @@ class SearchLoop:
                     return
                 self._tell(flying.pop(future), evaluation)
 
-    def _tell(self, configuration: Configuration, evaluation: Evaluated) -> None:
+    def _tell(self, configuration: Configuration, evaluation: EvaluatedConfiguration) -> None:
         self._done.append(evaluation)
         self.strategy.tell(configuration, evaluation.outcome.ms)
         self.on_evaluation(evaluation, len(self._done))
 
-    def _evaluate_one(self, configuration: Configuration) -> Evaluated | None:
+    def _evaluate_one(self, configuration: Configuration) -> EvaluatedConfiguration | None:
         """The result of one configuration; None if the time is up. Unless it is LOST, a new result is cached right
         away, before waiting for other workers.
         """
@@ -142,7 +142,7 @@ class SearchLoop:
         values = self.space.named(configuration)
         known = self.cache.get(values) if self.cache else None
         if known is not None:
-            return Evaluated(values, known, True)
+            return EvaluatedConfiguration(values, known, True)
         worker = self._free.get()
         try:
             outcome = self.evaluate(values, worker)
@@ -150,7 +150,7 @@ class SearchLoop:
             self._free.put(worker)
         if self.cache and outcome.status != LOST:
             self.cache.put(values, outcome)
-        return Evaluated(values, outcome, False)
+        return EvaluatedConfiguration(values, outcome, False)
 
 
 def _wait(futures: Collection[Future[_Result]], interrupts: DeferredInterrupts) -> set[Future[_Result]]:

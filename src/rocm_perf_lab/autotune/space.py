@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 Configuration = tuple[int, ...]
-MOST_LISTED = 10_000_000
+MAX_LISTED = 10_000_000
 
 _PATIENCE = 200  # random draws per requested configuration; after these, the space is listed instead
-_LEAST_DRAWS = 2000
+_MIN_DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class Space:
 
     @cached_property
     def listed(self) -> Integers | None:
-        """All valid configurations, as an int16 array (count, parameters); None if there are more than MOST_LISTED."""
+        """All valid configurations, as an int16 array (count, parameters); None if there are more than MAX_LISTED."""
         rows, blocks = [], []
         for number, configuration in enumerate(self, start=1):
-            if number > MOST_LISTED:
+            if number > MAX_LISTED:
                 return None
             rows.append(configuration)
             if len(rows) == 100_000:  # tuples take ten times as much memory
@@ -111,7 +111,7 @@ class Space:
     ) -> list[Configuration]:
         """Up to `count` different valid configurations that are not in `exclude`, all equally likely."""
         sampled: dict[Configuration, None] = {}
-        draws = _PATIENCE * count + _LEAST_DRAWS
+        draws = _PATIENCE * count + _MIN_DRAWS
         while len(sampled) < count and draws > 0:
             block = generator.integers(0, self.sizes, (min(draws, 4 * count + 16), len(self.sizes)))
             draws -= len(block)
@@ -129,12 +129,12 @@ class Space:
             sampled |= {remaining[index]: None for index in chosen}
         return list(sampled)
 
-    def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
-        """(all valid configurations or, if there are more than `most`, a sample of that size; whether that is all of them)."""
-        if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
+    def pool(self, generator: np.random.Generator, limit: int) -> tuple[Integers, bool]:
+        """(all valid configurations or, if there are more than `limit`, a sample of that size; whether that is all of them)."""
+        if self.product <= MAX_LISTED // 10 and self.listed is not None and len(self.listed) <= limit:
             return self.listed, True
-        sampled = self.sample(generator, most)
-        return np.array(sampled, np.int16).reshape(-1, len(self.names)), len(sampled) < most
+        sampled = self.sample(generator, limit)
+        return np.array(sampled, np.int16).reshape(-1, len(self.names)), len(sampled) < limit
 
     def neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
         """Valid configurations that differ from this one in exactly one parameter."""

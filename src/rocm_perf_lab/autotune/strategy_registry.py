@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StrategyOption:
-    """A numeric option of one strategy. least: lower limit, excluded if above_least is set. most: None for no limit."""
+    """A numeric option of one strategy. minimum is excluded if excludes_minimum is set. maximum: None for no limit."""
 
     name: str
     default: float
     help: str
-    least: float
-    most: float | None = None
-    above_least: bool = False
+    minimum: float
+    maximum: float | None = None
+    excludes_minimum: bool = False
 
     @property
     def flag(self) -> str:
@@ -44,15 +44,15 @@ STRATEGIES = {
                 "seed_fraction",
                 0.2,
                 "Share of the budget (of the space, if the budget is a time) for the first sample, at least 10 evaluations.",
-                least=0,
-                most=1,
-                above_least=True,
+                minimum=0,
+                maximum=1,
+                excludes_minimum=True,
             ),
             StrategyOption(
                 "prune_factor",
                 1.75,
                 "Skip configurations that are predicted to be this many times slower than the best.",
-                least=1,
+                minimum=1,
             ),
         ),
         extra="autotune",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.autotune.evaluation_outcome import OK
 from rocm_perf_lab.autotune.results import TuningResult, document
-from rocm_perf_lab.autotune.search_loop import Evaluated, best_of, timed_evaluations
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration, best_of, timed_evaluations
 
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.autotune_document import Confidence
@@ -53,6 +53,6 @@ def _words(values: dict[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _spread(evaluation: Evaluated) -> str:
+def _spread(evaluation: EvaluatedConfiguration) -> str:
     cv = evaluation.outcome.cv
     return "" if not cv else f", CV {cv:.1%}" + (", UNSTABLE" if evaluation.outcome.unstable else "")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FOLDER_VARIABLE = "AMD_COMGR_CACHE_DIR"
-_MOST_ENTRIES, _MOST_BYTES = 64, 1 << 20  # each of HIP's own kernels takes less than 100 KB
+_MAX_ENTRIES, _MAX_BYTES = 64, 1 << 20  # each of HIP's own kernels takes less than 100 KB
 
 
 def copy_of_cache(folder: Path) -> dict[str, str]:
@@ -43,7 +43,7 @@ def _newest_entries(folder: Path) -> list[Path]:
             files = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries if _is_entry(entry)]
     except OSError:  # no cache, or another program has just removed an entry: HIP recompiles the code
         return []
-    return [Path(path) for _, size, path in sorted(files, reverse=True) if size <= _MOST_BYTES][:_MOST_ENTRIES]
+    return [Path(path) for _, size, path in sorted(files, reverse=True) if size <= _MAX_BYTES][:_MAX_ENTRIES]
 
 
 def _is_entry(entry: os.DirEntry[str]) -> bool:

@@ -24,7 +24,7 @@ class CageLimits:
 
 
 @dataclass(frozen=True)
-class Ended:
+class CageResult:
     """How a caged command ended.
 
     status: exit status, or minus the number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall

@@ -49,7 +49,7 @@ def kind() -> str | None:
     return mechanism.kind if mechanism else None
 
 
-def candidates_of(kind: str) -> list[Mechanism]:
+def mechanisms_of_kind(kind: str) -> list[Mechanism]:
     """All variants of one of the two kinds, best first."""
     return [mechanism for mechanism in _possible_mechanisms() if mechanism.kind == kind]
 

@@ -16,7 +16,7 @@ from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.cage import mechanism as mechanisms
-from rocm_perf_lab.cage.limits import CageLimits, Ended
+from rocm_perf_lab.cage.limits import CageLimits, CageResult
 from rocm_perf_lab.cage.mechanism import Mechanism
 from rocm_perf_lab.cage.mounts import mounts
 from rocm_perf_lab.cage.view import View
@@ -85,7 +85,7 @@ def run(
     view: View = View(),
     environment: Mapping[str, str] | None = None,
     limits: CageLimits = CageLimits(),
-) -> Ended:
+) -> CageResult:
     """Run a command until it ends or exceeds a limit. However this function ends, no process of the cage is left running.
 
     Standard input is empty. environment: None for this process's own. Raises NoCageError if there is no cage, or if it cannot
@@ -121,7 +121,7 @@ def run(
         exceeded = _tail(report).decode().partition("limit ")[2]
         limit = f"did not end within {limits.seconds:g} s" if timed_out else exceeded
         late = timed_out or exceeded.startswith("did not end")
-        return Ended(process.returncode, _tail(stdout), _tail(stderr), time.monotonic() - started, late, limit)
+        return CageResult(process.returncode, _tail(stdout), _tail(stderr), time.monotonic() - started, late, limit)
 
 
 def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:

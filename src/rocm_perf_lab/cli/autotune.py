@@ -25,7 +25,7 @@ def _strategy_options(command: _Command) -> _Command:
     """Add each strategy's own options to the command."""
     for strategy, registered in reversed(STRATEGIES.items()):
         for option in reversed(registered.options):
-            number = FiniteNumber(option.least, option.most, min_open=option.above_least)
+            number = FiniteNumber(option.minimum, option.maximum, min_open=option.excludes_minimum)
             text = f"{strategy}: {option.help[0].lower()}{option.help[1:]}"
             command = click.option(option.flag, type=number, default=option.default, show_default=True, help=text)(command)
     return command

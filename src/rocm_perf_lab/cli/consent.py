@@ -11,14 +11,14 @@ from rocm_perf_lab.text.words import visible
 
 if TYPE_CHECKING:
     from rocm_perf_lab.llm.providers import Message
-    from rocm_perf_lab.optimize.result import Judged
+    from rocm_perf_lab.optimize.result import JudgedCandidate
 
 
-def keep_always(_judged: Judged) -> bool:
+def keep_always(_judged: JudgedCandidate) -> bool:
     return True
 
 
-def ask_whether_to_keep(judged: Judged) -> bool:
+def ask_whether_to_keep(judged: JudgedCandidate) -> bool:
     click.echo(f"\n{judged.diff}\n{judged.proposal.description}: {1 - judged.ratio:.1%} of the kernel's time saved")
     return click.confirm("Keep this change?", default=False)
 

@@ -30,8 +30,8 @@ class DeviceChoice(click.Choice):  # type: ignore[type-arg]  # click before 8.2 
         return {**super().to_info_dict(), "choices": self._accepted()}
 
     def _accepted(self) -> list[str]:
-        from rocm_perf_lab.collect.device import SOFTWARE_PRODUCTS, most_devices
+        from rocm_perf_lab.collect.device import SOFTWARE_PRODUCTS, max_devices
 
         if not self._several:
             return list(CHOICES)
-        return [*CHOICES, *(f"{name}:{n}" for name in SOFTWARE_PRODUCTS for n in range(2, most_devices(name) + 1))]
+        return [*CHOICES, *(f"{name}:{n}" for name in SOFTWARE_PRODUCTS for n in range(2, max_devices(name) + 1))]

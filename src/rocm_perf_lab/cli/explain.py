@@ -11,7 +11,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.errors import UsageError
 
-_MOST_KERNELS = 1
+_MAX_KERNELS = 1
 _OF_A_CAPTURE = "dispatch.json"
 
 
@@ -71,7 +71,7 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
     from rocm_perf_lab.report.explain_document import ExplainDocument
     from rocm_perf_lab.report.read_run_directory import read_run_directory
     from rocm_perf_lab.report.terminal_time_stack import render_lines, with_line
-    from rocm_perf_lab.text.names import Names
+    from rocm_perf_lab.text.names import KernelNames
 
     if not run.exists():
         raise UsageError(
@@ -87,14 +87,14 @@ def _explain_run(run: Path, kernel: str | None, line: str | None, as_json: bool)
     kernels.sort(key=lambda section: (section.kernel in of_runtime, -(section.critical_path_score or 0.0)))
     if line is not None:
         kernels = with_line(kernels, line)
-    shown = kernels if kernel is not None or as_json else kernels[:_MOST_KERNELS]
+    shown = kernels if kernel is not None or as_json else kernels[:_MAX_KERNELS]
     explained = [kernel_explanation(section) for section in shown]
     if as_json:
         from rocm_perf_lab.json_model import json_text
 
         click.echo(json_text(ExplainDocument(terms=[], kernels=explained)))
         return
-    console, names = stdout_console(), Names(section.kernel for section in kernels)
+    console, names = stdout_console(), KernelNames(section.kernel for section in kernels)
     for number, section in enumerate(explained):
         if number:
             console.print()

@@ -37,7 +37,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
                   "are their arguments.")  # fmt: skip
 @python_option
 @build_option
-@kernel_option("Kernel to judge, if several instances of a template are launched", default="  [default: the changed one]")
+@kernel_option("Kernel to judge, if several instantiations of a template are launched", default="  [default: the changed one]")
 @ulps_option
 @check_option
 @seed_option

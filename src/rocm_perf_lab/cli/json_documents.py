@@ -35,15 +35,15 @@ class JsonDocument:
 
 
 @dataclass(frozen=True)
-class Printed(JsonDocument):
+class PrintedDocument(JsonDocument):
     """What a command prints."""
 
     def schema(self) -> dict[str, Any]:
         return {"$schema": _DIALECT, **super().schema(), "title": f"What {self.description.removeprefix('what ')}"}
 
 
-def _printed(command: str, module: str, name: str) -> Printed:
-    return Printed(module, name, f"what `rocm-perf {command} --json` prints")
+def _printed(command: str, module: str, name: str) -> PrintedDocument:
+    return PrintedDocument(module, name, f"what `rocm-perf {command} --json` prints")
 
 
 FILES = {

@@ -36,7 +36,7 @@ from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.providers import PROVIDERS
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.llm.result import ModelOutcome
+    from rocm_perf_lab.llm.result import LlmOptimizeResult
     from rocm_perf_lab.optimize.backend import BackendOptions
 
 _POSITIVE = FiniteNumber(min=0, min_open=True)
@@ -186,7 +186,7 @@ def command(
         report(llm_optimize(request, keys, os.environ, approve, consent, note), as_json)
 
 
-def report(outcome: ModelOutcome, as_json: bool) -> None:
+def report(outcome: LlmOptimizeResult, as_json: bool) -> None:
     """Print the result, then raise UnusableAnswersError if there were answers but none could be judged."""
     from rocm_perf_lab.llm.describe import describe
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rocm_perf_lab.optimize.backend import BackendOptions
     from rocm_perf_lab.optimize.optimize_document import EarlierRun
 
-_LEAST_FACTOR, _MOST_FACTOR = 2, 8
-_MOST_WORKERS = 4
+_MIN_FACTOR, _MAX_FACTOR = 2, 8
+_MAX_WORKERS = 4
 
 
 class _Factors(ParamType[tuple[int, ...]]):
@@ -53,8 +53,8 @@ class _Factors(ParamType[tuple[int, ...]]):
             factors = tuple(sorted({int(word) for word in value.split(",")}))
         except ValueError:
             self.fail(f"{value!r} is not a list of whole numbers such as 2,4,8", param, ctx)
-        if not all(_LEAST_FACTOR <= factor <= _MOST_FACTOR for factor in factors):
-            self.fail(f"{value}: factors are from {_LEAST_FACTOR} to {_MOST_FACTOR}", param, ctx)
+        if not all(_MIN_FACTOR <= factor <= _MAX_FACTOR for factor in factors):
+            self.fail(f"{value}: factors are from {_MIN_FACTOR} to {_MAX_FACTOR}", param, ctx)
         return factors
 
 
@@ -186,7 +186,7 @@ def _remeasure(run: Path, program: tuple[str, ...], as_json: bool, options: Back
 
 def _usual_workers() -> int:
     """The default number of workers; it is limited because each worker needs memory of its own."""
-    return min(available_cores(), _MOST_WORKERS)
+    return min(available_cores(), _MAX_WORKERS)
 
 
 def _names(transforms: str | None, of_triton: bool) -> tuple[str, ...]:

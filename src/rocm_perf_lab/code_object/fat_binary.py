@@ -19,7 +19,7 @@ from typing import BinaryIO
 from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
-LARGEST = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 """The maximum number of bytes read from a build's output file, or from a section of it."""
 
 _HEAD = 64  # size of the header of a 64-bit ELF file
@@ -62,8 +62,8 @@ def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
 
 def _limited(file: BinaryIO, size: int) -> bytes:
     """Read up to `size` bytes from the file's current position. Raises ValueError if `size` is too large."""
-    if size > LARGEST:
-        raise ValueError(f"its size is {size / (1 << 30):.1f} GiB, and at most {LARGEST >> 30} GiB are read")
+    if size > MAX_FILE_BYTES:
+        raise ValueError(f"its size is {size / (1 << 30):.1f} GiB, and at most {MAX_FILE_BYTES >> 30} GiB are read")
     return file.read(size)
 
 

@@ -173,7 +173,7 @@ def select(
     of the code to run, which decides what `auto` means if there is no GPU. several: whether the choice may name several
     software devices, such as "gfx942:4". for_profilers: make software devices work with AMD's profilers, which look for GPUs at
     a level below ROCr (always done for several devices). Raises UnavailableError if there is no such device, UsageError if the
-    device does not have one of the options, or SurroundingsError if programs could not run.
+    device does not have one of the options, or UnsuitableEnvironmentError if programs could not run.
     """
     gpus = gpu.find()
     name, count = software_devices(choice, several=several)
@@ -201,7 +201,7 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
         return choice, 1
     if name not in SOFTWARE_PRODUCTS:
         raise UsageError(f"--device {choice}: only software devices accept a number", f"write {SOFTWARE_TARGET}:2")
-    most = most_devices(name)
+    most = max_devices(name)
     if not re.fullmatch("[1-9][0-9]?", number) or int(number) > most:
         raise UsageError(f"--device {choice}: there can be 1 to {most} of them", f"write {name}:{most}, or fewer")
     if int(number) > 1 and not several:
@@ -209,7 +209,7 @@ def software_devices(choice: str, *, several: bool = True) -> tuple[str, int]:
     return name, int(number)
 
 
-def most_devices(name: str) -> int:
+def max_devices(name: str) -> int:
     """The maximum number of software devices of one kind that a program can have."""
     most: int = _product(SOFTWARE_PRODUCTS[name]).figures["peers"]["most"]
     return most

@@ -43,7 +43,7 @@ _GENERIC = {
 
 
 @dataclass(frozen=True)
-class Misfit:
+class IncompatibleFile:
     """A file that has device code, but none for the device. name: as the user knows it."""
 
     name: str
@@ -82,7 +82,7 @@ def checking_device_code(
         raise
 
 
-def _other_device(misfits: Iterable[Misfit], device: Device) -> str | None:
+def _other_device(misfits: Iterable[IncompatibleFile], device: Device) -> str | None:
     """The software device that the code is for, if there is one."""
     processors = {target.partition(":")[0] for misfit in misfits for target in misfit.targets}
     return next((name for name in SOFTWARE_PRODUCTS if name in processors and name != device.target), None)
@@ -99,13 +99,17 @@ def fits(target: str, device: Device) -> bool:
     return processor in gpus | {_ANY_GPU} or bool(gpus.intersection(_GENERIC.get(processor, ())))
 
 
-def _examined(command: Command, environment: Mapping[str, str], device: Device) -> tuple[list[Misfit], bool]:
+def _examined(command: Command, environment: Mapping[str, str], device: Device) -> tuple[list[IncompatibleFile], bool]:
     """The files that have code for other GPUs only, and whether any file has code for this one or may load it later."""
     files = {command.executable: command.program}
     files |= {path: str(path) for path in linked_libraries(command.executable, environment)}
     targets = {path: _targets_of(path, _stamp(path)) for path in files}
     fitting = {path for path, own_targets in targets.items() if any(fits(target, device) for target in own_targets)}
-    misfits = [Misfit(files[path], own_targets) for path, own_targets in targets.items() if own_targets and path not in fitting]
+    misfits = [
+        IncompatibleFile(files[path], own_targets)
+        for path, own_targets in targets.items()
+        if own_targets and path not in fitting
+    ]
     return misfits, bool(fitting) or (bool(misfits) and any(map(_loads_code, files)))
 
 
@@ -152,7 +156,7 @@ def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path
     return [Path(path) for path in paths if path]
 
 
-def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log) -> None:
+def _explain(command: Command, misfits: list[IncompatibleFile], device: Device, log: _Log) -> None:
     """Called after a failure. Raises WrongTargetError if HIP found no code for the device."""
     if not log.tells_of_missing_code():
         return
@@ -162,7 +166,7 @@ def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log)
     raise WrongTargetError(message, device.target)
 
 
-def _error_text(misfits: list[Misfit], device: Device) -> str:
+def _error_text(misfits: list[IncompatibleFile], device: Device) -> str:
     return f"{'; '.join(map(str, misfits))}, and the device is {device.target}"
 
 

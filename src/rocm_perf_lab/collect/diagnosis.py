@@ -14,7 +14,7 @@ from rocm_perf_lab import native, rocm
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
 from rocm_perf_lab.collect import gpu, inherited_limits, triton
-from rocm_perf_lab.errors import SurroundingsError, UnavailableError
+from rocm_perf_lab.errors import UnavailableError, UnsuitableEnvironmentError
 from rocm_perf_lab.extras import EXTRAS, absent_modules, how_to_install
 
 OK: Final = "ok"
@@ -80,7 +80,7 @@ def diagnose() -> Diagnosis:
 def _surroundings(name: str, fine: str, check: Callable[[], None]) -> Finding:
     try:
         check()
-    except SurroundingsError as error:
+    except UnsuitableEnvironmentError as error:
         return Finding(name, MISSING, error.problem, error.hint)
     return Finding(name, OK, fine)
 

@@ -8,7 +8,7 @@ import os
 import resource
 import tempfile
 
-from rocm_perf_lab.errors import SurroundingsError
+from rocm_perf_lab.errors import UnsuitableEnvironmentError
 
 # The variables that can name the folder for comgr's files in a HIP program; comgr uses the first one that is set [LLVM,
 # sys::path::system_temp_directory]. If comgr cannot write there, the program ends with SIGSEGV.
@@ -21,24 +21,28 @@ _SOFTWARE_ADDRESSES = 384 << 30
 
 
 def check(software: bool) -> None:
-    """Run all of these checks for a program. software: whether it will run on the software device. Raises SurroundingsError."""
+    """Run all of these checks for a program. software: whether it will run on the software device. Raises
+    UnsuitableEnvironmentError.
+    """
     check_temporary_folder()
     if software:
         check_addresses()
 
 
 def check_addresses() -> None:
-    """Check that there is enough address space for the software device. Raises SurroundingsError."""
+    """Check that there is enough address space for the software device. Raises UnsuitableEnvironmentError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
         message = (
             f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of address space, and the limit is {limit >> 20} MiB"
         )
-        raise SurroundingsError(message, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it")
+        raise UnsuitableEnvironmentError(
+            message, "lift it with `ulimit -v unlimited`; the memory that is used does not depend on it"
+        )
 
 
 def check_temporary_folder() -> None:
-    """Check that temporary files can be written. Raises SurroundingsError."""
+    """Check that temporary files can be written. Raises UnsuitableEnvironmentError."""
     name = next((name for name in _TEMPORARY if os.environ.get(name)), None)
     folder = os.environ[name] if name else _DEFAULT
     try:
@@ -47,7 +51,7 @@ def check_temporary_folder() -> None:
             probe.flush()
     except OSError as error:
         setting = f"{name}={folder}" if name else folder
-        raise SurroundingsError(
+        raise UnsuitableEnvironmentError(
             f"{setting} cannot be written ({error.strerror}), and HIP programs need a folder for temporary files",
             "choose a writable one with enough free space: TMPDIR=/path",
         ) from error

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.errors import UsageError
 
-_MOST_STORED_BYTES = 256 << 20
+_MAX_STORED_BYTES = 256 << 20
 _AT_ONCE = 1 << 16  # a pipe's usual capacity
 _LOOK_SECONDS = 0.002
 _NONBLOCK = 2  # SPLICE_F_NONBLOCK
@@ -44,13 +44,13 @@ class PipedInput:
             yield relay.read_end
         finally:
             relay.end()
-        if self._size > _MOST_STORED_BYTES:
-            message = f"more than {_MOST_STORED_BYTES >> 20} MiB were read from the pipe on standard input"
+        if self._size > _MAX_STORED_BYTES:
+            message = f"more than {_MAX_STORED_BYTES >> 20} MiB were read from the pipe on standard input"
             raise UsageError(message, "give it as a file: < FILE")
 
     @property
     def is_used_up(self) -> bool:
-        return self._at_end or self._size > _MOST_STORED_BYTES
+        return self._at_end or self._size > _MAX_STORED_BYTES
 
     def stored(self, offset: int) -> bytes:
         """A part of the kept data, starting at `offset`; b"" if there is none."""

@@ -29,7 +29,7 @@ _PAGE_BYTES = 4096
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 1.5  # no line for dispatches that finish sooner
 _NAME = "progress"
-_LEAST_NAME, _LEAST_LABEL = 8, 12
+_MIN_NAME_WIDTH, _MIN_LABEL_WIDTH = 8, 12
 _NO_LIMIT = 1 << 16
 
 
@@ -50,7 +50,7 @@ class Progress:
             f", {self.done:,} of {self.total:,} workgroups, {_shortened(self.instructions)} instructions",
         )
         name = short_name(self.kernel)  # empty for code that was not loaded through the runtime
-        room = max(_LEAST_NAME, width - len(before) - len(after) - 1)
+        room = max(_MIN_NAME_WIDTH, width - len(before) - len(after) - 1)
         return before + (f" {fitted([name], room)[name]}" if name else "") + after
 
 
@@ -102,7 +102,7 @@ def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
     time_ = f"{seconds:.0f} s: "
     status = time_ + progress.text(_NO_LIMIT)
     room = width - len(status) - len(", ")
-    cut = shorten(label, room) if room >= _LEAST_LABEL else ""
+    cut = shorten(label, room) if room >= _MIN_LABEL_WIDTH else ""
     if shown_label := next((shown_label for shown_label in (label, label.partition(": ")[0]) if len(shown_label) <= room), cut):
         return f"{shown_label}, {status}"
     return (time_ + progress.text(width - len(time_)))[:width]

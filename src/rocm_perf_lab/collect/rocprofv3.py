@@ -25,8 +25,8 @@ from rocm_perf_lab.errors import (
     ProgramKilledError,
     ProgramTimeoutError,
     RocmPerfError,
-    SurroundingsError,
     TraceError,
+    UnsuitableEnvironmentError,
 )
 from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 
@@ -214,11 +214,13 @@ class Rocprofv3:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def _literal_path(self, folder: Path) -> Path:
-        """A path to `folder` that rocprofv3 takes literally. Raises SurroundingsError if there can be none in `scratch`."""
+        """A path to `folder` that rocprofv3 takes literally. Raises UnsuitableEnvironmentError if there can be none in
+        `scratch`.
+        """
         if not _EXPANDED.search(str(folder)):
             return folder
         if _EXPANDED.search(str(self.scratch)):
-            raise SurroundingsError(
+            raise UnsuitableEnvironmentError(
                 f"rocprofv3 substitutes %, {{ and $ in paths; {folder} has such characters, and so has {self.scratch}",
                 "name another folder: TMPDIR=/path",
             )

@@ -26,7 +26,7 @@ class LogMessage:
 
 
 @dataclass(frozen=True)
-class Record:
+class LogRecord:
     """severity: I, W, E or F. thread: the id of the thread that wrote it, None for the launcher. text: without the prefix."""
 
     severity: str
@@ -35,7 +35,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Death:
+class ProcessDeath:
     """A process that a signal is killing, or should have killed already. process: its id; None if the message has none."""
 
     signal: int
@@ -75,13 +75,13 @@ _FATAL_SIGNALS = {
 }  # fmt: skip
 
 
-def records(log: str) -> Iterator[Record]:
+def records(log: str) -> Iterator[LogRecord]:
     """rocprofv3's messages, in order. A fatal message can span several lines; others are a single line."""
-    record: Record | None = None
+    record: LogRecord | None = None
     for line in log.splitlines():
         begun = _begun(line)
         if begun is None and record is not None and record.severity == "F" and not _TRAILER.match(line):
-            record = Record("F", record.thread, f"{record.text}\n{line}")
+            record = LogRecord("F", record.thread, f"{record.text}\n{line}")
             continue
         if record is not None:
             yield record
@@ -90,12 +90,12 @@ def records(log: str) -> Iterator[Record]:
         yield record
 
 
-def _begun(line: str) -> Record | None:
+def _begun(line: str) -> LogRecord | None:
     # The program may have left an unfinished line of its own in front of the record.
     if match := _PREFIX.search(line):
-        return Record(match[1], int(match[2]), line[match.end() :])
+        return LogRecord(match[1], int(match[2]), line[match.end() :])
     if match := _LAUNCHER.match(line):
-        return Record("F", None, line[match.end() :])
+        return LogRecord("F", None, line[match.end() :])
     return None
 
 
@@ -132,16 +132,16 @@ def _message(fatal: str) -> str:
     return fatal.split("\n\n")[-1]
 
 
-def death(line: str) -> Death | None:
+def death(line: str) -> ProcessDeath | None:
     """The process that, according to this line, a signal is killing; None if the line is about something else."""
     if match := _CAUGHT.search(line):
-        return Death(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
+        return ProcessDeath(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
     if match := _RECEIVED.match(line):
         number = getattr(signal, match[1], signal.SIGABRT)
-        return Death(int(number), int(match[2])) if number in _FATAL_SIGNALS else None
+        return ProcessDeath(int(number), int(match[2])) if number in _FATAL_SIGNALS else None
     if (match := _PREFIX.search(line)) and match[1] == "F":
-        return Death(signal.SIGABRT, _process_of(int(match[2])))
-    return Death(signal.SIGABRT) if _GPU_FAULT.search(line) else None
+        return ProcessDeath(signal.SIGABRT, _process_of(int(match[2])))
+    return ProcessDeath(signal.SIGABRT) if _GPU_FAULT.search(line) else None
 
 
 def _process_of(thread: int) -> int | None:

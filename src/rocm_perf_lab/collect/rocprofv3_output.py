@@ -38,21 +38,21 @@ def adopt(folder: Path, database: Path, program: str) -> None:
 
 def _order(database: Path) -> tuple[bool, int, str]:
     """Sort key: processes with kernels first, then by start time."""
-    from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
+    from rocm_perf_lab.rocpd.connect import MissingTableError, connect, table
 
     try:
         with connect(database) as connection:
             dispatches, processes = table(connection, "kernel_dispatch"), table(connection, "info_process")
             (launched,) = connection.execute(f'SELECT EXISTS (SELECT 1 FROM "{dispatches}")').fetchone()
             (start,) = connection.execute(f'SELECT MIN(start) FROM "{processes}"').fetchone()
-    except (RocmPerfError, MissingTable):
+    except (RocmPerfError, MissingTableError):
         return True, 0, database.name
     return not launched, start or 0, database.name
 
 
 def counters_in(database: Path) -> set[str]:
     """The counters that have values in a database. Raises TraceError if the database is damaged."""
-    from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
+    from rocm_perf_lab.rocpd.connect import MissingTableError, connect, table
 
     with connect(database) as connection:
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -64,7 +64,7 @@ def counters_in(database: Path) -> set[str]:
                 f'(SELECT DISTINCT pmc_id FROM "{table(connection, "pmc_event")}")'
             )
             return {str(name) for (name,) in rows}
-        except MissingTable as error:
+        except MissingTableError as error:
             raise TraceError(f"{database.name} is incomplete ({error})", "profile the program again") from error
 
 

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rocm_perf_lab.collect.rocprofv3_log import Death, death, is_chatter, may_become_chatter
+from rocm_perf_lab.collect.rocprofv3_log import ProcessDeath, death, is_chatter, may_become_chatter
 from rocm_perf_lab.errors import ProgramKilledError
 
 _GRACE_SECONDS = 5.0
 _AT_ONCE = 1 << 20
-_LONGEST_LINE = 1 << 16
+_MAX_LINE_BYTES = 1 << 16
 _LINES = re.compile(rb"(?<=[\r\n])")
 
 
@@ -30,7 +30,7 @@ class Rocprofv3Watch:
         self._log, self._program, self._show = log, program, show
         self._offset = 0
         self._begun, self._shown = b"", 0  # an unterminated line, and how much of it was shown
-        self._deaths: dict[Death, float] = {}
+        self._deaths: dict[ProcessDeath, float] = {}
 
     def look(self, pid: int) -> None:
         """pid: the run's first process. Raises ProgramKilledError if that process should have ended some seconds ago.
@@ -71,10 +71,10 @@ class Rocprofv3Watch:
             if shown or not is_chatter(line):
                 output.append(line[shown:])
             shown = 0
-        if len(unfinished) > _LONGEST_LINE or not may_become_chatter(unfinished):
+        if len(unfinished) > _MAX_LINE_BYTES or not may_become_chatter(unfinished):
             output.append(unfinished[shown:])
             shown = len(unfinished)
-        self._begun, self._shown = (b"", 0) if len(unfinished) > _LONGEST_LINE else (unfinished, shown)
+        self._begun, self._shown = (b"", 0) if len(unfinished) > _MAX_LINE_BYTES else (unfinished, shown)
         if self._show is not None:
             self._show(b"".join(output))
 

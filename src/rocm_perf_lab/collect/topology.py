@@ -128,10 +128,10 @@ def _peer_link(node: int, peer: int, xgmi: bool, gbps: int) -> dict[str, int]:
     return _link(node, peer, kind, weight, gbps * 1000, _LINK_OVERRIDE)
 
 
-def _link(node: int, peer: int, kind: int, weight: int, most_mbps: int, flags: int) -> dict[str, int]:
+def _link(node: int, peer: int, kind: int, weight: int, max_mbps: int, flags: int) -> dict[str, int]:
     return dict(
         type=kind, version_major=0, version_minor=0, node_from=node, node_to=peer, weight=weight, min_latency=0,
-        max_latency=0, min_bandwidth=_PCIE_MIN_MBPS, max_bandwidth=most_mbps, recommended_transfer_size=0, flags=flags,
+        max_latency=0, min_bandwidth=_PCIE_MIN_MBPS, max_bandwidth=max_mbps, recommended_transfer_size=0, flags=flags,
     )  # fmt: skip
 
 

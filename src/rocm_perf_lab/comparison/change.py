@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Method = Literal["runs", "dispatches"]
 CONFIDENCE = 0.999
 """The confidence that all intervals of a comparison hold; it is high so that daily comparisons raise no false alarms."""
-LEAST_CHANGE = 0.01
+MIN_CHANGE = 0.01
 """Smaller changes of measured times are not reported, however certain they are: builds differ in where their code is placed."""
-_LEAST_DISPATCHES = 10  # the minimum for their distribution to be meaningful
+_MIN_DISPATCHES = 10  # the minimum for their distribution to be meaningful
 _RESAMPLES = 4999
 
 
@@ -49,7 +49,7 @@ def ratio_interval(base: Sequence[Numbers], new: Sequence[Numbers], confidence: 
     if len(base) > 1 and len(new) > 1:
         return _interval_of_runs([math.log(run.sum()) for run in base], [math.log(run.sum()) for run in new], confidence)
     first, second = base[0], new[0]
-    if min(len(first), len(second)) < _LEAST_DISPATCHES:
+    if min(len(first), len(second)) < _MIN_DISPATCHES:
         return f"one run with {min(len(first), len(second))} dispatches says nothing about how times vary: profile more --runs"
     return _of_dispatches(np.asarray(first, float), np.asarray(second, float), confidence)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.comparison import change as changes
-from rocm_perf_lab.comparison.change import CONFIDENCE, LEAST_CHANGE, ratio_interval
+from rocm_perf_lab.comparison.change import CONFIDENCE, MIN_CHANGE, ratio_interval
 from rocm_perf_lab.comparison.compare_document import (
     ChangeSection,
     CompareDocument,
@@ -24,7 +24,7 @@ from rocm_perf_lab.comparison.compare_document import (
 from rocm_perf_lab.comparison.exact_change import counter_changes, exact_change
 from rocm_perf_lab.comparison.facts import KernelFacts, Side
 from rocm_perf_lab.comparison.limits import Limit
-from rocm_perf_lab.comparison.matching import Match, Matches, match
+from rocm_perf_lab.comparison.matching import KernelMatches, MatchedKernel, match
 from rocm_perf_lab.comparison.metrics import KERNEL_METRICS, PROGRAM_METRICS, TIME, ProgramMetric, mean
 from rocm_perf_lab.comparison.read_run import read_side
 from rocm_perf_lab.comparison.words import change_in_words
@@ -90,7 +90,7 @@ def _check_comparable(base: Side, new: Side) -> None:
         raise TraceError(problem, "profile both with the same version of rocm-perf and the same --device-option")
 
 
-def _kernel(matched: Match, confidence: float, modelled: bool, total: float | None) -> KernelSection:
+def _kernel(matched: MatchedKernel, confidence: float, modelled: bool, total: float | None) -> KernelSection:
     base, new = matched.base, matched.new
     sections = []
     for metric in KERNEL_METRICS:
@@ -143,9 +143,9 @@ def _time_change(metric: str, base: float, new: float, interval: changes.Interva
 
 
 def _verdict(interval: changes.Interval, change: float) -> str:
-    if not interval.low <= 1 <= interval.high and abs(change) >= LEAST_CHANGE:
+    if not interval.low <= 1 <= interval.high and abs(change) >= MIN_CHANGE:
         return "more" if change > 0 else "less"
-    is_close = 1 - LEAST_CHANGE <= interval.low and interval.high <= 1 + LEAST_CHANGE
+    is_close = 1 - MIN_CHANGE <= interval.low and interval.high <= 1 + MIN_CHANGE
     return "same" if is_close or not interval.low <= 1 <= interval.high else "undecided"
 
 
@@ -186,7 +186,7 @@ def _side_section(side: Side) -> SideSection:
     )  # fmt: skip
 
 
-def _notes(base: Side, new: Side, matches: Matches, error: float | str | None) -> Iterator[str]:
+def _notes(base: Side, new: Side, matches: KernelMatches, error: float | str | None) -> Iterator[str]:
     if base.command != new.command and UNNAMED not in (base.command, new.command):
         yield f"the commands differ: {base.command} and {new.command}"
     if (base.target, base.product) != (new.target, new.product):

@@ -14,7 +14,7 @@ _INSTRUCTIONS = "SQ_INSTS"  # counters that depend only on what the kernel execu
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchedKernel:
     """A kernel that exists on both sides."""
 
     base: KernelFacts
@@ -23,19 +23,19 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Matches:
+class KernelMatches:
     """gone, added: kernels that exist on one side only."""
 
-    pairs: tuple[Match, ...]
+    pairs: tuple[MatchedKernel, ...]
     gone: tuple[KernelFacts, ...]
     added: tuple[KernelFacts, ...]
 
 
-def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
+def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> KernelMatches:
     """Match the kernels of two sides. A rule applies only if exactly one kernel on each side fits."""
     left = {kernel.symbol: kernel for kernel in base}
     right = {kernel.symbol: kernel for kernel in new}
-    matches: list[Match] = []
+    matches: list[MatchedKernel] = []
     rules: list[tuple[MatchedBy, Callable[[KernelFacts], Hashable]]] = [
         ("name", lambda kernel: kernel.symbol),
         ("name", lambda kernel: kernel.name),
@@ -46,8 +46,8 @@ def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> Matches:
     for by, key in rules:
         left_by_key, right_by_key = _unique(left, key), _unique(right, key)
         for same in [key for key in left_by_key if key in right_by_key]:
-            matches.append(Match(left.pop(left_by_key[same].symbol), right.pop(right_by_key[same].symbol), by))
-    return Matches(tuple(matches), tuple(left.values()), tuple(right.values()))
+            matches.append(MatchedKernel(left.pop(left_by_key[same].symbol), right.pop(right_by_key[same].symbol), by))
+    return KernelMatches(tuple(matches), tuple(left.values()), tuple(right.values()))
 
 
 def function_name(kernel: str) -> str:

@@ -17,7 +17,7 @@ from rocm_perf_lab.comparison.exact_change import counter_changes
 from rocm_perf_lab.comparison.metrics import TIME
 from rocm_perf_lab.comparison.words import interval, other_changes, percent, value
 from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 _PROGRAM = {"kernel_time": "Kernels", "span": "Span"}
 _PACKAGE = "rocm_perf_lab.comparison"
@@ -41,7 +41,7 @@ def page(document: CompareDocument) -> str:
 
 
 def _comparison(base: SideSection, comparison: ComparisonSection) -> dict[str, Any]:
-    names = Names([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
+    names = KernelNames([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
     kernels = [kernel for kernel in comparison.kernels if not kernel.is_runtime] or comparison.kernels
     known = [change for change in comparison.program if change.base is not None or change.new is not None]
     return {
@@ -69,7 +69,7 @@ def _in_words(change: ChangeSection) -> str:
     return f"{text} ({interval(change)})" if change.interval else text
 
 
-def _kernel(kernel: KernelSection, names: Names) -> dict[str, Any]:
+def _kernel(kernel: KernelSection, names: KernelNames) -> dict[str, Any]:
     time = next(change for change in kernel.changes if change.metric == TIME)
     changed = [change for change in counter_changes(kernel) if change.verdict != "same"]
     changed.sort(key=lambda change: -abs(change.change if change.change is not None else float("inf")))

@@ -20,8 +20,8 @@ from rocm_perf_lab.profiling.only_rank import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import is_run_directory, reports_in
-from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def _of_databases(paths: Sequence[Path]) -> Side:
     )
 
 
-def _read_traces(origins: Sequence[Origin]) -> list[Trace]:
-    return [read_trace(origin.path, origin.suffix) for origin in origins]
+def _read_traces(processes: Sequence[RecordedProcess]) -> list[Trace]:
+    return [read_trace(process.path, process.suffix) for process in processes]
 
 
 def _of_reports(

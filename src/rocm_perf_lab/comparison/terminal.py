@@ -19,9 +19,9 @@ from rocm_perf_lab.comparison.metrics import TIME
 from rocm_perf_lab.comparison.words import change_in_words, interval, other_changes, percent, value
 from rocm_perf_lab.report.paragraphs import heading, labelled, say
 from rocm_perf_lab.report.table import Table
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
-_MOST_KERNELS, _MOST_COUNTERS = 10, 4
+_MAX_KERNELS, _MAX_COUNTERS = 10, 4
 _NOTICED = 0.01  # smaller changes in counters are counted but not shown
 _STATES = {"more": "slower", "less": "faster", "same": "as before", "undecided": "undecided"}
 
@@ -47,8 +47,8 @@ def _render(base: SideSection, comparison: ComparisonSection, console: Console, 
         for line in limit.undecided:
             say(console, f"- undecided: {line}", indent=10)
     own = [kernel for kernel in comparison.kernels if everything or not kernel.is_runtime] or comparison.kernels
-    shown = own if everything else own[:_MOST_KERNELS]
-    names = Names([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
+    shown = own if everything else own[:_MAX_KERNELS]
+    names = KernelNames([kernel.kernel for kernel in comparison.kernels] + comparison.gone + comparison.added)
     _times(shown, names, console)
     if len(own) > len(shown):
         say(console, f"{len(own) - len(shown)} kernels with less time are left out (-v shows all)")
@@ -71,7 +71,7 @@ def _program(change: ChangeSection) -> str:
     return f"{text} ({interval(change)})" if change.interval else text
 
 
-def _times(kernels: Sequence[KernelSection], names: Names, console: Console) -> None:
+def _times(kernels: Sequence[KernelSection], names: KernelNames, console: Console) -> None:
     rows = [(kernel, _change_of(kernel, TIME)) for kernel in kernels]
     if not rows:
         return
@@ -86,7 +86,7 @@ def _times(kernels: Sequence[KernelSection], names: Names, console: Console) -> 
     table.show(console)
 
 
-def _details(kernels: Sequence[KernelSection], names: Names, console: Console, everything: bool) -> None:
+def _details(kernels: Sequence[KernelSection], names: KernelNames, console: Console, everything: bool) -> None:
     """What else changed."""
     lines = [(kernel, list(_change_lines(kernel, everything))) for kernel in kernels]
     if any(parts for _, parts in lines):
@@ -99,7 +99,7 @@ def _details(kernels: Sequence[KernelSection], names: Names, console: Console, e
 def _change_lines(kernel: KernelSection, everything: bool) -> Iterator[str]:
     yield from other_changes(kernel)
     changed = [change for change in counter_changes(kernel) if change.verdict != "same"]
-    shown = changed if everything else _explanatory(changed)[:_MOST_COUNTERS]
+    shown = changed if everything else _explanatory(changed)[:_MAX_COUNTERS]
     yield from map(change_in_words, shown)
     if len(changed) > len(shown):
         left = len(changed) - len(shown)

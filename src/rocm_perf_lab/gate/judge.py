@@ -25,7 +25,7 @@ from rocm_perf_lab.gate.application import application_check
 from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain
 from rocm_perf_lab.gate.application.location_dependence import depends_on_location
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
-from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, ResourceLimits, check_code_object, instances
+from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, ResourceLimits, check_code_object, instantiations
 from rocm_perf_lab.gate.equivalence import equivalence_check
 from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
@@ -50,8 +50,8 @@ from rocm_perf_lab.gate.source.source_check import SourceStepResult, check_sourc
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.integer_expression import NoValue
-from rocm_perf_lab.hip_source.source_texts import parted
+from rocm_perf_lab.hip_source.integer_expression import NoValueError
+from rocm_perf_lab.hip_source.source_state import split_state
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
 from rocm_perf_lab.replaying.launch import captured_launch
@@ -167,13 +167,13 @@ class Judge:
         return self._symbol
 
     @property
-    def instances(self) -> Collection[str]:
+    def instantiations(self) -> Collection[str]:
         """The mangled names of the kernel's instantiations, including the judged one, in all units that include the kernel."""
         codes = [self._code, *(parse(self._builder.code_object(unit)) for unit in self._baseline.units_of_program)]
-        return list(dict.fromkeys(name for code in codes for name in instances(code, self._kernel, self._symbol)))
+        return list(dict.fromkeys(name for code in codes for name in instantiations(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
-        """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_texts.
+        """The verdicts of all steps; the steps after a rejection are skipped. candidate: as in hip_source.source_state.
         promises: promises made in addition to those in the candidate's head; see gate.source.promises.
 
         Raises only errors caused by the baseline or the machine.
@@ -186,8 +186,8 @@ class Judge:
         not_compared = [
             f"{name} (not compared in the program: its contents vary from run to run)" for name in progress.not_compared
         ]
-        plain_text = self._source_with(progress.without_line_directives, progress.launch).state
-        return _verdict_with_adopted(Verdict(tuple(verdicts), plain_text).with_unproven(not_compared), progress.source_to_keep)
+        plain_state = self._source_with(progress.without_line_directives, progress.launch).state
+        return _verdict_with_adopted(Verdict(tuple(verdicts), plain_state).with_unproven(not_compared), progress.source_to_keep)
 
     def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the candidate's modelled time on the captured inputs divided by
@@ -213,7 +213,7 @@ class Judge:
         source = self._source_with(result.spliced.judged, result.launch)
         handle, image = tempfile.mkstemp(".hsaco", dir=self._scratch.name)
         os.close(handle)
-        own_text, _ = parted(candidate)
+        own_text, _ = split_state(candidate)
         progress = _CandidateProgress(
             source, own_text, result.spliced.without_line_directives, result.promises, Path(image), result.launch
         )
@@ -269,7 +269,7 @@ class Judge:
                 return f"its launches cannot be changed, as their shape is not understood: for dispatch {index}, {complaint}"
             try:
                 rules.after.launch(capture)
-            except NoValue as error:
+            except NoValueError as error:
                 return f"its launch of dispatch {index} is not possible: {error}"
         return launches_too_little(rules, self._all_captures)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, MemoryPatches
-from rocm_perf_lab.hip_source.integer_expression import NoValue
+from rocm_perf_lab.hip_source.integer_expression import NoValueError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration
 from rocm_perf_lab.replaying.launch import captured_launch
@@ -21,14 +21,14 @@ class ReplayableCode:
     rule: LaunchRule | None = None
 
     def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration | None:
-        """The launch with these inputs; None for the captured shape. Raises NoValue if the host could not launch it."""
+        """The launch with these inputs; None for the captured shape. Raises NoValueError if the host could not launch it."""
         if self.rule is None:
             return None
         launch = self.rule.launch(capture, overlays)
         return None if launch == captured_launch(capture) else launch
 
     def packet(self, capture: Capture) -> dict[str, list[int]]:
-        """`grid` and `workgroup` of the launch with the captured inputs, in work-items. Raises NoValue."""
+        """`grid` and `workgroup` of the launch with the captured inputs, in work-items. Raises NoValueError."""
         launch = self.launch(capture)
         if launch is None:
             return {name: list(capture.dispatch["packet"][name]) for name in ("grid", "workgroup")}
@@ -48,7 +48,7 @@ class ReplayableCode:
     def _case_with_launch(self, capture: Capture, case: Case) -> Case | str:
         try:
             return replace(case, launch=self.launch(capture, case.overlays))
-        except NoValue as error:
+        except NoValueError as error:
             return f"it cannot be launched: {error}"
 
 

@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.verdict_document import (
     StepSection,
     VerdictDocument,
 )
-from rocm_perf_lab.hip_source.source_texts import join_texts, parted
+from rocm_perf_lab.hip_source.source_state import join_state, split_state
 from rocm_perf_lab.text.words import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
@@ -47,7 +47,7 @@ class Verdict:
     """All steps in order. accepted: every step passed or was skipped by choice of the user or the caller, and at least one
     passed.
 
-    adopted: the source to keep if the candidate is accepted, as a state (see hip_source.source_texts); it compiles to the
+    adopted: the source to keep if the candidate is accepted, as a state (see hip_source.source_state); it compiles to the
     judged code. None if no source was produced.
     """
 
@@ -140,13 +140,13 @@ class Verdict:
             StepSection(step=step.step, outcome=step.outcome.value, reason=step.reason, evidence=step.evidence)
             for step in self.steps
         ]
-        own, also = (None, {}) if self.adopted is None else parted(self.adopted)
+        own_text, other_texts = (None, {}) if self.adopted is None else split_state(self.adopted)
         return VerdictDocument(
             accepted=self.accepted,
             undecided=self.undecided,
             steps=steps,
-            adopted=None if own is None else _text(own),
-            adopted_elsewhere=[FileText(file=str(path), text=_text(text)) for path, text in also.items()],
+            adopted=None if own_text is None else _text(own_text),
+            adopted_elsewhere=[FileText(file=str(path), text=_text(text)) for path, text in other_texts.items()],
         )
 
     @classmethod
@@ -155,8 +155,8 @@ class Verdict:
         steps = (StepVerdict(step.step, StepOutcome(step.outcome), step.reason, step.evidence) for step in document.steps)
         if document.adopted is None:
             return cls(tuple(steps))
-        also = {Path(file.file): _bytes(file.text) for file in document.adopted_elsewhere}
-        return cls(tuple(steps), join_texts(_bytes(document.adopted), also))
+        other_texts = {Path(file.file): _bytes(file.text) for file in document.adopted_elsewhere}
+        return cls(tuple(steps), join_state(_bytes(document.adopted), other_texts))
 
     def _evidence(self, kind: type[Kind]) -> Kind:
         """The first evidence of this kind among the steps; empty if there is none."""

@@ -23,7 +23,7 @@ _LEAVES = ("BREAK_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "DEPENDENTSIZEDARRAY")
 
 
-class Dependent(Exception):
+class DependentIterationsError(Exception):
     """Why the iterations are not, or may not be, independent."""
 
 
@@ -51,20 +51,22 @@ class _Access:
 def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Independence:
     """The conditions under which the iterations are independent.
 
-    body: the function's body. loop: a `for` statement that declares its loop variable. Raises Dependent if the iterations are
-    not independent, or if the rest of the body has an effect on memory.
+    body: the function's body. loop: a `for` statement that declares its loop variable. Raises DependentIterationsError if the
+    iterations are not independent, or if the rest of the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
     left = next((cursor for cursor in walk(loop) if cursor.kind.name in _LEAVES), None)
     if left is not None:
-        raise Dependent(f"the loop may end in line {left.location.line}, before its bound")
+        raise DependentIterationsError(f"the loop may end in line {left.location.line}, before its bound")
     own = {cursor.get_usr() for cursor in walk(loop) if cursor.kind.name == "VAR_DECL"}
     changed = variables_changed_in(loop, unit.bindings)
     for cursor in walk(loop):
         if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced is not None:
             name = cursor.referenced.get_usr()
             if name in changed - own:
-                raise Dependent(f"{cursor.spelling} keeps a value from one iteration to the next, or after the loop")
+                raise DependentIterationsError(
+                    f"{cursor.spelling} keeps a value from one iteration to the next, or after the loop"
+                )
     accesses = list(_accesses(unit, loop))
     stored = [access for access in accesses if access.stored]
     variable = next(cursor for cursor in walk(next(loop.get_children())) if cursor.kind.name == "VAR_DECL")
@@ -73,7 +75,7 @@ def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Indepe
         strides += _strides(unit, store, variable, own)
         _expect_not_read(unit, store, accesses)
     if not stored:
-        raise Dependent("the loop stores nothing")
+        raise DependentIterationsError("the loop stores nothing")
     parameters = dict.fromkeys(_parameter(store.base) for store in stored)
     return Independence(tuple(parameters), tuple(dict.fromkeys(strides)))
 
@@ -85,15 +87,17 @@ def _expect_no_effects_outside(unit: TranslationUnit, body: Cursor, loop: Cursor
             continue
         target = _target(unit, cursor)
         if target is not None and target.kind.name != "DECL_REF_EXPR":
-            raise Dependent(f"line {cursor.location.line} stores outside of the loop")
+            raise DependentIterationsError(f"line {cursor.location.line} stores outside of the loop")
 
 
 def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
-    """Every element that the loop accesses. Raises Dependent for pointers that are used in other ways."""
+    """Every element that the loop accesses. Raises DependentIterationsError for pointers that are used in other ways."""
     targets = {byte_range_of(target) for cursor in walk(loop) if (target := _target(unit, cursor)) is not None}
     for target in (target for cursor in walk(loop) if (target := _target(unit, cursor)) is not None):
         if target.kind.name not in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
-            raise Dependent(f"line {target.location.line} stores to something other than an element or a variable")
+            raise DependentIterationsError(
+                f"line {target.location.line} stores to something other than an element or a variable"
+            )
     for cursor, above in walk_below(loop):
         if cursor.kind.name != "DECL_REF_EXPR" or cursor.type.get_canonical().kind.name not in _POINTERS:
             continue
@@ -103,7 +107,9 @@ def _accesses(unit: TranslationUnit, loop: Cursor) -> Iterator[_Access]:
         element = holders[-1]
         parts = list(element.get_children())
         if element.kind.name != "ARRAY_SUBSCRIPT_EXPR" or unwrapped(parts[0]) != cursor:
-            raise Dependent(f"{cursor.spelling} is used other than as `{cursor.spelling}[...]` (line {cursor.location.line})")
+            raise DependentIterationsError(
+                f"{cursor.spelling} is used other than as `{cursor.spelling}[...]` (line {cursor.location.line})"
+            )
         yield _Access(element, cursor.referenced, parts[1], byte_range_of(element) in targets)
 
 
@@ -121,7 +127,8 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
 
 def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
     """The factors by which the loop's variable is multiplied in the element's index, without nonzero literals. The index may
-    use the variable directly or through const variables that the loop declares. Raises Dependent if iterations may collide.
+    use the variable directly or through const variables that the loop declares. Raises DependentIterationsError if iterations
+    may collide.
     """
     factors, part = [], unwrapped(store.index)
     while not (part.kind.name == "DECL_REF_EXPR" and part.referenced == variable):
@@ -132,9 +139,9 @@ def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[s
         moving = [operand for operand in operands if _moves(operand, own)]
         operator = libclang.operator(unit.bindings, part) if len(operands) == 2 else "+"
         if not operands or (not moving and part == unwrapped(store.index)):
-            raise Dependent(f"every iteration stores, or may store, to {unit.text_of(store.element)}")
+            raise DependentIterationsError(f"every iteration stores, or may store, to {unit.text_of(store.element)}")
         if len(moving) != 1 or operator not in ("+", "-", "*"):
-            raise Dependent(f"{unit.text_of(store.element)} may be the same element in two iterations")
+            raise DependentIterationsError(f"{unit.text_of(store.element)} may be the same element in two iterations")
         factors += [unit.text_of(operand) for operand in operands if operator == "*" and operand != moving[0]]
         part = moving[0]
     return [factor for factor in factors if not factor.isdigit() or int(factor) == 0]
@@ -151,7 +158,7 @@ def _expect_not_read(unit: TranslationUnit, store: _Access, accesses: list[_Acce
     text = unit.text_of(store.element)
     for access in accesses:
         if access.base == store.base and unit.text_of(access.element) != text:
-            raise Dependent(f"{store.base.spelling}, which the loop stores to, is accessed at two places")
+            raise DependentIterationsError(f"{store.base.spelling}, which the loop stores to, is accessed at two places")
 
 
 def _parameter(base: Cursor) -> str:
@@ -164,8 +171,8 @@ def _parameter(base: Cursor) -> str:
             if declaration is not None and declaration.type.get_canonical().kind.name == "POINTER"
         ]
         if len(pointers) != 1:
-            raise Dependent(f"what {base.spelling} points to is not known")
+            raise DependentIterationsError(f"what {base.spelling} points to is not known")
         (base,) = pointers
     if base.kind.name != "PARM_DECL":
-        raise Dependent(f"it stores to {base.spelling}, which is not a pointer parameter")
+        raise DependentIterationsError(f"it stores to {base.spelling}, which is not a pointer parameter")
     return str(base.spelling)

@@ -18,12 +18,14 @@ class IntegerType:
     signed: bool
 
     def holds(self, value: int) -> bool:
-        least, most = (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
-        return least <= value <= most
+        minimum, maximum = (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+        return minimum <= value <= maximum
 
     def holds_all_of(self, other: IntegerType) -> bool:
-        least, most = (-(1 << (other.bits - 1)), (1 << (other.bits - 1)) - 1) if other.signed else (0, (1 << other.bits) - 1)
-        return self.holds(least) and self.holds(most)
+        minimum, maximum = (
+            (-(1 << (other.bits - 1)), (1 << (other.bits - 1)) - 1) if other.signed else (0, (1 << other.bits) - 1)
+        )
+        return self.holds(minimum) and self.holds(maximum)
 
     @property
     def suffix(self) -> str:
@@ -52,7 +54,7 @@ def integer_type(canonical: str) -> IntegerType | None:
     return _TYPES_BY_NAME.get(canonical.removeprefix("const "))
 
 
-class NoValue(Exception):
+class NoValueError(Exception):
     """Why an expression has no value for some arguments."""
 
 
@@ -115,7 +117,7 @@ def converted(inner: Expression, to: IntegerType) -> Expression:
 
 
 def value_of(expression: Expression, values: Values) -> int:
-    """The expression's value. values: returns the value of an argument. Raises NoValue."""
+    """The expression's value. values: returns the value of an argument. Raises NoValueError."""
     if isinstance(expression, Constant):
         return _checked_value(expression.value, expression)
     if isinstance(expression, LaunchArgument):
@@ -154,14 +156,14 @@ def arguments_in(expression: Expression) -> Iterator[LaunchArgument]:
 
 def _checked_value(value: int, expression: Expression) -> int:
     if not expression.type.holds(value):
-        raise NoValue(f"`{in_source(expression)}` would be {value}, which {expression.type} cannot hold")
+        raise NoValueError(f"`{in_source(expression)}` would be {value}, which {expression.type} cannot hold")
     return value
 
 
 def _computed(operator: str, left: int, right: int, expression: Expression) -> int:
     if operator in ("/", "%"):
         if right == 0:
-            raise NoValue(f"`{in_source(expression)}` divides by zero")
+            raise NoValueError(f"`{in_source(expression)}` divides by zero")
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)  # C++ rounds towards zero
         return quotient if operator == "/" else left - quotient * right
     return left + right if operator == "+" else left - right if operator == "-" else left * right

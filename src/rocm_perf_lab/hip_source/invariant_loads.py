@@ -32,7 +32,7 @@ class InvariantLoad:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LoopEntry:
     """The condition under which a loop runs at all, to be evaluated before the loop. first: the statements that precede the
     condition (`int i = 0;`), if any. condition: empty if the loop always runs.
     """
@@ -59,20 +59,20 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
     ]
 
 
-def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry | None:
+def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> LoopEntry | None:
     """The condition under which the loop runs; None if it has an unsupported form or cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
-        return Entry("", "")
+        return LoopEntry("", "")
     cursor = find_by_span(function_of(unit, kernel), loop.span, _kind(loop))
     parts = list(cursor.get_children())
     if loop.kind == "while" and len(parts) == 2 and parts[0].kind.is_expression() and is_pure(unit, parts[0]):
-        return Entry("", unit.text_of(parts[0]))
+        return LoopEntry("", unit.text_of(parts[0]))
     if loop.kind != "for" or len(parts) != 4 or parts[0].kind.name != "DECL_STMT" or not parts[1].kind.is_expression():
         return None
     if not is_pure(unit, parts[0]) or not is_pure(unit, parts[1]):
         return None
     first = unit.text_of(parts[0])
-    return Entry(first if first.endswith(";") else f"{first};", unit.text_of(parts[1]))
+    return LoopEntry(first if first.endswith(";") else f"{first};", unit.text_of(parts[1]))
 
 
 def _kind(loop: Loop) -> str:

@@ -40,7 +40,7 @@ _MARK = 3  # length of `<<<` and of `>>>`, in bytes
 Extent = tuple[Expression, Expression, Expression]
 
 
-class NotUnderstood(Exception):
+class LaunchNotUnderstoodError(Exception):
     """Why the shapes of a kernel's launches are not known. shaped_launches() prefixes it with the launch's line."""
 
 
@@ -88,17 +88,17 @@ class ShapedLaunch:
 
 def shaped_launches(unit: TranslationUnit, kernel: SourceKernel, own: Path) -> Iterator[ShapedLaunch]:
     """All launches of the kernel in a host unit, whichever file contains them. own: the file whose name is omitted when its
-    lines are reported. Raises SourceError, and NotUnderstood for the first launch that is not understood.
+    lines are reported. Raises SourceError, and LaunchNotUnderstoodError for the first launch that is not understood.
     """
     constants = functools.cache(lambda file: constants_of(unit, file))
     for site in launches_of(unit, kernel).sites:
         where = f"the launch in line {site.line}{_of_file(site, own)}"
         try:
             yield _Launch(unit, kernel, site).read(constants)
-        except NotUnderstood as error:
-            raise NotUnderstood(f"{where} {error}") from error
+        except LaunchNotUnderstoodError as error:
+            raise LaunchNotUnderstoodError(f"{where} {error}") from error
         except RecursionError as error:
-            raise NotUnderstood(f"{where} has a shape that is nested too deeply") from error
+            raise LaunchNotUnderstoodError(f"{where} has a shape that is nested too deeply") from error
 
 
 def _of_file(site: LaunchSite, own: Path) -> str:
@@ -142,10 +142,10 @@ class _Launch:
         self._unit, self._kernel, self._site = unit, kernel, site
         self._configuration = list(site.call.get_children())[1]
         if site.callee != kernel.identity:
-            raise NotUnderstood(f"is, or may be, of another function named {kernel.last_name}")
+            raise LaunchNotUnderstoodError(f"is, or may be, of another function named {kernel.last_name}")
         file = site.call.location.file
         if file is None:
-            raise NotUnderstood("is not in any file")
+            raise LaunchNotUnderstoodError("is not in any file")
         self._file: str = file.name
         self._by_macro = _in_macro(unit, site.call, self._file)
         self._written = self._by_macro or self._between_chevrons()
@@ -176,7 +176,7 @@ class _Launch:
         text = self._unit.content(Path(self._file))
         is_written = text[start : start + _MARK] == b"<<<" and text[end - _MARK : end] == b">>>"
         if not is_written or self._unit.is_cut_by_macro(self._site.call):
-            raise NotUnderstood(f"is made by a macro: write it with <<< >>> or {MACRO}")
+            raise LaunchNotUnderstoodError(f"is made by a macro: write it with <<< >>> or {MACRO}")
         inside = (start + _MARK, end - _MARK)
         return WrittenShape(*inside, tuple(tokens_of(self._unit, *inside, of=self._file)))
 
@@ -262,7 +262,7 @@ class _Launch:
         if argument is not None:
             if offset is None or decl.type.is_const_qualified() or _is_settled(decl, offset):
                 return argument
-            raise NotUnderstood(f"has a shape that was computed from {argument.name}, which may change later")
+            raise LaunchNotUnderstoodError(f"has a shape that was computed from {argument.name}, which may change later")
         if libclang.integer_value(self._unit.bindings, cursor) is not None:
             return self._constant(cursor, type_)
         initializers = [child for child in decl.get_children() if child.kind.is_expression()] if decl is not None else []
@@ -271,9 +271,11 @@ class _Launch:
             return self._number(initializers[-1], declared)
         raise self._obscure(cursor)
 
-    def _obscure(self, cursor: Cursor) -> NotUnderstood:
+    def _obscure(self, cursor: Cursor) -> LaunchNotUnderstoodError:
         text = self._unit.text_of(cursor) or self._unit.text_of(self._configuration)
-        return NotUnderstood(f"has a shape that is not arithmetic over its own arguments and constants: `{text[:60]}`")
+        return LaunchNotUnderstoodError(
+            f"has a shape that is not arithmetic over its own arguments and constants: `{text[:60]}`"
+        )
 
 
 def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | None:
@@ -285,7 +287,7 @@ def _in_macro(unit: TranslationUnit, call: Cursor, file: str) -> WrittenShape | 
         return None
     defined = (declaration.spelling for declaration in unit.user_declarations if declaration.kind.name == "MACRO_DEFINITION")
     if any(name.startswith(MACRO) for name in defined):
-        raise NotUnderstood(f"is made by {MACRO} as the source defines it: write it with <<< >>>")
+        raise LaunchNotUnderstoodError(f"is made by {MACRO} as the source defines it: write it with <<< >>>")
     _, shapes = split_launches(tokens_of(unit, start, end, file))
     return shapes[0] if shapes else None
 

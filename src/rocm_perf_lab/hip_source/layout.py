@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) for each index, outermost first
 _Unknown = tuple[str, str]  # path, reason
 
-_MOST_LEAVES = 256  # per type; further leaves are reported as unknown
+_MAX_LEAVES = 256  # per type; further leaves are reported as unknown
 
 _BUILTIN = {
     "FLOAT": "float32",
@@ -136,10 +136,10 @@ def layout_of(type_: ClangType, wanted: list[ClangType]) -> TypeLayout:
     leaves: list[Leaf] = []
     unknown: list[_Unknown] = []
     for part in _leaves(type_, "", 0, (), wanted):
-        if isinstance(part, Leaf) and len(leaves) < _MOST_LEAVES:
+        if isinstance(part, Leaf) and len(leaves) < _MAX_LEAVES:
             leaves.append(part)
         elif isinstance(part, Leaf):
-            unknown.append((part.path, f"it has more than {_MOST_LEAVES} members"))
+            unknown.append((part.path, f"it has more than {_MAX_LEAVES} members"))
             break
         else:
             unknown.append(part)

@@ -24,11 +24,11 @@ from rocm_perf_lab.hip_source.precompiled_includes import (
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit
 
-_MOST_PRECOMPILED = 16  # precompiled includes, of up to 30 MB each
+_MAX_PRECOMPILED = 16  # precompiled includes, of up to 30 MB each
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedUnit:
     """unit: Clang's translation unit. precompiled: the includes that it loaded; None if it read all headers."""
 
     unit: ClangUnit
@@ -49,7 +49,7 @@ _impossible: set[_Key] = set()
 _includes_by_key: OrderedDict[_Key, PrecompiledIncludes] = OrderedDict()
 
 
-def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> Parsed:
+def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> ParsedUnit:
     """Parse `path` with these texts in place of the files' contents. Raises bindings.TranslationUnitLoadError, OSError."""
     text = texts[str(path)].encode() if str(path) in texts else path.read_bytes()
     other_paths = [name for name in texts if name != str(path)]
@@ -57,15 +57,15 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
     names = _precompilable(text, flags, quoted=not other_paths and path.is_absolute())
     included = _precompiled(bindings, path, names, flags) if names else None
     if included is None or included.misleads or (other_paths and _is_replaced(included.headers, other_paths)):
-        return Parsed(_parsed(bindings, path, flags, texts))
+        return ParsedUnit(_parsed(bindings, path, flags, texts))
     unit = _parsed(bindings, path, (*flags, "-include-pch", included.path), texts)
     if not has_errors(unit):
         included.proven = True
     elif not included.proven:  # some headers are not meant to be included twice
         unit = _parsed(bindings, path, flags, texts)
         included.misleads = not has_errors(unit)
-        return Parsed(unit)
-    return Parsed(unit, included)
+        return ParsedUnit(unit)
+    return ParsedUnit(unit, included)
 
 
 def _parsed(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str]) -> ClangUnit:
@@ -151,7 +151,7 @@ def _current(key: _Key) -> PrecompiledIncludes | None:
 
 def _keep(key: _Key, includes: PrecompiledIncludes) -> None:
     _includes_by_key[key] = includes
-    while len(_includes_by_key) > _MOST_PRECOMPILED:
+    while len(_includes_by_key) > _MAX_PRECOMPILED:
         _includes_by_key.popitem(last=False)
 
 

@@ -31,7 +31,7 @@ _FREE_FUNCTIONS = FUNCTIONS[:2]
 _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
 _IMPLICIT = ("begin", "end")  # a range-based `for` calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
-_DEEPEST, _MOST_CONTEXTS = 12, 256
+_MAX_DEPTH, _MAX_CONTEXTS = 12, 256
 _UNKNOWN_TYPES = ("INVALID", "UNEXPOSED", "DEPENDENT", "AUTO")  # undetermined in a template: they may be references
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 _STATEMENTS = (
@@ -40,16 +40,16 @@ _STATEMENTS = (
 """Statements that discard, or only read, the value of an expression directly below them."""
 
 
-class UnknownOrigin(Exception):
+class UnknownOriginError(Exception):
     """Why the origin of a pointer is not known."""
 
 
-class _OfParameter(UnknownOrigin):
+class _DependsOnCallersError(UnknownOriginError):
     """The origin depends on the callers of the function under analysis."""
 
 
 @dataclass(frozen=True)
-class Site:
+class AllocationSite:
     """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates new memory
     each time it is called.
     """
@@ -63,7 +63,7 @@ class Site:
 class _Context:
     """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and wording for messages."""
 
-    parameters: Mapping[str, frozenset[Site] | UnknownOrigin] = field(default_factory=dict)
+    parameters: Mapping[str, frozenset[AllocationSite] | UnknownOriginError] = field(default_factory=dict)
     path: tuple[tuple[str, int], ...] = ()
     words: str = ""
 
@@ -72,7 +72,7 @@ def _is_pointer(cursor: Cursor) -> bool:
     return bool(cursor.type.get_canonical().kind.name == "POINTER")
 
 
-class Origins:
+class PointerOrigins:
     """The origins of the pointers in a program's host code."""
 
     def __init__(self, source: HipSource):
@@ -80,43 +80,43 @@ class Origins:
         self._indices = [name_index(unit) for unit in self._units]
         self._bindings = source.host.bindings
         self._foreign = list(source.foreign)
-        self._contexts_left = _MOST_CONTEXTS
+        self._contexts_left = _MAX_CONTEXTS
 
     def of_launch(
         self, arguments: Sequence[Cursor], launch: Cursor
-    ) -> Iterator[tuple[str, list[frozenset[Site] | UnknownOrigin]]]:
+    ) -> Iterator[tuple[str, list[frozenset[AllocationSite] | UnknownOriginError]]]:
         """For each chain of calls to the launching function: text for messages and, for each argument, its origins or the
         reason why they are unknown.
         """
-        self._contexts_left = _MOST_CONTEXTS
+        self._contexts_left = _MAX_CONTEXTS
         alone = [self._origins_or_unknown(argument, _Context()) for argument in arguments]
-        if not any(isinstance(origins, _OfParameter) for origins in alone):
+        if not any(isinstance(origins, _DependsOnCallersError) for origins in alone):
             yield "", alone
             return
         use = next((index.launches[end_of(launch)] for index in self._indices if end_of(launch) in index.launches), None)
         try:
             contexts = list(self._contexts(use.function if use else None, 0))
-        except UnknownOrigin as error:
-            yield "", [error if isinstance(origins, _OfParameter) else origins for origins in alone]
+        except UnknownOriginError as error:
+            yield "", [error if isinstance(origins, _DependsOnCallersError) else origins for origins in alone]
             return
         for context in contexts:
             yield context.words, [self._origins_or_unknown(argument, context) for argument in arguments]
 
-    def _origins_or_unknown(self, expression: Cursor, context: _Context) -> frozenset[Site] | UnknownOrigin:
+    def _origins_or_unknown(self, expression: Cursor, context: _Context) -> frozenset[AllocationSite] | UnknownOriginError:
         try:
             return frozenset(self._points(expression, context, frozenset(), 0))
-        except UnknownOrigin as error:
+        except UnknownOriginError as error:
             return error
 
     # --- expressions
 
-    def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+    def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[AllocationSite]:
         """The origins of a pointer expression.
 
         seen: variables that are already being traced, which need not be traced again.
         """
-        if depth > _DEEPEST * 8:
-            raise UnknownOrigin("is computed in too many steps")
+        if depth > _MAX_DEPTH * 8:
+            raise UnknownOriginError("is computed in too many steps")
         expression = _inner(expression)
         kind = expression.kind.name
         parts = self._value_sources(expression, kind)
@@ -129,8 +129,8 @@ class Origins:
         if kind == "CALL_EXPR":
             return self._returned(expression, context, seen, depth)
         if kind == "CXX_NEW_EXPR" and self._is_fresh(expression):
-            return {Site(end_of(expression), "memory", context.path)}
-        raise UnknownOrigin(f"is computed from something that cannot be followed (line {expression.location.line})")
+            return {AllocationSite(end_of(expression), "memory", context.path)}
+        raise UnknownOriginError(f"is computed from something that cannot be followed (line {expression.location.line})")
 
     def _value_sources(self, expression: Cursor, kind: str) -> list[Cursor] | None:
         """The expressions from which this one takes its value; None if it does not take its value from others."""
@@ -164,10 +164,10 @@ class Origins:
         if len(pointers) != 1 or any(
             inside.type.get_canonical().kind.name in kinds for number in numbers for inside in walk(number)
         ):
-            raise UnknownOrigin(f"is computed from a distance between pointers (line {expression.location.line})")
+            raise UnknownOriginError(f"is computed from a distance between pointers (line {expression.location.line})")
         return pointers
 
-    def _origins_of_address(self, lvalue: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+    def _origins_of_address(self, lvalue: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[AllocationSite]:
         """The origins of `&lvalue`."""
         lvalue = _inner(lvalue)
         children = list(lvalue.get_children())
@@ -177,7 +177,7 @@ class Origins:
             return self._points(children[0], context, seen, depth + 1)
         if lvalue.kind.name == "DECL_REF_EXPR" and _is_object(lvalue.referenced):
             return {self._object(lvalue.referenced)}
-        raise UnknownOrigin(f"is computed from something that cannot be followed (line {lvalue.location.line})")
+        raise UnknownOriginError(f"is computed from something that cannot be followed (line {lvalue.location.line})")
 
     def _is_fresh(self, expression: Cursor) -> bool:
         """Whether the expression is a plain `new` that calls the standard library's operator new.
@@ -208,60 +208,60 @@ class Origins:
 
     # --- variables
 
-    def _of_variable(self, name: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+    def _of_variable(self, name: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[AllocationSite]:
         variable = name.referenced
         if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
-            raise UnknownOrigin(f"comes from {name.spelling}, which cannot be followed")
+            raise UnknownOriginError(f"comes from {name.spelling}, which cannot be followed")
         is_array = variable.type.get_canonical().kind.name == "CONSTANTARRAY"
         if is_array and variable.kind.name == "VAR_DECL":
             return {self._object(variable)}
         if not is_array and not _is_pointer(variable):  # libclang reports an array parameter as an array, not a pointer
-            raise UnknownOrigin(f"comes from {name.spelling}, which is not a pointer")
+            raise UnknownOriginError(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
             return set()
-        sites: set[Site] = set()
+        sites: set[AllocationSite] = set()
         if variable.kind.name == "PARM_DECL":
             sites |= self._of_parameter(variable, context)
         elif not _is_automatic(variable):
             context = _Context()
         for value in self._stored_values(variable):
-            if isinstance(value, Site):
-                sites.add(Site(value.position, value.name, context.path))
+            if isinstance(value, AllocationSite):
+                sites.add(AllocationSite(value.position, value.name, context.path))
             else:
                 sites |= self._points(value, context, seen | {usr}, depth + 1)
         return sites
 
-    def _object(self, variable: Cursor) -> Site:
-        """The memory of a variable: one site, however often the variable is declared. Raises UnknownOrigin."""
-        lost = UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
+    def _object(self, variable: Cursor) -> AllocationSite:
+        """The memory of a variable: one site, however often the variable is declared. Raises UnknownOriginError."""
+        lost = UnknownOriginError(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if _is_automatic(variable):
             if "va_list" in variable.type.get_canonical().spelling:  # the arguments it lists are what matters
                 raise lost
-            return Site(end_of(variable), variable.spelling)
+            return AllocationSite(end_of(variable), variable.spelling)
         declared = [use for index in self._indices for use in index.variables.get(variable.get_usr(), ())]
         if not declared:
             raise lost
         self._check_declared(variable, declared)
-        return Site((variable.get_usr(), 0), variable.spelling)
+        return AllocationSite((variable.get_usr(), 0), variable.spelling)
 
-    def _of_parameter(self, parameter: Cursor, context: _Context) -> frozenset[Site]:
+    def _of_parameter(self, parameter: Cursor, context: _Context) -> frozenset[AllocationSite]:
         function = parameter.semantic_parent
         held = context.parameters.get(parameter.get_usr())
         if held is None:
             words = f" of {function.spelling}" if function is not None and function.spelling else ""
-            raise _OfParameter(f"comes from the parameter {parameter.spelling}{words}, which cannot be followed")
-        if isinstance(held, UnknownOrigin):
+            raise _DependsOnCallersError(f"comes from the parameter {parameter.spelling}{words}, which cannot be followed")
+        if isinstance(held, UnknownOriginError):
             raise held
         return held
 
-    def _stored_values(self, variable: Cursor) -> list[Cursor | Site]:
-        """All values stored in a variable: expressions and allocations. Raises UnknownOrigin if there may be others."""
+    def _stored_values(self, variable: Cursor) -> list[Cursor | AllocationSite]:
+        """All values stored in a variable: expressions and allocations. Raises UnknownOriginError if there may be others."""
         usr = variable.get_usr()
-        values: list[Cursor | Site] = []
+        values: list[Cursor | AllocationSite] = []
         declared = [use for index in self._indices for use in index.variables.get(usr, ())]
         if not declared:
-            raise UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
+            raise UnknownOriginError(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if variable.kind.name == "VAR_DECL":
             self._check_declared(variable, declared)
             values += [child for use in declared for child in use.cursor.get_children() if child.kind.is_expression()]
@@ -271,7 +271,7 @@ class Origins:
         return values
 
     def _check_declared(self, variable: Cursor, declared: list[NameUse]) -> None:
-        lost = UnknownOrigin(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        lost = UnknownOriginError(f"comes from {variable.spelling}, whose declaration cannot be followed")
         if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
             raise lost
         if any(use.function is not None and use.cursor.storage_class.name == "EXTERN" for use in declared):
@@ -296,12 +296,12 @@ class Origins:
             except OSError:
                 is_named = True
             if is_named:
-                raise UnknownOrigin(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
+                raise UnknownOriginError(f"comes by way of {name}, which {file.name} names, a file that is not compiled as HIP")
 
-    def _stored_value(self, use: NameUse) -> Cursor | Site | None:
-        """The value that this use of a variable stores in it; None if the use only reads it. Raises UnknownOrigin."""
+    def _stored_value(self, use: NameUse) -> Cursor | AllocationSite | None:
+        """The value that this use of a variable stores in it; None if the use only reads it. Raises UnknownOriginError."""
         inner, above = _outwards(use.cursor, list(use.above))
-        lost = UnknownOrigin(f"comes from {use.cursor.spelling}, which line {use.line} may change")
+        lost = UnknownOriginError(f"comes from {use.cursor.spelling}, which line {use.line} may change")
         if not above:
             raise lost
         parent = above[-1]
@@ -378,7 +378,7 @@ class Origins:
             return type_ is not None and type_.get_canonical().kind.name not in (*_REFERENCES, *_UNKNOWN_TYPES)
         return kind not in ("", "CONSTRUCTOR", "LAMBDA_EXPR", "FIELD_DECL", "CXX_NEW_EXPR")
 
-    def _allocation(self, use: NameUse, above: list[Cursor]) -> Site | None:
+    def _allocation(self, use: NameUse, above: list[Cursor]) -> AllocationSite | None:
         """The allocation in `hipMalloc(&variable, ...)`, possibly with a cast; None for any other use."""
         inner = above.pop()
         while above and (above[-1].kind.name.endswith("CAST_EXPR") or above[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR")):
@@ -388,7 +388,7 @@ class Origins:
         call = above[-1]
         name, children = _callee(call), list(call.get_children())
         if name in ALLOCATORS and self._is_runtime(call) and len(children) > 1 and children[1] == inner:
-            return Site(end_of(call), use.cursor.spelling)
+            return AllocationSite(end_of(call), use.cursor.spelling)
         return None
 
     def _is_runtime(self, call: Cursor) -> bool:
@@ -414,19 +414,21 @@ class Origins:
             return True
         try:
             self._check_foreign(function.spelling)  # without HIP's header, another file may define it
-        except UnknownOrigin:
+        except UnknownOriginError:
             return False
         return True
 
     # --- functions
 
-    def _returned(self, call: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+    def _returned(self, call: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[AllocationSite]:
         name = _callee(call)
         function = self._definition(call)
         if function is None or function.kind.name not in _FREE_FUNCTIONS:
-            raise UnknownOrigin(f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})")
-        if len(context.path) > _DEEPEST:
-            raise UnknownOrigin(f"is what {name} returns, through too many calls")
+            raise UnknownOriginError(
+                f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})"
+            )
+        if len(context.path) > _MAX_DEPTH:
+            raise UnknownOriginError(f"is what {name} returns, through too many calls")
         inside = self._context_in(call, function, context)
         results = [child for statement in _returns(function) for child in statement.get_children()]
         return {site for result in results for site in self._points(result, inside, frozenset(), depth + 1)}
@@ -450,43 +452,45 @@ class Origins:
     def _context_in(self, call: Cursor, function: Cursor, outer: _Context) -> _Context:
         return _Context(self._handed(call, function, outer), (*outer.path, end_of(call)), outer.words)
 
-    def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | UnknownOrigin]:
+    def _handed(
+        self, call: Cursor, function: Cursor, outer: _Context
+    ) -> dict[str, frozenset[AllocationSite] | UnknownOriginError]:
         """The origins of the pointer parameters in a call. Omitted arguments count as lost, since their defaults are not
         examined.
         """
         arguments = list(call.get_children())[1:]
-        held: dict[str, frozenset[Site] | UnknownOrigin] = {}
+        held: dict[str, frozenset[AllocationSite] | UnknownOriginError] = {}
         for number, parameter in enumerate(parameters_of(function)):
             if "..." in parameter.type.spelling:
-                raise UnknownOrigin(f"comes from the parameters of {function.spelling}, whose number is variable")
+                raise UnknownOriginError(f"comes from the parameters of {function.spelling}, whose number is variable")
             if "&" in parameter.type.get_canonical().spelling:
-                held[parameter.get_usr()] = UnknownOrigin(
+                held[parameter.get_usr()] = UnknownOriginError(
                     f"comes from the reference {parameter.spelling} of {function.spelling}"
                 )
             elif number < len(arguments):
                 held[parameter.get_usr()] = self._origins_or_unknown(arguments[number], outer)
             else:
-                held[parameter.get_usr()] = UnknownOrigin(
+                held[parameter.get_usr()] = UnknownOriginError(
                     f"comes from the parameter {parameter.spelling}, which a call leaves out"
                 )
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
         """One context for each way in which a function is called. Callers of callers are followed only if the arguments depend
-        on them. Raises UnknownOrigin if a call may be missed.
+        on them. Raises UnknownOriginError if a call may be missed.
         """
-        if function is None or depth > _DEEPEST:
-            raise UnknownOrigin("comes from a parameter that cannot be followed")
+        if function is None or depth > _MAX_DEPTH:
+            raise UnknownOriginError("comes from a parameter that cannot be followed")
         for use, call in self._calls(function):
             for outer in self._outside(call, function, use, depth):
                 self._contexts_left -= 1
                 if self._contexts_left < 0:
-                    raise UnknownOrigin(f"comes from parameters of {function.spelling}, which is called in too many ways")
+                    raise UnknownOriginError(f"comes from parameters of {function.spelling}, which is called in too many ways")
                 words = f", as line {use.line} calls {function.spelling}" + outer.words
                 yield _Context(self._handed(call, function, outer), (), words)
 
     def _outside(self, call: Cursor, function: Cursor, use: NameUse, depth: int) -> Iterator[_Context]:
-        if any(isinstance(held, _OfParameter) for held in self._handed(call, function, _Context()).values()):
+        if any(isinstance(held, _DependsOnCallersError) for held in self._handed(call, function, _Context()).values()):
             pointers = [parameter for parameter in parameters_of(function) if "*" in parameter.type.get_canonical().spelling]
             if pointers:
                 yield from self._contexts(use.function, depth + 1)
@@ -494,22 +498,22 @@ class Origins:
         yield _Context()
 
     def _calls(self, function: Cursor) -> Iterator[tuple[NameUse, Cursor]]:
-        """Every call of the function in the program. Raises UnknownOrigin."""
+        """Every call of the function in the program. Raises UnknownOriginError."""
         name = function.spelling
         lost = f"comes from a parameter of {name}"
         if function.kind.name not in _FREE_FUNCTIONS or not name.isidentifier() or name in _IMPLICIT or name == "main":
-            raise UnknownOrigin(f"{lost}, whose calls cannot be followed")
+            raise UnknownOriginError(f"{lost}, whose calls cannot be followed")
         if self._is_named_in_text(name):
-            raise UnknownOrigin(f"{lost}, which may be called by its symbol")
+            raise UnknownOriginError(f"{lost}, which may be called by its symbol")
         uses = [use for index in self._indices for use in index.named.get(name, ())]
         if function.linkage.name == "EXTERNAL":
             self._check_foreign(name)
             if not uses:
-                raise UnknownOrigin(f"{lost}, which the source does not call")
+                raise UnknownOriginError(f"{lost}, which the source does not call")
         for use in uses:
             call = _call_of(use)
             if call is None:
-                raise UnknownOrigin(f"{lost}, which line {use.line} names without calling it")
+                raise UnknownOriginError(f"{lost}, which line {use.line} names without calling it")
             yield use, call
 
     def _is_named_in_text(self, name: str) -> bool:
@@ -524,7 +528,7 @@ class Origins:
         return (unit.content(Path(file)) for file, unit in files.items())
 
 
-def _raise(error: UnknownOrigin) -> NoReturn:
+def _raise(error: UnknownOriginError) -> NoReturn:
     raise error
 
 

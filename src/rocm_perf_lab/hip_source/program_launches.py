@@ -7,33 +7,35 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.hip_source.edits import Edit
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch, shaped_launches
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch, shaped_launches
 from rocm_perf_lab.hip_source.launches import launches_in_program
 from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource
 
 
 def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
-    """The launches in all units, sorted by file and position. Raises SourceError, and NotUnderstood if a launch may have been
-    missed or is not understood.
+    """The launches in all units, sorted by file and position. Raises SourceError, and LaunchNotUnderstoodError if a launch may
+    have been missed or is not understood.
     """
     shaped: dict[tuple[Path, int], ShapedLaunch] = {}
     for unit, launches in launches_in_program(source, kernel):
         if launches.other_uses:
             where = "" if unit is source else f" of {unit.main.name}"
-            raise NotUnderstood(f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}")
+            raise LaunchNotUnderstoodError(
+                f"{kernel.name} is referenced without being launched in line {launches.other_uses[0]}{where}"
+            )
         for launch in shaped_launches(unit.host, kernel, source.path):
             if (
                 shaped.setdefault((launch.file, launch.start), launch) != launch
             ):  # a header's text may have a different meaning in each unit
-                raise NotUnderstood(
+                raise LaunchNotUnderstoodError(
                     f"the launch in line {launch.line} of {launch.file.name} has different shapes in different units"
                 )
     for file in source.foreign:
         if re.search(rb"\b%s\b|\d%s" % ((re.escape(kernel.last_name.encode()),) * 2), file.read_bytes()):
-            raise NotUnderstood(f"{file.name}, which is not compiled as HIP, names {kernel.name}")
+            raise LaunchNotUnderstoodError(f"{file.name}, which is not compiled as HIP, names {kernel.name}")
     if not shaped:
-        raise NotUnderstood(f"the source does not launch {kernel.name}")
+        raise LaunchNotUnderstoodError(f"the source does not launch {kernel.name}")
     return [shaped[position] for position in sorted(shaped)]
 
 

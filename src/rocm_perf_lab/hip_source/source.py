@@ -19,12 +19,12 @@ from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
 from rocm_perf_lab.hip_source.model import SourceKernel
-from rocm_perf_lab.hip_source.source_texts import join_texts, parted
+from rocm_perf_lab.hip_source.source_state import join_state, split_state
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
-_LARGEST = 64 << 20  # bytes; larger or endless files are not sources
+_MAX_SOURCE_BYTES = 64 << 20  # larger or endless files are not sources
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # the code points to which Python maps bytes that are not UTF-8
 NOTHING: Mapping[Path, bytes] = MappingProxyType({})
 _DEVICE_PASS, _HOST_PASS = ("--offload-device-only", "-nogpulib"), ("--offload-host-only",)
@@ -233,12 +233,12 @@ class HipSource:
 
     @functools.cached_property
     def state(self) -> bytes:
-        """The texts that distinguish this source from others with the same path and command; see source_texts.py."""
-        return join_texts(self.text, self.other_files)
+        """The texts that distinguish this source from others with the same path and command; see source_state.py."""
+        return join_state(self.text, self.other_files)
 
     def with_state(self, state: bytes) -> HipSource:
         """The inverse of `state`."""
-        return self.with_text(*parted(state))
+        return self.with_text(*split_state(state))
 
     def edited(self, edits: Iterable[Edit], other_edits: Iterable[tuple[Path, Edit]] = ()) -> HipSource:
         """The source with these edits. other_edits: (real path, edit) pairs for other files of the program. Raises OSError."""
@@ -375,7 +375,7 @@ def read(
 ) -> HipSource:
     """The HIP source at `path`, as compiled by `command` in `folder` (default: the current folder).
 
-    text: replaces the file's content (for a candidate that is not on disk); it may be a state (source_texts.py). main, units:
+    text: replaces the file's content (for a candidate that is not on disk); it may be a state (source_state.py). main, units:
     as in HipSource. Raises SourceError for a missing file.
     """
     if text is None:
@@ -383,7 +383,7 @@ def read(
             text = content_of(path)
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
-    own, other_files = parted(text)
+    own, other_files = split_state(text)
     return HipSource(path, command, folder or Path.cwd(), own, main, units, other_files)
 
 
@@ -392,7 +392,7 @@ def content_of(path: Path) -> bytes:
     if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, possibly forever
         raise SourceError(f"{path} is a named pipe", "name a source file")
     with path.open("rb") as file:
-        text = file.read(_LARGEST + 1)
-    if len(text) > _LARGEST:
-        raise SourceError(f"{path} has more than {_LARGEST >> 20} MiB", "name a source file")
+        text = file.read(_MAX_SOURCE_BYTES + 1)
+    if len(text) > _MAX_SOURCE_BYTES:
+        raise SourceError(f"{path} has more than {_MAX_SOURCE_BYTES >> 20} MiB", "name a source file")
     return text

@@ -37,7 +37,7 @@ UNNAMED_GPU = ("unknown", "an unnamed GPU")  # target and product, if the files 
 
 
 @dataclass(frozen=True)
-class Symbol:
+class ImportedKernel:
     """A kernel. name: demangled. The register counts are as allocated; None if the profiler did not record them."""
 
     symbol: str
@@ -79,7 +79,7 @@ class RocpdDatabase:
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
         self._strings: dict[str, int] = {}
         self._counters: dict[str, int] = {}
-        self._kernels: dict[Symbol, int] = {}
+        self._kernels: dict[ImportedKernel, int] = {}
         self._events = 0
 
     def process(self, pid: int = 0, command: str = "", host: str = "") -> None:
@@ -92,7 +92,7 @@ class RocpdDatabase:
         """
         self._insert("info_agent", id, type, target, product, None, json.dumps(dict(properties)), model)
 
-    def kernel(self, symbol: Symbol) -> int:
+    def kernel(self, symbol: ImportedKernel) -> int:
         """The id of the kernel, which is added if it is new."""
         if symbol not in self._kernels:
             self._kernels[symbol] = id = len(self._kernels) + 1

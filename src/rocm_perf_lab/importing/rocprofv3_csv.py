@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.importing.csv_rows import Row, header, rows
-from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Size, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, ImportedKernel, RocpdDatabase, Size
 
 SOURCE = "rocprofv3 (CSV)"
 # The columns that identify each kind of file, whatever its name.
@@ -165,7 +165,7 @@ def _launch(row: Row, agents: dict[int, str], into: RocpdDatabase, workgroup: Si
     name = row.text("Kernel_Name")
     registers = (row.optional_integer(column) for column in ("VGPR_Count", "Accum_VGPR_Count", "SGPR_Count"))
     return ImportedDispatch(
-        kernel=into.kernel(Symbol(name, name, *registers)),
+        kernel=into.kernel(ImportedKernel(name, name, *registers)),
         agent=_gpu(row, agents),
         start=row.integer("Start_Timestamp"),
         end=row.integer("End_Timestamp"),

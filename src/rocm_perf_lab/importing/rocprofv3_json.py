@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.importing.database import ImportedDispatch, RocpdDatabase, Size, Symbol
+from rocm_perf_lab.importing.database import ImportedDispatch, ImportedKernel, RocpdDatabase, Size
 
 SOURCE = "rocprofv3 (JSON)"
 _ROOT = "rocprofiler-sdk-tool"
@@ -154,11 +154,11 @@ class _Conversion:
         return str(self.process["strings"]["buffer_records"][record["kind"]]["operations"][record["operation"]])
 
 
-def _symbol(symbol: Record) -> Symbol:
+def _symbol(symbol: Record) -> ImportedKernel:
     name = symbol["formatted_kernel_name"] or symbol["demangled_kernel_name"]
     registers = (symbol["arch_vgpr_count"], symbol["accum_vgpr_count"], symbol["sgpr_count"])
     memory = (symbol["group_segment_size"], symbol["private_segment_size"])
-    return Symbol(symbol["kernel_name"], name, *registers, *memory, symbol["code_object_id"])
+    return ImportedKernel(symbol["kernel_name"], name, *registers, *memory, symbol["code_object_id"])
 
 
 def _size(of: Record) -> Size:

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, ImportedKernel, RocpdDatabase
 from rocm_perf_lab.rocpd.file_uri import file_uri
 
 SOURCE = "rocmProfileData"
@@ -97,7 +97,7 @@ def _add(row: tuple[object, ...], streams: dict[str, int], into: RocpdDatabase) 
         grid = (x, y, z) if caller in _WORK_ITEMS else (x * wide, y * high, z * deep)
         into.dispatch(
             ImportedDispatch(
-                kernel=into.kernel(Symbol(str(text), str(text))),
+                kernel=into.kernel(ImportedKernel(str(text), str(text))),
                 agent=gpu + 1,
                 start=start,
                 end=end,

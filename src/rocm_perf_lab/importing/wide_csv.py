@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab.arch.products import Product, products
 from rocm_perf_lab.importing.csv_rows import Row, header, rows
-from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, RocpdDatabase, Symbol
+from rocm_perf_lab.importing.database import UNNAMED_GPU, ImportedDispatch, ImportedKernel, RocpdDatabase
 
 COMPUTE, ROCPROF = "rocprof-compute", "rocprof"
 MAIN_FILE, _SYSTEM_FILE = "pmc_perf.csv", "sysinfo.csv"
@@ -117,7 +117,7 @@ def _dispatch(row: Row, counters: Sequence[_Counter], into: RocpdDatabase) -> No
     ]
     event = into.dispatch(
         ImportedDispatch(
-            kernel=into.kernel(Symbol(name, name, *registers)),
+            kernel=into.kernel(ImportedKernel(name, name, *registers)),
             agent=1,
             start=row.integer(*_BEGIN),
             end=row.integer(*_END),

@@ -16,7 +16,7 @@ from pathlib import Path
 from rocm_perf_lab.kernel_pattern import fits
 
 _BELL = "bell"
-_MOST_BYTES = 1 << 26  # per question; the kernel names of the largest libraries take several megabytes
+_MAX_BYTES = 1 << 26  # per question; the kernel names of the largest libraries take several megabytes
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def answer(pattern: str, question: bytes) -> bytes:
 def _content(question: Path) -> bytes:
     descriptor = os.open(question, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
-        content = file.read(_MOST_BYTES)
+        content = file.read(_MAX_BYTES)
     question.unlink()
     return content
 

@@ -12,9 +12,9 @@ import re
 
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
 from rocm_perf_lab.llm.fenced import blocks_in
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 
-LONGEST_CODE = 128 * 1024  # bytes; even long kernels have only hundreds of lines
+MAX_CODE_BYTES = 128 * 1024  # even long kernels have only hundreds of lines
 
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _LAUNCH = "launch"
@@ -25,23 +25,23 @@ _TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 _WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include_macros|import(?=\s*[<\":\w]))")
 
 
-def code_of(answer: str) -> str | Unusable:
+def code_of(answer: str) -> str | UnusableAnswer:
     """The C++ code in a Markdown answer; fenced blocks in other languages are ignored."""
     blocks = blocks_in(answer, _LANGUAGES)
     if len(blocks) != 1:
-        return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
+        return UnusableAnswer(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
     if blocks[0] is None:
-        return Unusable("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
-    return Unusable(reason) if (reason := forbidden(blocks[0])) else blocks[0]
+        return UnusableAnswer("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
+    return UnusableAnswer(reason) if (reason := forbidden(blocks[0])) else blocks[0]
 
 
-def launch_of(answer: str) -> str | Unusable | None:
+def launch_of(answer: str) -> str | UnusableAnswer | None:
     """The text of the fenced block with the language `launch`; None if the answer has none."""
     blocks = blocks_in(answer, (_LAUNCH,))
     if len(blocks) > 1:
-        return Unusable(f"the answer has {len(blocks)} fenced blocks `launch`: give one, which is for all launches")
+        return UnusableAnswer(f"the answer has {len(blocks)} fenced blocks `launch`: give one, which is for all launches")
     if blocks and blocks[0] is None:
-        return Unusable("the fenced block `launch` does not end")
+        return UnusableAnswer("the fenced block `launch` does not end")
     return blocks[0] if blocks else None
 
 
@@ -52,8 +52,8 @@ def forbidden(code: str) -> str | None:
     """
     if not code.strip():
         return "the fenced C++ block is empty"
-    if len(code.encode(errors="replace")) > LONGEST_CODE:
-        return f"the fenced C++ block is longer than {LONGEST_CODE // 1024} KiB"
+    if len(code.encode(errors="replace")) > MAX_CODE_BYTES:
+        return f"the fenced C++ block is longer than {MAX_CODE_BYTES // 1024} KiB"
     if match := _CONTROL.search(code):
         return f"the code has the control character {ord(match[0]):#04x}"
     if _SPLICE.search(code):

@@ -22,7 +22,7 @@ from rocm_perf_lab.llm.journal_lines import (
     UnsentLine,
 )
 from rocm_perf_lab.llm.providers import Answer, Message, Provider
-from rocm_perf_lab.llm.providers.protocol import TooLong, Transient
+from rocm_perf_lab.llm.providers.protocol import AnswerTooLongError, TransientError
 from rocm_perf_lab.llm.providers.retry import patiently
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
@@ -134,7 +134,7 @@ class Asker:
         """
         try:
             answer = self._ask_with_retries(provider, messages, reserved, lost)
-        except TooLong as error:
+        except AnswerTooLongError as error:
             return None, error.what
         except (UnsentError, LanguageModelError):
             self._budget.release(reserved)
@@ -153,7 +153,7 @@ class Asker:
         def once() -> Answer:
             try:
                 return provider.ask(messages, progress)
-            except Transient as error:
+            except TransientError as error:
                 if error.begun:
                     lost.append(self._budget.lose(reserved))
                     self._budget.check()

@@ -13,12 +13,12 @@ from rocm_perf_lab.json_model import with_texts_changed
 from rocm_perf_lab.llm.backend import ModelBackend
 from rocm_perf_lab.llm.journal_lines import (
     ContextLine,
+    KernelKey,
     ObstacleLine,
-    OfKernel,
-    OfRound,
-    OfSource,
     RememberedProfile,
     RememberedTarget,
+    RoundKey,
+    SourceKey,
     SurveyLine,
     SyntaxLine,
 )
@@ -43,11 +43,11 @@ class CachedBackend:
         self._summaries: dict[bytes, ProfileSummary] = {}
 
     def profile(self, source: Source) -> ProfileSummary:
-        asked = OfSource(source=digest(source.state))
+        asked = SourceKey(source=digest(source.state))
         return _profile_summary(self._cache.recall(SurveyLine, asked, lambda: _remembered_profile(self._profile_once(source))))
 
     def context(self, source: Source, target: Target, round_: int) -> str:
-        asked = OfRound(source=digest(source.state), kernel=target.demangled, round=round_)
+        asked = RoundKey(source=digest(source.state), kernel=target.demangled, round=round_)
 
         def ask() -> str:
             return self._redactor.secrets(self._required_backend.context(source, self._profile_once(source), target))
@@ -61,7 +61,7 @@ class CachedBackend:
                 return words  # our own description of how the compiler terminated
             return self._redactor.compiler_words(words, source.path.name)
 
-        return self._cache.recall(SyntaxLine, OfSource(source=digest(source.state)), ask)
+        return self._cache.recall(SyntaxLine, SourceKey(source=digest(source.state)), ask)
 
     @contextlib.contextmanager
     def gate(self, source: Source, target: Target) -> Iterator[Gate]:
@@ -99,8 +99,8 @@ class CachedBackend:
         return self._backend
 
 
-def _kernel_key(source: Source, target: Target) -> OfKernel:
-    return OfKernel(source=digest(source.state), kernel=target.demangled)
+def _kernel_key(source: Source, target: Target) -> KernelKey:
+    return KernelKey(source=digest(source.state), kernel=target.demangled)
 
 
 class _RedactedGate:

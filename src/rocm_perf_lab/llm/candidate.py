@@ -11,17 +11,17 @@ from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
 from rocm_perf_lab.llm.language import AnsweredChange, Language
 from rocm_perf_lab.llm.providers import Message
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
 
-MOST_REPAIRS = 2
+MAX_REPAIRS = 2
 
 ANSWER, COMPILE = "answer", "compile"
 """The steps before the gate's: the form of the answer, and compilation."""
@@ -41,7 +41,7 @@ class Attempt:
     step: str = ""
     reason: str = ""
     compiler: str = ""
-    judged: Judged | None = None
+    judged: JudgedCandidate | None = None
 
 
 class CandidateRound:
@@ -66,13 +66,14 @@ class CandidateRound:
         self._source, self._target, self._gate = source, target, gate
         self._kernel = source.kernel(target.kernel)
 
-    def attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
-        """The attempts, at most MOST_REPAIRS + 1, up to the first that the gate accepts or that has no text to repair.
+    def candidate_attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
+        """The attempts at one candidate, at most MAX_REPAIRS + 1, up to the first that the gate accepts or that has no text to
+        repair.
 
         Raises any error that occurs in asking the model or in the gate's baseline.
         """
         messages = [Message("system", self._language.system), Message("user", context)]
-        for number in range(1, MOST_REPAIRS + 2):
+        for number in range(1, MAX_REPAIRS + 2):
             asked = Question(
                 iteration=iteration,
                 source=digest(self._source.state),
@@ -95,7 +96,7 @@ class CandidateRound:
         if reply.complaint:
             return replace(attempt, step=ANSWER, reason=reply.complaint)
         change = self._language.change(self._source, self._target.kernel, reply.text)
-        if isinstance(change, Unusable):
+        if isinstance(change, UnusableAnswer):
             return replace(attempt, step=ANSWER, reason=change.reason)
         changed = self._backend.read(self._source.edited(change.edits, change.other_edits).state)
         if words := self._backend.complaint(changed):

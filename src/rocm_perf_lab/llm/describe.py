@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.optimize.describe import describe as describe_changes
 
 
-def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:
+def describe(outcome: LlmOptimizeResult, say: Callable[[str], None]) -> None:
     """Print the result of each answer, the number of questions and their cost, why the loop stopped, and the optimizer's
     report.
     """

@@ -12,14 +12,14 @@ from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
-from rocm_perf_lab.llm.keys import Key
-from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
+from rocm_perf_lab.llm.keys import ApiKey
+from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.model_target import ModelTarget, of_program
 from rocm_perf_lab.llm.page import page
 from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
-from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -57,12 +57,12 @@ class LlmRequest:
 
 def llm_optimize(
     request: LlmRequest,
-    keys: Mapping[str, Key],
+    keys: Mapping[str, ApiKey],
     environment: Mapping[str, str],
     approve: Approve,
     consent: Consent,
     note: Callable[[str], None],
-) -> ModelOutcome:
+) -> LlmOptimizeResult:
     """Start or resume a run and carry it out.
 
     keys: the providers' keys. environment: does not contain the keys; its values are kept out of the questions and the journal.
@@ -92,12 +92,12 @@ def run_with(
     target: ModelTarget,
     make_backend: MakeBackend,
     request: LlmRequest,
-    keys: Mapping[str, Key],
+    keys: Mapping[str, ApiKey],
     environment: Mapping[str, str],
     approve: Approve,
     consent: Consent,
     note: Callable[[str], None],
-) -> ModelOutcome:
+) -> LlmOptimizeResult:
     """Like llm_optimize(), but for a target that has already been found. The parts of the request that specify how to find the
     source are ignored.
     """
@@ -127,7 +127,7 @@ def loop_on(
     approve: Approve,
     consent: Consent,
     note: Callable[[str], None],
-) -> ModelLoop:
+) -> LlmLoop:
     """The loop, with everything it needs, for a run whose journal is open."""
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
@@ -145,7 +145,7 @@ def loop_on(
     )
     journal.append(_settings(request, target))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
-    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note, target.language)
+    loop = LlmLoop(run, cached, asker, budget, journal, request.loop, note, target.language)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
 

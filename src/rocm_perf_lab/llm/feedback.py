@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rocm_perf_lab.llm.language import Language
 from rocm_perf_lab.prompt.markdown import fenced
 
-_LONGEST_REASON = 1500  # characters
+_MAX_REASON_LENGTH = 1500  # characters
 _TOLERANT = (
     "Floating-point results may be off by {ulps} units in the last place, and no more, on every input; all other results must "
     "stay the same bit for bit. A different order of a long sum can deviate further where terms cancel."
@@ -26,7 +26,7 @@ def feedback(
     (baseline, candidate), for each metric of the machine code. ulps: the tolerance for floating-point results.
     """
     lines = ["Your answer was not accepted.", "", f"- step: {step}", "- outcome: rejected"]
-    lines.append(f"- reason: {' '.join(reason.split())[:_LONGEST_REASON]}")
+    lines.append(f"- reason: {' '.join(reason.split())[:_MAX_REASON_LENGTH]}")
     if figures:
         lines += [f"- {name}: {before} before, {after} now" for name, (before, after) in figures.items()]
     if advice := _advice(step, ulps, language):

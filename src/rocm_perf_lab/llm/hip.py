@@ -12,7 +12,7 @@ from rocm_perf_lab.llm.language import AnsweredChange
 from rocm_perf_lab.llm.launch import launch_edits
 from rocm_perf_lab.llm.splice import splice
 from rocm_perf_lab.llm.system_prompt import system_prompt
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.build_target import reader_of
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
@@ -33,13 +33,13 @@ class HipAnswers:
         "are no longer (or are now) contracted to one fused operation, changes them: __builtin_fmaf makes that explicit."
     )
 
-    def change(self, source: HipSource, name: str, answer: str) -> AnsweredChange | Unusable:
+    def change(self, source: HipSource, name: str, answer: str) -> AnsweredChange | UnusableAnswer:
         kernel, code = source.kernel(name), code_of(answer)
-        if isinstance(code, Unusable):
+        if isinstance(code, UnusableAnswer):
             return code
         launch = launch_of(answer)
         launches = launch_edits(source, kernel, launch) if isinstance(launch, str) else launch or []
-        if isinstance(launches, Unusable):
+        if isinstance(launches, UnusableAnswer):
             return launches
         own_edits, other_edits = by_file(source, launches)
         return AnsweredChange((splice(kernel, code), *own_edits), tuple(other_edits))

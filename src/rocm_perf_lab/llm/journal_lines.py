@@ -13,20 +13,20 @@ Asked = TypeVar("Asked", bound=JsonModel)
 Answer = TypeVar("Answer")
 
 
-class OfSource(JsonModel):
+class SourceKey(JsonModel):
     """source: its digest."""
 
     source: str
 
 
-class OfKernel(JsonModel):
+class KernelKey(JsonModel):
     """source: the digest of the source. kernel: the kernel's demangled name."""
 
     source: str
     kernel: Text
 
 
-class OfRound(OfKernel):
+class RoundKey(KernelKey):
     round: int
 
 
@@ -105,19 +105,19 @@ class RememberedProfile(JsonModel):
     fraction: float | None
 
 
-class SurveyLine(RememberedLine[OfSource, RememberedProfile]):
+class SurveyLine(RememberedLine[SourceKey, RememberedProfile]):
     event: Literal["survey"] = "survey"
 
 
-class ContextLine(RememberedLine[OfRound, Text]):
+class ContextLine(RememberedLine[RoundKey, Text]):
     event: Literal["context"] = "context"
 
 
-class SyntaxLine(RememberedLine[OfSource, Text | None]):
+class SyntaxLine(RememberedLine[SourceKey, Text | None]):
     event: Literal["syntax"] = "syntax"
 
 
-class ObstacleLine(RememberedLine[OfKernel, Text]):
+class ObstacleLine(RememberedLine[KernelKey, Text]):
     event: Literal["obstacle"] = "obstacle"
 
 

@@ -19,13 +19,13 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.entry import COMMAND
 from rocm_perf_lab.llm.journal_lines import SettingsLine
 from rocm_perf_lab.llm.languages import LANGUAGES
-from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
+from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
-from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.optimize.journal import FILE, Journal, JournalReader
 from rocm_perf_lab.optimize.journal import read as entries_of
-from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
@@ -34,7 +34,7 @@ _DECISION_EVENTS = ("proposal", "attempt", "accepted", "left alone", "stop", "en
 _MACHINE_FIELDS = ("number", "file", "written")
 
 
-def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
+def replay_journal(directory: Path, note: Callable[[str], None]) -> LlmOptimizeResult:
     """Replay a run and compare its decisions.
 
     directory: the directory of an llm-optimize run that has ended or failed.
@@ -89,7 +89,7 @@ def _journal_of_external_results(entries: Sequence[dict[str, Any]], directory: P
     return Journal(directory)
 
 
-def _build_loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
+def _build_loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> LlmLoop:
     original = Path(settings.source)
     language = LANGUAGES[settings.language]
     as_source = language.reader(SourceSettings.model_validate(dict(settings)), original)
@@ -101,12 +101,12 @@ def _build_loop(settings: SettingsLine, source: Path, journal: Journal, note: Ca
         settings.accept_modelled,
     )  # fmt: skip
     asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
-    loop = ModelLoop(run, backend, asker, budget, journal, options, note, language)
+    loop = LlmLoop(run, backend, asker, budget, journal, options, note, language)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model
     return loop
 
 
-def _raise_unknown_answer(_judged: Judged) -> bool:
+def _raise_unknown_answer(_judged: JudgedCandidate) -> bool:
     raise JournalDiffersError(
         "the journal has no answer from the user about a change", "the run or the version of rocm-perf was different"
     )

@@ -9,12 +9,12 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # a kernel is abandoned after this many consecutive rounds in which no change to it was kept
-_MOST_KERNELS = 3  # at most this many kernels are taken in turn
+MAX_FAILURES = 2  # a kernel is abandoned after this many consecutive rounds in which no change to it was kept
+_MAX_KERNELS = 3  # at most this many kernels are taken in turn
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopReason:
     """Why the loop ends. reason: one of a fixed set; detail: a sentence."""
 
     reason: str
@@ -32,15 +32,15 @@ class KernelScheduler:
     rounds: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
 
-    def next(self, summary: ProfileSummary) -> Target | Stop:
+    def next(self, summary: ProfileSummary) -> Target | StopReason:
         wanted = self._wanted_targets(summary)
-        if isinstance(wanted, Stop):
+        if isinstance(wanted, StopReason):
             return wanted
         left = [target for target in wanted if not self.is_exhausted(target)]
         if not left:
             names = ", ".join(target.kernel for target in wanted)
-            why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
-            return Stop("repeated failure", f"{names}: {why}")
+            why = f"given up after {MAX_FAILURES} rounds without a kept change, or because it cannot be judged"
+            return StopReason("repeated failure", f"{names}: {why}")
         # In turn: the kernel with the fewest rounds first and, in case of a tie, the one that could gain the most.
         return min(left, key=lambda target: self.rounds[target.demangled])
 
@@ -50,16 +50,16 @@ class KernelScheduler:
 
     def record_failure(self, target: Target, for_good: bool = False) -> None:
         self.rounds[target.demangled] += 1
-        self.failures[target.demangled] += MOST_FAILURES if for_good else 1
+        self.failures[target.demangled] += MAX_FAILURES if for_good else 1
 
     def is_exhausted(self, target: Target) -> bool:
-        return self.failures[target.demangled] >= MOST_FAILURES
+        return self.failures[target.demangled] >= MAX_FAILURES
 
-    def _wanted_targets(self, summary: ProfileSummary) -> list[Target] | Stop:
+    def _wanted_targets(self, summary: ProfileSummary) -> list[Target] | StopReason:
         if self.chosen or summary.fraction is None or summary.fraction < DOMINATES:
             if summary.targets:
-                return list(summary.targets[:_MOST_KERNELS])
-            return Stop("no headroom", _skipped_in_words(summary) or "the program has no kernel of this source")
+                return list(summary.targets[:_MAX_KERNELS])
+            return StopReason("no headroom", _skipped_in_words(summary) or "the program has no kernel of this source")
         dominant = [target for target in summary.targets if target.demangled == summary.dominant]
         if dominant:
             return dominant
@@ -67,7 +67,7 @@ class KernelScheduler:
             (skipped.reason for skipped in summary.skipped if skipped.kernel == summary.dominant), "it is not in this source"
         )
         share = f"{summary.dominant} accounts for {summary.fraction:.0%} of the critical path"
-        return Stop("ceiling reached", f"{share}, but {why}")
+        return StopReason("ceiling reached", f"{share}, but {why}")
 
 
 def _skipped_in_words(summary: ProfileSummary) -> str:

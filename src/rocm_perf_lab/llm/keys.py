@@ -10,7 +10,7 @@ VARIABLES = {name: provider.key_variable for name, provider in PROVIDERS.items()
 """Provider -> the variable that holds its key."""
 
 
-class Key:
+class ApiKey:
     """A secret that does not appear in logs or tracebacks. value: the secret itself."""
 
     def __init__(self, value: str):
@@ -20,7 +20,7 @@ class Key:
         return "Key(***)"
 
 
-def take_keys(environment: MutableMapping[str, str]) -> dict[str, Key]:
+def take_keys(environment: MutableMapping[str, str]) -> dict[str, ApiKey]:
     """Remove the keys from the environment and return those that were set, as provider -> key."""
     values = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
-    return {provider: Key(value) for provider, value in values.items() if value}
+    return {provider: ApiKey(value) for provider, value in values.items() if value}

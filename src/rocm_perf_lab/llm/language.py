@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab.hip_source.edits import Edit
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
@@ -38,7 +38,7 @@ class Language(Protocol):
     @property
     def exactness_instruction(self) -> str: ...
 
-    def change(self, source: Any, name: str, answer: str) -> AnsweredChange | Unusable:
+    def change(self, source: Any, name: str, answer: str) -> AnsweredChange | UnusableAnswer:
         """The change that an answer makes to the kernel `name`."""
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], Source]:

@@ -10,44 +10,44 @@ import re
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.hip_source.written_launches import operands_of
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d[\w']*|[-+*/%(),])")
 _WRITTEN = re.compile(r"\s*(?:[\w:]+\s*)?<<<(.*)>>>\s*;?\s*", re.DOTALL)
-_LONGEST = 1000
+_MAX_LAUNCH_LENGTH = 1000
 _FORM = "write it as <<<grid, workgroup>>> or <<<grid, workgroup, bytes of LDS>>>"
 
 
-def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[tuple[Path, Edit]] | Unusable:
+def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[tuple[Path, Edit]] | UnusableAnswer:
     """The edits that give all launches of the kernel this shape, each with the real path of its file.
 
     launch: the text of the answer's `launch` block.
     """
     words = _words(launch)
-    if isinstance(words, Unusable):
+    if isinstance(words, UnusableAnswer):
         return words
     operands = operands_of(words)
     if not 2 <= len(operands) <= 3:
-        return Unusable(f"the launch has {len(operands)} operands: {_FORM}")
+        return UnusableAnswer(f"the launch has {len(operands)} operands: {_FORM}")
     try:
         sites = program_launches(source, kernel)
         return [(site.file, _edit(site, kernel, words, operands)) for site in sites]
-    except NotUnderstood as error:
-        return Unusable(f"the launch cannot be changed: {error}")
+    except LaunchNotUnderstoodError as error:
+        return UnusableAnswer(f"the launch cannot be changed: {error}")
 
 
-def _words(launch: str) -> list[str] | Unusable:
-    match = _WRITTEN.fullmatch(launch[:_LONGEST])
-    if match is None or len(launch) > _LONGEST:
-        return Unusable(f"the fenced block `launch` has no launch: {_FORM}")
+def _words(launch: str) -> list[str] | UnusableAnswer:
+    match = _WRITTEN.fullmatch(launch[:_MAX_LAUNCH_LENGTH])
+    if match is None or len(launch) > _MAX_LAUNCH_LENGTH:
+        return UnusableAnswer(f"the fenced block `launch` has no launch: {_FORM}")
     words, position, text = [], 0, match[1].strip()
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None:
-            return Unusable(
+            return UnusableAnswer(
                 f"the launch has `{text[position:].strip()[:20]}`: only + - * / %, parentheses, dim3, integers and names"
             )
         words.append(token[1])
@@ -56,13 +56,15 @@ def _words(launch: str) -> list[str] | Unusable:
 
 
 def _edit(site: ShapedLaunch, kernel: SourceKernel, words: list[str], operands: list[range]) -> Edit:
-    """Raises NotUnderstood if the shape names a parameter for which the launch does not pass a plain integer variable."""
+    """Raises LaunchNotUnderstoodError if the shape names a parameter for which the launch does not pass a plain integer
+    variable.
+    """
     positions = {parameter.name: position for position, parameter in enumerate(kernel.parameters) if parameter.name}
     passed = {argument.position: argument.name for argument in site.arguments.values()}
     named = []
     for word in words:
         if word in positions and positions[word] not in passed:
-            raise NotUnderstood(
+            raise LaunchNotUnderstoodError(
                 f"the launch in line {site.line} of {site.file.name} does not pass {word} as a plain integer variable"
             )
         named.append(passed[positions[word]] if word in positions else word)

@@ -11,13 +11,13 @@ from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.candidate import Attempt, CandidateRound
 from rocm_perf_lab.llm.journal_lines import StopLine
-from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, Stop
+from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, StopReason
 from rocm_perf_lab.llm.language import Language
-from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.locked_gate import LockedGate
-from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
@@ -42,7 +42,7 @@ class LlmLoopOptions:
     ulps: int = 0
 
 
-class ModelLoop:
+class LlmLoop:
     """The loop of one run. Raises any error from the backend, LanguageModelError and JournalDiffersError; changes accepted
     before an error have already been written.
     """
@@ -62,16 +62,16 @@ class ModelLoop:
         self._run, self._backend, self._asker, self._journal = run, backend, asker, journal
         self._options, self._note = options, note
         self._scheduler = KernelScheduler(options.chosen)
-        self.outcome = ModelOutcome(run.outcome, budget)
+        self.outcome = LlmOptimizeResult(run.outcome, budget)
 
-    def optimize(self) -> ModelOutcome:
+    def optimize(self) -> LlmOptimizeResult:
         original = self._run.original()
         current = self._backend.read(original)
         summary = self._run.profile(current)
         number = 0
         while True:
             target = self._next_target(number, summary)
-            if isinstance(target, Stop):
+            if isinstance(target, StopReason):
                 return self._end(target)
             number += 1
             self._note(f"iteration {number}: kernel {target.demangled}: {target.reason}")
@@ -80,18 +80,18 @@ class ModelLoop:
                 current = changed
                 self._run.write(original, current.state)
             if isinstance(error, UnsentError):
-                return self._end(Stop(error.reason, error.detail))
+                return self._end(StopReason(error.reason, error.detail))
             if error is not None:
                 raise error
             if changed is not None and number < self._options.max_iterations:
                 summary = self._run.profile(current)
 
-    def _next_target(self, number: int, summary: ProfileSummary) -> Target | Stop:
+    def _next_target(self, number: int, summary: ProfileSummary) -> Target | StopReason:
         if number == self._options.max_iterations:
-            return Stop("iterations", f"all {number} iterations are used up")
+            return StopReason("iterations", f"all {number} iterations are used up")
         return self._scheduler.next(summary)
 
-    def _end(self, stop: Stop) -> ModelOutcome:
+    def _end(self, stop: StopReason) -> LlmOptimizeResult:
         self._note(f"stopped: {stop.detail}")
         self._journal.append(StopLine(reason=stop.reason, detail=stop.detail))
         self.outcome.stop = stop
@@ -107,7 +107,7 @@ class ModelLoop:
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
         best = self._run.best(target, accepted)
         if best is not None:
-            changed = self._backend.read(best.text)
+            changed = self._backend.read(best.state)
             self._run.accept(number, target, best, changed)
             self._scheduler.record_kept(target)
             return changed, error
@@ -119,7 +119,7 @@ class ModelLoop:
 
     def _run_candidates(
         self, number: int, source: Source, summary: ProfileSummary, target: Target
-    ) -> tuple[list[Judged], list[Exception]]:
+    ) -> tuple[list[JudgedCandidate], list[Exception]]:
         """The candidates that the gate accepts, and the exceptions that ended candidates early."""
         context = self._backend.context(source, target, self._scheduler.rounds[target.demangled])
         alone = summary.timing == "measured"
@@ -146,7 +146,7 @@ class ModelLoop:
         """Run one candidate; exceptions are returned rather than raised, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:
-            for attempt in candidate_round.attempts(number, which, context):
+            for attempt in candidate_round.candidate_attempts(number, which, context):
                 attempts.append(attempt)
                 self._note(f"  candidate {which}, answer {attempt.number}: {_in_words(attempt)}")
         except (UnsentError, RocmPerfError) as error:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.optimize.builders import SCRATCH
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", occur everywhere
+_MIN_SECRET_LENGTH = 8  # characters: shorter values, such as "1" or "C.UTF-8", occur everywhere
 _PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")
 _QUOTATION = re.compile(r"\s*\d*\s*\||\s*[\^~]|\d+ (?:error|warning)s? ")  # "  12 |  x = y", "     |  ^"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -27,11 +27,13 @@ class Redactor:
     values that occur in it are not redacted.
     """
 
-    def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):
+    def __init__(
+        self, folder: Path, keys: Iterable[ApiKey] = (), environment: Mapping[str, str] | None = None, known: str = ""
+    ):
         self._folder, self._places = folder.resolve(), PathScrubber(folder)
         self._keys = sorted({key.value for key in keys}, key=len, reverse=True)
         values = sorted((environment or {}).items(), key=lambda item: (-len(item[1]), item))
-        self._values = [(value, name) for name, value in values if len(value) >= _SHORTEST_SECRET and value not in known]
+        self._values = [(value, name) for name, value in values if len(value) >= _MIN_SECRET_LENGTH and value not in known]
 
     def keys(self, text: str) -> str:
         """The text with keys replaced."""
@@ -50,8 +52,8 @@ class Redactor:
         """A program's text without secrets and without the names of this machine's folders."""
         return self._places.clean(self.secrets(text))
 
-    def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
-        """A compiler's messages about the file `source` or a copy of it: up to `most_lines` lines, and how many were left out.
+    def compiler_words(self, output: str, source: str, max_lines: int = 40) -> str:
+        """A compiler's messages about the file `source` or a copy of it: up to `max_lines` lines, and how many were left out.
 
         A diagnostic starts with a line that begins with a location; the lines up to the next location quote that file.
         """
@@ -65,7 +67,7 @@ class Redactor:
                 lines.append(line)
             else:
                 left_out += 1
-        words = [self.text(line) for line in lines[:most_lines]]
+        words = [self.text(line) for line in lines[:max_lines]]
         if cut := len(lines) - len(words):
             words.append(f"({cut} more lines)")
         if left_out:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import ANSWER, COMPILE, Attempt
-from rocm_perf_lab.llm.kernel_scheduler import Stop
+from rocm_perf_lab.llm.kernel_scheduler import StopReason
 from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument, StopSection, TokensSection
 from rocm_perf_lab.optimize.result import OptimizeResult
 
@@ -14,7 +14,7 @@ BEFORE_THE_GATE = (ANSWER, COMPILE)
 
 
 @dataclass
-class ModelOutcome:
+class LlmOptimizeResult:
     """The outcome of a run with a model. optimized: the optimizer's own result. stop: why the loop ended."""
 
     optimized: OptimizeResult
@@ -22,7 +22,7 @@ class ModelOutcome:
     provider: str = ""
     model: str = ""
     attempts: list[Attempt] = field(default_factory=list)
-    stop: Stop | None = None
+    stop: StopReason | None = None
 
     @property
     def unusable(self) -> bool:

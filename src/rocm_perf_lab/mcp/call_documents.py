@@ -12,7 +12,7 @@ from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.mcp.outline import outline, value_at
 
 READ = "read"
-_MOST_DOCUMENTS = 32  # documents that are kept
+_MAX_DOCUMENTS = 32  # documents that are kept
 DESCRIPTION = """Reads more of what an earlier call found: every result names its document, and results that were shortened say
 where the rest is ("read /analysis/kernels/0"). Returns the value at that JSON pointer, shortened in the same way if it is long,
 or writes all of it to a file."""
@@ -34,10 +34,10 @@ class CallDocuments:
         self._documents: OrderedDict[str, Any] = OrderedDict()
 
     def keep(self, document: Any) -> str:
-        """Store the document and return its number. Only the newest _MOST_DOCUMENTS documents are kept."""
+        """Store the document and return its number. Only the newest _MAX_DOCUMENTS documents are kept."""
         number = str(next(self._numbers))
         self._documents[number] = document
-        if len(self._documents) > _MOST_DOCUMENTS:
+        if len(self._documents) > _MAX_DOCUMENTS:
             self._documents.popitem(last=False)
         return number
 

@@ -26,7 +26,7 @@ _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 
 @dataclass(frozen=True)
-class EndedCommand:
+class CommandResult:
     """A command that has ended.
 
     exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
@@ -42,7 +42,7 @@ Progress = Callable[[str], Awaitable[None]]
 """Receives each line about the command's progress."""
 
 
-async def run(words: Sequence[str], folder: Path, progress: Progress) -> EndedCommand:
+async def run(words: Sequence[str], folder: Path, progress: Progress) -> CommandResult:
     """Run `rocm-perf words` in `folder`, without a shell. If the call is cancelled, the command is stopped first."""
     stderr = bytearray()
     stdout = bytearray()
@@ -62,7 +62,7 @@ async def run(words: Sequence[str], folder: Path, progress: Progress) -> EndedCo
         finally:
             with anyio.CancelScope(shield=True):
                 await _stop(process)
-    return EndedCommand(exit_code, _document(stdout), _error(stderr.decode(errors="replace"), exit_code))
+    return CommandResult(exit_code, _document(stdout), _error(stderr.decode(errors="replace"), exit_code))
 
 
 async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:

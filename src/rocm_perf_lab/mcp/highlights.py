@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_MOST_KERNELS, _MOST_ADVICE, _MOST_LINES, _MOST_PARTS = 5, 3, 8, 5
+_MAX_KERNELS, _MAX_ADVICE, _MAX_LINES, _MAX_PARTS = 5, 3, 8, 5
 Json = Any
 
 
@@ -26,8 +26,8 @@ def _profile(document: Json) -> Json:
 def _one_rank(document: Json, pointer: str) -> Json:
     profile, dag, kernels = document["profile"], document["dag"], document["analysis"]["kernels"]
     of_interest = [(number, kernel) for number, kernel in enumerate(kernels) if kernel["critical_path_score"] is not None]
-    first = sorted(of_interest, key=lambda pair: -pair[1]["critical_path_score"])[:_MOST_KERNELS]
-    shown = first or list(enumerate(kernels))[:_MOST_KERNELS]
+    first = sorted(of_interest, key=lambda pair: -pair[1]["critical_path_score"])[:_MAX_KERNELS]
+    shown = first or list(enumerate(kernels))[:_MAX_KERNELS]
     return {
         "command": profile["run"]["command"],
         "gpu": f"{profile['gpu']['product']} ({profile['gpu']['target']})",
@@ -38,7 +38,7 @@ def _one_rank(document: Json, pointer: str) -> Json:
         "dominant_symbol": dag["dominant_symbol"],
         "fraction": dag["fraction"],
         "speedup_ceiling": dag["speedup_ceiling"],
-        "idle": [{name: idle[name] for name in ("agent", "fraction", "by_cause_ns")} for idle in dag["idle"][:_MOST_KERNELS]],
+        "idle": [{name: idle[name] for name in ("agent", "fraction", "by_cause_ns")} for idle in dag["idle"][:_MAX_KERNELS]],
         "kernels": [_kernel(kernel, f"{pointer}/analysis/kernels/{number}") for number, kernel in shown],
         "kernels_in_all": len(kernels),
         "notes": dag["notes"],
@@ -57,7 +57,7 @@ def _kernel(kernel: Json, pointer: str) -> Json:
         "verdict_by": bottleneck["by"],
         "why": bottleneck["why"],
         "factors": [factor["name"] for factor in bottleneck["factors"]],
-        "advice": bottleneck["advice"][:_MOST_ADVICE],
+        "advice": bottleneck["advice"][:_MAX_ADVICE],
         "headroom": {name: headroom[name] for name in ("fraction", "binding", "program_speedup", "priority")},
         "resources": kernel["resources"] | {"waves_per_cu": kernel["occupancy"]["resident_waves_per_cu"]},
         "read": pointer,
@@ -66,7 +66,7 @@ def _kernel(kernel: Json, pointer: str) -> Json:
         highlight["waits_longest_for_line"] = traced["waited_for"]["source"]
     if traced is not None and traced["time_stack"] is not None:
         highlight["time_by_experiment"] = {
-            part["name"]: round(part["share"], 3) for part in traced["time_stack"]["parts"][:_MOST_PARTS]
+            part["name"]: round(part["share"], 3) for part in traced["time_stack"]["parts"][:_MAX_PARTS]
         }
     return highlight
 
@@ -117,14 +117,14 @@ def _source(document: Json) -> Json:
     """The costliest lines of each kernel, with their text."""
     files = document["files"]
     kernels = []
-    for number, kernel in enumerate(document["kernels"][:_MOST_KERNELS]):
+    for number, kernel in enumerate(document["kernels"][:_MAX_KERNELS]):
         lines = [
             {
                 "line": f"{files[line['place']['file']]['name']}:{line['place']['line']}",
                 "text": _text(files[line["place"]["file"]], line["place"]["line"]),
                 **{name: line[name] for name in ("share", "stall_cycles", "waited_cycles")},
             }
-            for line in sorted(kernel["lines"] or [], key=lambda line: -line["share"])[:_MOST_LINES]
+            for line in sorted(kernel["lines"] or [], key=lambda line: -line["share"])[:_MAX_LINES]
         ]
         kernels.append({"kernel": kernel["kernel"], "lines": lines, "read": f"/kernels/{number}"})
     return {"kernels": kernels, "kernels_in_all": len(document["kernels"])}

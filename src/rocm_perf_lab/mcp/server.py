@@ -70,7 +70,7 @@ class ToolServer:
             ProgramTimeoutError.exit_code, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}"
         )
 
-    def _result(self, tool: McpTool, ended: command_process.EndedCommand) -> types.CallToolResult:
+    def _result(self, tool: McpTool, ended: command_process.CommandResult) -> types.CallToolResult:
         """The result of a command: if it printed its JSON, it succeeded, even if its exit code is a negative verdict."""
         if ended.document is None:
             return _failure(ended.exit_code, ended.error)

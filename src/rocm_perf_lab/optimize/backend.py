@@ -59,7 +59,9 @@ class ProfileSummary:
 
 class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
-        """Judge a candidate. candidate: the whole source. promises: see gate.source.promises."""
+        """Judge a candidate. candidate: the changed source as a state (hip_source.source_state). promises: see
+        gate.source.promises.
+        """
 
     def ratio_on_captured_inputs(self, candidate: bytes, promises: Promises = NO_PROMISES) -> float | None:
         """A lower bound on the ratio that a verdict can report: the kernel's time with the candidate divided by its time with
@@ -70,7 +72,7 @@ class Gate(Protocol):
 class Backend(Protocol):
     """The operations that the loop needs. Each backend serves the sources of one language; tests use a fake backend."""
 
-    def read(self, text: bytes) -> Source: ...
+    def read(self, state: bytes) -> Source: ...
 
     def profile(self, source: Any) -> ProfileSummary: ...
 

@@ -55,12 +55,12 @@ class BuildTarget:
     found_by: str
     other_products: OtherProducts = OtherProducts()
 
-    def read(self, text: bytes | None = None) -> HipSource:
-        """Read the source. text: used instead of the file's contents. Raises SourceError."""
+    def read(self, state: bytes | None = None) -> HipSource:
+        """Read the source. state: used instead of the files' contents. Raises SourceError."""
         main = self.unit.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
-        return read(self.source, self.unit.argv, self.unit.folder, text, main, self.units)
+        return read(self.source, self.unit.argv, self.unit.folder, state, main, self.units)
 
 
 def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:

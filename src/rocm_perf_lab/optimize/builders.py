@@ -17,15 +17,15 @@ from pathlib import Path
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.atomic_write import atomic_write
-from rocm_perf_lab.cage import CageLimits, Ended, View
+from rocm_perf_lab.cage import CageLimits, CageResult, View
 from rocm_perf_lab.code_object import code_objects_in
-from rocm_perf_lab.code_object.fat_binary import LARGEST
+from rocm_perf_lab.code_object.fat_binary import MAX_FILE_BYTES
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.build_description import Build
-from rocm_perf_lab.optimize.precompiled_includes import Preambles, PrecompiledIncludes
+from rocm_perf_lab.optimize.precompiled_includes import Preambles, PrecompiledPreamble
 
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
@@ -44,7 +44,7 @@ _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcu
 # These options do not change the loaded code; see code_object.symbol_contents.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
-AfterBuild = Callable[[Sequence[str], Ended], None]
+AfterBuild = Callable[[Sequence[str], CageResult], None]
 """Called after every build, with its command and how it ended."""
 
 _Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source, and how
@@ -154,7 +154,7 @@ class SourceBuilder:
 
     @contextlib.contextmanager
     def _compile(
-        self, source: HipSource, options: Sequence[str], name: str | None = None, includes: PrecompiledIncludes | None = None
+        self, source: HipSource, options: Sequence[str], name: str | None = None, includes: PrecompiledPreamble | None = None
     ) -> Iterator[Path]:
         with _place_source(source, self._view, includes) as placed:
             output = placed.output_folder / "output"
@@ -164,7 +164,7 @@ class SourceBuilder:
             _check_output(output, shlex.join(command))
             yield output
 
-    def _precompiled_includes(self, source: HipSource, options: Sequence[str]) -> PrecompiledIncludes | None:
+    def _precompiled_includes(self, source: HipSource, options: Sequence[str]) -> PrecompiledPreamble | None:
         """The precompiled includes for a pass that generates code; see Preambles.of(). None for other passes and for
         headers.
         """
@@ -185,8 +185,8 @@ def _check_output(output: Path, command: str) -> None:
         fault = "made no file at the path given by -o (links, pipes, sockets and device files are removed)"
     elif not output.is_file():
         fault = "made a folder at the path given by -o"
-    elif (size := output.stat().st_size) > LARGEST:
-        fault = f"made a file of {size / (1 << 30):.1f} GiB, but at most {LARGEST >> 30} GiB can be read"
+    elif (size := output.stat().st_size) > MAX_FILE_BYTES:
+        fault = f"made a file of {size / (1 << 30):.1f} GiB, but at most {MAX_FILE_BYTES >> 30} GiB can be read"
     else:
         return
     raise SourceError(f"the build ended with status 0, but {fault}", f"correct the compiler; it was run as `{command}`")
@@ -213,7 +213,7 @@ def complaint(source: HipSource, target: str, limits: CageLimits = CageLimits(),
     with _place_source(source, view) as placed:
         only = ["--offload-device-only", "-fsyntax-only", str(placed.main)]
         command = [*_compile_only(source, target), *placed.options, *only]
-        ends: list[Ended] = []
+        ends: list[CageResult] = []
         try:
             record = ends.append
             build(
@@ -232,7 +232,7 @@ def build(
     limits: CageLimits,
     after_build: AfterBuild | None = None,
     view: View = View(),
-) -> Ended:
+) -> CageResult:
     """Run a build command in the cage. failure: what to report if it fails ("a.hip does not compile").
 
     Raises SourceError with the compiler's first error, UnavailableError if there is no compiler, NoCageError.
@@ -259,7 +259,7 @@ def _remedy(command: Sequence[str], folder: Path) -> str:
     return f"this is CUDA: translate it to HIP first (`hipify-perl {shlex.join(translated)}`)"
 
 
-def first_error(ended: Ended) -> str:
+def first_error(ended: CageResult) -> str:
     """The first line that reports a compiler or linker error; if there is none, how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
     error_line = next((line for kind in _ERROR_LINES for line in lines if kind.search(line)), "")
@@ -342,7 +342,7 @@ class ProgramBuilder:
         lines = [] if any(word.startswith("-g") for word in command.argv) else ["-gline-tables-only"]  # for thread traces
         return [*arch, *lines, *_cuid_option(command.argv, command.sources[0], command.folder)]
 
-    def _precompiled_includes(self, command: OutputCommand, source: HipSource) -> PrecompiledIncludes | None:
+    def _precompiled_includes(self, command: OutputCommand, source: HipSource) -> PrecompiledPreamble | None:
         """The precompiled includes of the changed source; None for other sources, which are compiled only once. Also None if
         other files changed as well, since the includes may contain them.
         """
@@ -373,7 +373,7 @@ class _PlacedSource:
 
 
 @contextlib.contextmanager
-def _place_source(source: HipSource, view: View, includes: PrecompiledIncludes | None = None) -> Iterator[_PlacedSource]:
+def _place_source(source: HipSource, view: View, includes: PrecompiledPreamble | None = None) -> Iterator[_PlacedSource]:
     """Place the text for the compiler. In the cage, the text replaces the file at the source's own path, so exactly what was
     parsed is compiled. includes: the precompiled includes; used only in the cage.
 

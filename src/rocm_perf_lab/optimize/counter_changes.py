@@ -13,7 +13,7 @@ _LESS_TO_WAIT_FOR = {
     "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
     "SQ_INSTS_LDS": "LDS instructions",
 }
-_LEAST_CHANGE = 0.01  # smaller changes are ignored
+_MIN_CHANGE = 0.01  # smaller changes are ignored
 _MAIN_SHARE = 0.5  # fraction of the saved cycles; if waits account for less, they are not the reason
 
 
@@ -31,14 +31,14 @@ class CounterChange:
         return (self.after - self.before) / self.before if self.before else None
 
 
-def telling_changes(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[CounterChange]:
+def telling_changes(counters: Mapping[str, Sequence[float]], limit: int = 8) -> list[CounterChange]:
     """Select the counters that explain a change in time.
 
     counters: name -> (before, after) of one kernel. Returns the wave-cycle counters first, then those with the largest relative
     changes.
     """
     telling = [CounterChange(name, EXPLANATORY[name], *pair) for name, pair in counters.items() if name in EXPLANATORY]
-    return sorted(telling, key=_rank)[:most]
+    return sorted(telling, key=_rank)[:limit]
 
 
 def _rank(movement: CounterChange) -> tuple[int, float, str]:
@@ -58,7 +58,7 @@ def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str
     parts = [account.in_words]
     if account.waits < 0 and -account.waits >= _MAIN_SHARE * -account.cycles:
         parts.append(_why_less_waiting(_RelativeChanges(counters, unmoved)))
-    elif (instructions := _RelativeChanges(counters, unmoved)["SQ_INSTS"]) is not None and abs(instructions) >= _LEAST_CHANGE:
+    elif (instructions := _RelativeChanges(counters, unmoved)["SQ_INSTS"]) is not None and abs(instructions) >= _MIN_CHANGE:
         parts.append(f"{_more_or_fewer(instructions)} instructions are executed (SQ_INSTS)")
     return "; ".join(parts)
 
@@ -84,7 +84,7 @@ class _WaveCycleChanges:
         cycles, waits, turns = (
             (after - before) / total if total else 0.0 for before, after in (counters.get(name, (0, 0)) for name in _CYCLES)
         )
-        return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _LEAST_CHANGE else None
+        return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _MIN_CHANGE else None
 
     @property
     def in_words(self) -> str:
@@ -93,7 +93,7 @@ class _WaveCycleChanges:
             (self.turns, "waiting to issue (SQ_WAIT_INST_ANY)"),
             (self.executing, "executing"),
         )
-        shares = ", ".join(f"{share:+.1%} {activity}" for share, activity in parts if abs(share) >= _LEAST_CHANGE / 2)
+        shares = ", ".join(f"{share:+.1%} {activity}" for share, activity in parts if abs(share) >= _MIN_CHANGE / 2)
         return f"{_more_or_fewer(self.cycles)} cycles of waves (SQ_WAVE_CYCLES): {shares}"
 
 
@@ -115,7 +115,7 @@ class _RelativeChanges:
     def fall(self, name: str) -> float | None:
         """The relative decrease; None if the counter did not fall noticeably."""
         change = self[name]
-        return -change if change is not None and change <= -_LEAST_CHANGE else None
+        return -change if change is not None and change <= -_MIN_CHANGE else None
 
 
 def _why_less_waiting(changes: _RelativeChanges) -> str:
@@ -125,7 +125,7 @@ def _why_less_waiting(changes: _RelativeChanges) -> str:
     for name, events in _LESS_TO_WAIT_FOR.items():
         if fall := changes.fall(name):
             causes.append(f"{fall:.0%} fewer {events} ({name})")
-    if not causes and loads is not None and abs(loads) < _LEAST_CHANGE:
+    if not causes and loads is not None and abs(loads) < _MIN_CHANGE:
         causes.append(_overlap(changes))
     return "; ".join(causes) or "the counters do not show what the waves waited for"
 
@@ -134,7 +134,7 @@ def _data_in_words(changes: _RelativeChanges) -> str:
     lines = changes["TCP_TCC_READ_REQ_sum"]
     if lines is None:
         return ""
-    return f", for {'the same' if abs(lines) < _LEAST_CHANGE else _more_or_fewer(lines)} lines from L2 (TCP_TCC_READ_REQ_sum)"
+    return f", for {'the same' if abs(lines) < _MIN_CHANGE else _more_or_fewer(lines)} lines from L2 (TCP_TCC_READ_REQ_sum)"
 
 
 def _overlap(changes: _RelativeChanges) -> str:
@@ -144,7 +144,7 @@ def _overlap(changes: _RelativeChanges) -> str:
     if level is None or reads is None:
         return f"{same}: either more are in flight at once, or each takes less time"
     latency = (1 + level) / (1 + reads) - 1
-    read_time = f"a read beyond L2 takes {'as long as before' if abs(latency) < _LEAST_CHANGE else _longer_or_shorter(latency)}"
+    read_time = f"a read beyond L2 takes {'as long as before' if abs(latency) < _MIN_CHANGE else _longer_or_shorter(latency)}"
     source = "TCC_EA0_RDREQ_LEVEL_sum over TCC_EA0_RDREQ_sum"
     waits = changes["SQ_WAIT_ANY"]
     if waits is not None and latency <= waits / 2:

@@ -13,7 +13,7 @@ from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, program_of
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal_lines import ProgramLine
-from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoop, OptimizeLoopOptions
 from rocm_perf_lab.optimize.measure_script import write_script
 from rocm_perf_lab.optimize.open_run import folder_of, open_run
 from rocm_perf_lab.optimize.result import OptimizeResult
@@ -57,9 +57,9 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
             with_seed(request.backend_options, journal), suggest=not request.backend_options.also, time_first=True
         )
         backend = HipBackend(build_target, run, options, journal.append, note)
-        session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
+        loop = OptimizeLoop(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:
-            result = session.optimize()
+            result = loop.optimize()
             program, arguments = program_of(request.command, request.source)
             command, asked = (str(program), *arguments), request.backend_options
             script = write_script(run, build_target.source, command, request.build, asked, result.undecided)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab import __version__, cage
-from rocm_perf_lab.cage import CageLimits, Ended, View
+from rocm_perf_lab.cage import CageLimits, CageResult, View
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
-_MOST_INSTANCES = 16  # how many instantiations that the program does not launch are tried with the arguments of --also
-_MOST_NAMED = 4
+_MAX_INSTANTIATIONS = 16  # how many instantiations that the program does not launch are tried with the arguments of --also
+_MAX_NAMED = 4
 _LOG_BYTES = 4000  # the journal keeps this much of a compiler's output
 
 
 def _kernel_names(symbols: Sequence[str]) -> str:
-    more = f" and {len(symbols) - _MOST_NAMED} more" if len(symbols) > _MOST_NAMED else ""
-    return ", ".join(f"`{demangled(symbol)}`" for symbol in symbols[:_MOST_NAMED]) + more
+    more = f" and {len(symbols) - _MAX_NAMED} more" if len(symbols) > _MAX_NAMED else ""
+    return ", ".join(f"`{demangled(symbol)}`" for symbol in symbols[:_MAX_NAMED]) + more
 
 
 @contextlib.contextmanager
@@ -135,11 +135,11 @@ class HipBackend:
         else:
             cage.expect_mechanism()
 
-    def read(self, text: bytes) -> HipSource:
-        """Read a source. Reading takes a while, so the same text always yields the same object."""
-        if text not in self._sources:
-            self._sources[text] = self._build_target.read(text)
-        return self._sources[text]
+    def read(self, state: bytes) -> HipSource:
+        """Read a source. Reading takes a while, so the same state always yields the same object."""
+        if state not in self._sources:
+            self._sources[state] = self._build_target.read(state)
+        return self._sources[state]
 
     def check_text(self, source: HipSource, kernel: SourceKernel, change: KernelChange | str) -> StepVerdict:
         """The verdict of the gate's first step, which only reads and preprocesses the text. change: see
@@ -212,33 +212,35 @@ class HipBackend:
             self._suggest_sizes(program)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
             judges: dict[str, Judge] = {}
-            for instance in (target, *target.siblings):
+            for instantiation in (target, *target.siblings):
                 captures_folder = folder / str(len(judges))
-                captures = self._capture(program, instance, self._build_target.arguments, instance.dispatches, captures_folder)
-                is_target = instance is target
+                captures = self._capture(
+                    program, instantiation, self._build_target.arguments, instantiation.dispatches, captures_folder
+                )
+                is_target = instantiation is target
                 # For other instantiations, only the results count; any gain shows in the program's time.
                 judge = Judge(
                     baseline=unit_of(source, captures, self._builder),
-                    kernel=instance.kernel,
+                    kernel=instantiation.kernel,
                     captures=captures,
                     builder=self._builder,
                     reader=reader,
                     options=options if is_target else replace(options, with_measurement=False),
                     whole_program=whole_program if is_target else None,
-                    captures_by_arguments=self._capture_other_arguments(program, instance, captures_folder),
-                    recapture=functools.partial(self._recapture, instance) if is_target else None,
+                    captures_by_arguments=self._capture_other_arguments(program, instantiation, captures_folder),
+                    recapture=functools.partial(self._recapture, instantiation) if is_target else None,
                 )
-                judges[instance.demangled] = stack.enter_context(judge)
+                judges[instantiation.demangled] = stack.enter_context(judge)
             judged = {judge.symbol for judge in judges.values()}
-            not_launched = [symbol for symbol in judges[target.demangled].instances if symbol not in judged]
-            for symbol in not_launched[:_MOST_INSTANCES] if self._also else ():
-                instance = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
-                captured = self._capture_other_arguments(program, instance, folder / str(len(judges)))
+            not_launched = [symbol for symbol in judges[target.demangled].instantiations if symbol not in judged]
+            for symbol in not_launched[:_MAX_INSTANTIATIONS] if self._also else ():
+                instantiation = Target(target.kernel, demangled(symbol), 1, None, None, None, None, "")
+                captured = self._capture_other_arguments(program, instantiation, folder / str(len(judges)))
                 if captured:
                     judge = self._judge_with_other_arguments(source, target.kernel, captured, reader, options)
-                    judges[instance.demangled] = stack.enter_context(judge)
+                    judges[instantiation.demangled] = stack.enter_context(judge)
                     not_launched.remove(symbol)
-            yield _AllInstances(judges, self._what_is_not_judged(source, not_launched))
+            yield _AllInstantiationsGate(judges, self._what_is_not_judged(source, not_launched))
 
     def _judge_with_other_arguments(
         self, source: HipSource, kernel: str, captured: Mapping[str, Sequence[Capture]], reader: CandidateReader,
@@ -443,7 +445,7 @@ class HipBackend:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
         return self.program(source)  # already built
 
-    def _log_build(self, command: Sequence[str], ended: Ended) -> None:
+    def _log_build(self, command: Sequence[str], ended: CageResult) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
         self._log(BuildLine(command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log))
 
@@ -453,7 +455,7 @@ class HipBackend:
             shutil.rmtree(path, ignore_errors=True)
 
 
-class _AllInstances:
+class _AllInstantiationsGate:
     """The gate for all instantiations of a kernel: returns the target's verdict, or the first rejection by another
     instantiation's judge. judges: one for each instantiation's name, the target's first. unjudged: what else a change affects,
     in words.

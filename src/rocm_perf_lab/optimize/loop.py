@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.order_by_waits import order_by_waits
 from rocm_perf_lab.optimize.prediction import PredictedProposal, predict_gain
 from rocm_perf_lab.optimize.rejections import KernelRejections, Rejections
-from rocm_perf_lab.optimize.result import Judged, OptimizeResult
+from rocm_perf_lab.optimize.result import JudgedCandidate, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.search import Search
 from rocm_perf_lab.optimize.source_protocol import Source
@@ -25,7 +25,7 @@ from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Ref
 from rocm_perf_lab.optimize.transforms.combined import with_enabled_changes
 
 COMMAND = "optimize"
-_MOST_KERNELS = 3  # how many kernels are tried in one iteration
+_MAX_KERNELS = 3  # how many kernels are tried in one iteration
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class OptimizeLoopOptions:
     judge_again: bool = False
 
 
-class Session:
+class OptimizeLoop:
     """One run. source: the user's file. run: the run's directory. transformations: those for the source's language, keyed by
     name. clock: returns the time in seconds. Raises SourceError, OutputError, and whatever the backend raises.
     """
@@ -109,17 +109,17 @@ class Session:
             return f"no kernel left that could gain {self._options.min_improvement * 100:g} % or more"
         return "no proposal was kept for any kernel that could still gain"
 
-    def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, Judged, Source] | None:
+    def _iteration(self, source: Source, summary: ProfileSummary) -> tuple[Target, JudgedCandidate, Source] | None:
         """The best accepted change for the first kernel that has one; kernels that have none are skipped from then on."""
         wanted = [target for target in summary.targets if target.demangled not in self._exhausted]
-        for target in wanted[:_MOST_KERNELS]:
+        for target in wanted[:_MAX_KERNELS]:
             if self._budget.used:
                 return None
             self._note(f"kernel {target.demangled}: {target.reason}")
             ranked_proposals, refusals = self._ranked_proposals(source, target)
             best, judged, obstacle = self._search(source, target, ranked_proposals)
             if best:
-                return target, best, self._backend.read(best.text)
+                return target, best, self._backend.read(best.state)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
             self._run.skip(target, obstacle or self._why_nothing_kept(judged, refusals))
@@ -144,7 +144,7 @@ class Session:
 
     def _search(
         self, source: Source, target: Target, ranked_proposals: Sequence[PredictedProposal]
-    ) -> tuple[Judged | None, list[Judged], str]:
+    ) -> tuple[JudgedCandidate | None, list[JudgedCandidate], str]:
         """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
             self._outcome.judged += [
@@ -177,7 +177,7 @@ class Session:
         kernel, fingerprint = source.kernel(target.kernel), self._backend.fingerprint(source, target)
         return KernelRejections(self._rejections, kernel, fingerprint)
 
-    def _why_nothing_kept(self, judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
+    def _why_nothing_kept(self, judged: Sequence[JudgedCandidate], refusals: Sequence[Refusal]) -> str:
         if judged:
             undecided = {candidate.judged.digest for candidate in self._outcome.undecided}
             reasons = [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.optimize.result import Undecided
+from rocm_perf_lab.optimize.result import UndecidedCandidate
 from rocm_perf_lab.optimize.source_file import write_whole
 
 FILE = "measure-undecided.sh"
@@ -24,7 +24,7 @@ def write_script(
     program: Sequence[str],
     build: str | None,
     options: BackendOptions,
-    undecided: Sequence[Undecided],
+    undecided: Sequence[UndecidedCandidate],
 ) -> Path | None:
     """Write the script into the run's folder and return its path; None if nothing is left to decide. program: the program
     and its arguments. Raises OutputError.

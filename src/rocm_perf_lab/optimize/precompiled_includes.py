@@ -25,7 +25,7 @@ _PASSES = {"device": "--offload-device-only", "host": "--offload-host-only"}
 
 
 @dataclass(frozen=True)
-class PrecompiledIncludes:
+class PrecompiledPreamble:
     """options: the options with which Clang reads precompiled includes. folder: the folder that holds them. text: the source
     without those includes.
     """
@@ -46,7 +46,7 @@ class Preambles:
 
     def of(
         self, path: Path, text: bytes, command: Sequence[str], folder: Path, passes: Sequence[str] = tuple(_PASSES)
-    ) -> PrecompiledIncludes | None:
+    ) -> PrecompiledPreamble | None:
         """The precompiled includes for a source with this path and text, which the command compiles in this folder. command:
         without its files and its output.
 
@@ -65,7 +65,7 @@ class Preambles:
         options = tuple(word for name, header in headers if header for word in (f"-Xarch_{name}", f"-include{header}"))
         if not all(header for _, header in headers):
             return None
-        return PrecompiledIncludes(options, Path(self._scratch.name), head.remainder)
+        return PrecompiledPreamble(options, Path(self._scratch.name), head.remainder)
 
     def _precompiled_header(
         self, name: str, includes: Sequence[bytes], command: Sequence[str], folder: Path, seen: View

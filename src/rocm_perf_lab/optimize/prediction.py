@@ -42,7 +42,7 @@ CAUSES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True)
-class Stack:
+class KernelTimeStack:
     """A time stack in the form that the optimizer needs. causes: its parts. without_ns: the time without each subset of the
     causes; bit i of the index stands for the i-th cause. alone_ns: cause -> the time with only that cause removed, including
     causes outside the stack. lines: source line -> cause -> time saved, in ns, by removing that cause on that line alone.
@@ -104,7 +104,7 @@ class PredictedProposal:
 
 
 def predict_gain(
-    proposal: Proposal, kernel: Kernel, stack: Stack | None, share: float | None, text: bytes
+    proposal: Proposal, kernel: Kernel, stack: KernelTimeStack | None, share: float | None, text: bytes
 ) -> Prediction | None:
     """The prediction; None without experiments, or for a transformation whose effect is unknown. share: the kernel's share of
     the critical path.
@@ -119,7 +119,7 @@ def predict_gain(
     )
 
 
-def _share_inside_loop(proposal: Proposal, kernel: Kernel, stack: Stack, causes: Sequence[str], text: bytes) -> float:
+def _share_inside_loop(proposal: Proposal, kernel: Kernel, stack: KernelTimeStack, causes: Sequence[str], text: bytes) -> float:
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     gains = {line: sum(of.get(cause, 0) for cause in causes) for line, of in stack.lines.items()}
     if not loops or not sum(gains.values()):

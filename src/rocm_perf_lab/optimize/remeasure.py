@@ -24,7 +24,7 @@ from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medi
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.source_texts import join_texts
+from rocm_perf_lab.hip_source.source_state import join_state
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
@@ -39,8 +39,8 @@ Runs = Sequence[ProgramRun]
 
 
 @dataclass(frozen=True)
-class Change:
-    """An accepted change in a run. before, after: states, as in hip_source.source_texts."""
+class AcceptedChange:
+    """An accepted change in a run. before, after: states, as in hip_source.source_state."""
 
     line: AcceptedLine
     verdict: Verdict
@@ -81,7 +81,7 @@ def _target_of(journal: Journal) -> ProgramLine:
     return target
 
 
-def changes_of(journal: JournalReader) -> list[Change]:
+def changes_of(journal: JournalReader) -> list[AcceptedChange]:
     """The run's accepted changes, in the order of acceptance. Raises MissingInputError if there are none, or a backup is
     missing.
     """
@@ -94,7 +94,7 @@ def changes_of(journal: JournalReader) -> list[Change]:
     for line in accepted:
         verdict = verdicts[line.candidate]
         after = verdict.adopted or state
-        changes.append(Change(line, verdict, state, after))
+        changes.append(AcceptedChange(line, verdict, state, after))
         state = after
     return changes
 
@@ -112,7 +112,7 @@ def _original_sources(journal: JournalReader) -> bytes:
             raise MissingInputError(
                 f"{folder}/backup has no {path.name} ({error.strerror})", "copy the whole folder"
             ) from error
-    return join_texts(texts.pop(source), texts)
+    return join_state(texts.pop(source), texts)
 
 
 def _expect_gpu(device: str) -> None:
@@ -141,7 +141,7 @@ def _working_in(folder: Path) -> Iterator[None]:
 
 
 def _measure(
-    target: ProgramLine, changes: Sequence[Change], options: BackendOptions, folder: Path, note: Callable[[str], None]
+    target: ProgramLine, changes: Sequence[AcceptedChange], options: BackendOptions, folder: Path, note: Callable[[str], None]
 ) -> tuple[dict[bytes, Runs], dict[bytes, str]]:
     """For each state, the interleaved runs of its program and, if something is wrong with the runs or their output, a
     complaint.
@@ -179,7 +179,7 @@ def _run_interleaved(
     return dict(runs), complaints
 
 
-def _section(change: Change, runs: Mapping[bytes, Runs], complaints: Mapping[bytes, str]) -> RemeasuredSection:
+def _section(change: AcceptedChange, runs: Mapping[bytes, Runs], complaints: Mapping[bytes, str]) -> RemeasuredSection:
     before, after = runs[change.before], runs[change.after]
     complaint = complaints.get(change.before) or complaints.get(change.after)
     ratio = None if complaint else _kernel_ratio(change.verdict.symbol or "", before, after)
@@ -208,7 +208,7 @@ def _program_ratio(before: Runs, after: Runs) -> float | None:
 
 
 def _record(
-    run: Path, journal: Journal, changes: Sequence[Change], sections: Sequence[RemeasuredSection], first: Runs
+    run: Path, journal: Journal, changes: Sequence[AcceptedChange], sections: Sequence[RemeasuredSection], first: Runs
 ) -> RemeasureDocument:
     """Write the results to the journal and, on a GPU, to the user's table. first: the runs of the original program."""
     like, rounds = first[0], len(first)
@@ -241,7 +241,7 @@ def _record(
 
 
 def recorded_differences(
-    changes: Sequence[Change], sections: Sequence[RemeasuredSection], device: str
+    changes: Sequence[AcceptedChange], sections: Sequence[RemeasuredSection], device: str
 ) -> list[user_ratio_errors.RecordedDifference]:
     """The rows for the user's table, one for each measured change whose gain the model had predicted."""
     rows = []

@@ -29,19 +29,19 @@ Figure = TypeVar("Figure")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A proposal with the change that it makes to the source. text: the changed source as a state, which may consist of several
-    files; see hip_source.source_texts.
+    """A proposal with the change that it makes to the source. state: the changed source, which may consist of several
+    files; see hip_source.source_state.
     """
 
     proposal: Proposal
     digest: str
     diff: str
-    text: bytes
+    state: bytes
     prediction: Prediction | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
-class PassedOver:
+class PassedOverProposal:
     """A proposal that was not judged, and the reason. kernel: demangled."""
 
     kernel: str
@@ -50,8 +50,8 @@ class PassedOver:
 
 
 @dataclass(frozen=True)
-class Judged(Candidate):
-    """A candidate with its verdict. text: if accepted, the source to keep as a state, which is what the gate judged, usually
+class JudgedCandidate(Candidate):
+    """A candidate with its verdict. state: if accepted, the source to keep, which is what the gate judged, usually
     without #line directives.
     """
 
@@ -98,11 +98,11 @@ def _expect_measured(figure: Figure | None) -> Figure:
 
 
 @dataclass(frozen=True)
-class Undecided:
+class UndecidedCandidate:
     """A candidate that only a measurement on a GPU can decide. file: the changed source."""
 
     kernel: str
-    judged: Judged
+    judged: JudgedCandidate
     file: Path
 
 
@@ -115,7 +115,7 @@ class Iteration:
 
     number: int
     kernel: str
-    judged: Judged
+    judged: JudgedCandidate
     runtime_ms: float
     counters: Mapping[str, Sequence[float]]
     unmoved: tuple[str, ...] = ()
@@ -143,8 +143,8 @@ class OptimizeResult:
     dry_run: bool = False
     iterations: list[Iteration] = field(default_factory=list)
     judged: list[Candidate] = field(default_factory=list)
-    undecided: list[Undecided] = field(default_factory=list)
-    passed_over: list[PassedOver] = field(default_factory=list)
+    undecided: list[UndecidedCandidate] = field(default_factory=list)
+    passed_over: list[PassedOverProposal] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     skipped: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
@@ -202,7 +202,7 @@ def _iteration_section(iteration: Iteration) -> IterationSection:
     )
 
 
-def _undecided_section(undecided: Undecided) -> UndecidedSection:
+def _undecided_section(undecided: UndecidedCandidate) -> UndecidedSection:
     return UndecidedSection(
         kernel=undecided.kernel,
         description=undecided.judged.proposal.description,
@@ -222,5 +222,5 @@ def _proposal_section(candidate: Candidate) -> ProposalSection:
         parameters=dict(proposal.parameters),
         diff=candidate.diff,
         predicted_gain=None if candidate.prediction is None else candidate.prediction.kernel,
-        verdict=candidate.verdict.document() if isinstance(candidate, Judged) else None,
+        verdict=candidate.verdict.document() if isinstance(candidate, JudgedCandidate) else None,
     )

@@ -20,7 +20,7 @@ FILE = "report.html"
 _PACKAGE = "rocm_perf_lab.optimize"
 _MODELLED = "MODELLED: no GPU ran this. Times and gains are those of the software device's timing model."
 _KEPT, _ACCEPTED, _UNDECIDED, _REJECTED, _NOT_JUDGED = "kept", "accepted, not kept", "undecided", "rejected", "not judged"
-_MOST_LISTED = 20  # how many items of each list in the evidence are shown
+_MAX_LISTED = 20  # how many items of each list in the evidence are shown
 
 
 def page(
@@ -173,8 +173,8 @@ def _evidence_lines(evidence: dict[str, Any], before: str = "") -> Iterator[str]
                 yield f"{label}: {len(value)}"
             elif value:
                 joint = " → " if len(value) == 2 and not isinstance(value[0], str) else ", "
-                more = f" and {len(value) - _MOST_LISTED} more" if len(value) > _MOST_LISTED else ""
-                yield f"{label}: {joint.join(map(_value, value[:_MOST_LISTED]))}{more}"
+                more = f" and {len(value) - _MAX_LISTED} more" if len(value) > _MAX_LISTED else ""
+                yield f"{label}: {joint.join(map(_value, value[:_MAX_LISTED]))}{more}"
         elif value is not None:
             yield f"{label}: {_value(value)}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.hip_source.source_texts import parted
+from rocm_perf_lab.hip_source.source_state import split_state
 from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
@@ -34,14 +34,21 @@ from rocm_perf_lab.optimize.journal_lines import (
 )
 from rocm_perf_lab.optimize.prediction import Prediction
 from rocm_perf_lab.optimize.program_diff import program_diff
-from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult, PassedOver, Undecided
+from rocm_perf_lab.optimize.result import (
+    Candidate,
+    Iteration,
+    JudgedCandidate,
+    OptimizeResult,
+    PassedOverProposal,
+    UndecidedCandidate,
+)
 from rocm_perf_lab.optimize.run_folder import results_of
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, replace_all_or_none, write_whole
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
 
-Approve = Callable[[Judged], bool]
+Approve = Callable[[JudgedCandidate], bool]
 """Asks the user whether to keep an accepted change."""
 
 
@@ -135,7 +142,7 @@ class RunState:
         proposal: Proposal,
         gate: Callable[[], Gate],
         prediction: Prediction | None = None,
-    ) -> Judged:
+    ) -> JudgedCandidate:
         """The proposal with its verdict from the journal, or from the gate if the journal has none. gate: opens the gate when
         it is needed.
         """
@@ -146,11 +153,11 @@ class RunState:
         )
         key = (digest(source.state), candidate.digest)
         if key not in self._known:
-            self._known[key] = gate().judge(candidate.text, proposal.promises)
+            self._known[key] = gate().judge(candidate.state, proposal.promises)
             self._journal.append(VerdictLine(baseline=key[0], candidate=key[1], verdict=self._known[key].document()))
         verdict = self._known[key]
-        text = candidate.text if verdict.adopted is None else verdict.adopted
-        judged = Judged(proposal, candidate.digest, candidate.diff, text, verdict, prediction=prediction)
+        state = candidate.state if verdict.adopted is None else verdict.adopted
+        judged = JudgedCandidate(proposal, candidate.digest, candidate.diff, state, verdict, prediction=prediction)
         ratio, runtimes = verdict.ratio, verdict.runtime_ms
         saved = None if ratio is None else 1 - ratio
         program = None if runtimes is None or not runtimes[0] else 1 - runtimes[1] / runtimes[0]
@@ -159,7 +166,7 @@ class RunState:
 
     def pass_over(self, target: Target, candidate: Candidate, reason: str, measured: float | None) -> None:
         """Record a proposal that is not judged. measured: the share of the kernel's time that it saved, if measured."""
-        passed_over = PassedOver(target.demangled, candidate.proposal.description, reason)
+        passed_over = PassedOverProposal(target.demangled, candidate.proposal.description, reason)
         if passed_over not in self.outcome.passed_over:
             self.outcome.passed_over.append(passed_over)
         self._journal.append(PassedOverLine(kernel=passed_over.kernel, description=passed_over.description, reason=reason))
@@ -170,19 +177,19 @@ class RunState:
         candidate = self.candidate(source, proposal)
         known = self._known.get((digest(source.state), candidate.digest))
         return (
-            gate.ratio_on_captured_inputs(candidate.text, proposal.promises)
+            gate.ratio_on_captured_inputs(candidate.state, proposal.promises)
             if known is None
             else known.ratio_on_captured_inputs
         )
 
-    def may_keep(self, candidate: Judged) -> bool:
+    def may_keep(self, candidate: JudgedCandidate) -> bool:
         """Whether the gate accepts the candidate and the user has not declined it. Unless modelled gains suffice, a candidate
         on which only a GPU can decide does not count.
         """
         decided = self._accept_modelled or candidate.undecided is None
         return candidate.accepted and decided and self._answers.get(candidate.digest, True)
 
-    def best(self, target: Target, judged: Sequence[Judged]) -> Judged | None:
+    def best(self, target: Target, judged: Sequence[JudgedCandidate]) -> JudgedCandidate | None:
         """The fastest candidate that the gate accepts and the user keeps. Unless modelled gains suffice, faster candidates on
         which only a GPU can decide are saved as files instead.
         """
@@ -199,19 +206,19 @@ class RunState:
                 return candidate
         return None
 
-    def _keep_undecided(self, target: Target, judged: Judged, reason: str) -> None:
+    def _keep_undecided(self, target: Target, judged: JudgedCandidate, reason: str) -> None:
         if any(undecided.judged.digest == judged.digest for undecided in self.outcome.undecided):
             return
         stem = f"undecided-{judged.digest[:12]}"
         file = self._directory / f"{stem}{self._file.path.suffix}"
-        own, also = parted(judged.text)
-        write_whole(file, own)
-        for other, text in also.items():
+        own_text, other_texts = split_state(judged.state)
+        write_whole(file, own_text)
+        for other, text in other_texts.items():
             write_whole(self._directory / f"{stem}-{other.name}", text)
         self._journal.append(UndecidedLine(kernel=target.demangled, candidate=judged.digest, reason=reason, file=str(file)))
-        self.outcome.undecided.append(Undecided(target.demangled, judged, file))
+        self.outcome.undecided.append(UndecidedCandidate(target.demangled, judged, file))
 
-    def accept(self, number: int, target: Target, judged: Judged, source: Source) -> None:
+    def accept(self, number: int, target: Target, judged: JudgedCandidate, source: Source) -> None:
         """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         copy = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(copy, source.text)
@@ -243,11 +250,11 @@ class RunState:
         self.outcome.skipped.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, state: bytes) -> None:
-        """Write the result to its destination, with a patch. original, state: as in hip_source.source_texts."""
+        """Write the result to its destination, with a patch. original, state: as in hip_source.source_state."""
         path, written = self._file.path, self.outcome.written
         patch = program_diff(path, original, state).encode()
-        own, also = parted(state)
-        texts = {path: own, **also}
+        own_text, other_texts = split_state(state)
+        texts = {path: own_text, **other_texts}
         written.clear()  # it still lists the files of an earlier state
         if self._in_place:
             written.append(self._directory / f"{path.stem}.patch")
@@ -257,7 +264,11 @@ class RunState:
             written += texts
             return
         result, patch_file = results_of(path)
-        for to, content in ((result, own), (patch_file, patch), *((results_of(file)[0], text) for file, text in also.items())):
+        for to, content in (
+            (result, own_text),
+            (patch_file, patch),
+            *((results_of(file)[0], text) for file, text in other_texts.items()),
+        ):
             write_whole(to, content)
             written.append(to)
 

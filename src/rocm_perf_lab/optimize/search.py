@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.passed_over_reasons import group_by_reason
 from rocm_perf_lab.optimize.prediction import PredictedProposal
 from rocm_perf_lab.optimize.rejections import KernelRejections
-from rocm_perf_lab.optimize.result import Candidate, Judged
+from rocm_perf_lab.optimize.result import Candidate, JudgedCandidate
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_protocol import Source
 from rocm_perf_lab.optimize.targets import Target
@@ -61,14 +61,14 @@ class Search:
         self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
         self._budget, self._rejections = budget, rejections
         self._waiting: list[tuple[float, PredictedProposal]] = []
-        self.judged: list[Judged] = []
+        self.judged: list[JudgedCandidate] = []
         self.passed_over: list[Candidate] = []
         self._not_judged: list[tuple[str, str]] = []
         self.obstacle = ""
         self.rejected_before = 0
         self.timed_only = 0
 
-    def best(self, proposals: Sequence[PredictedProposal]) -> Judged | None:
+    def best(self, proposals: Sequence[PredictedProposal]) -> JudgedCandidate | None:
         """The fastest proposal that the gate accepts and the user keeps."""
         self._waiting = self._sorted_by_bound(
             [ranked for ranked in proposals if not (self._is_hopeless(ranked) or self._was_rejected_before(ranked))]
@@ -148,7 +148,7 @@ class Search:
     def _is_too_slow(self, bound: float) -> bool:
         return not math.isinf(bound) and 1 - bound < self._least
 
-    def _verdict_on(self, ranked: PredictedProposal) -> Judged | str:
+    def _verdict_on(self, ranked: PredictedProposal) -> JudgedCandidate | str:
         try:
             return self._run.judge(self._source, self._target, ranked.proposal, lambda: self._gate, ranked.prediction)
         except CANNOT_JUDGE as error:

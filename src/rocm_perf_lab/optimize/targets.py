@@ -12,7 +12,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.kernel_pattern import fits
-from rocm_perf_lab.optimize.prediction import Stack
+from rocm_perf_lab.optimize.prediction import KernelTimeStack
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import CoreDocuments
@@ -40,7 +40,7 @@ class Target:
     bottleneck: str
     waited_cycles: Mapping[int, int] = field(default_factory=dict)
     siblings: tuple[Target, ...] = ()
-    stack: Stack | None = None
+    stack: KernelTimeStack | None = None
 
     @property
     def reason(self) -> str:
@@ -81,8 +81,8 @@ def targets_of(
         target = _target(analysis, source, share)
         if target is None:
             skipped.append(SkippedTarget(analysis.kernel, _why_not_in_source(analysis.kernel, source)))
-        elif pattern is None and (most := _largest_gain(target)) is not None and most < min_improvement:
-            reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
+        elif pattern is None and (gain := _largest_gain(target)) is not None and gain < min_improvement:
+            reason = f"the program could gain {gain:.2%} from it at most, less than {min_improvement:.1%}"
             skipped.append(SkippedTarget(analysis.kernel, reason))
         else:
             is_instantiation = source.kernel(target.kernel).template is not None
@@ -164,7 +164,7 @@ def waits_of(analysis: KernelAnalysis, file: str) -> dict[int, int]:
     return lines
 
 
-def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
+def stack_of(analysis: KernelAnalysis, file: str) -> KernelTimeStack | None:
     """The time stack, with the lines of the file called `file`; None without experiments."""
     time_stack = analysis.thread_trace.time_stack if analysis.thread_trace is not None else None
     if time_stack is None or not time_stack.without_ns:
@@ -174,9 +174,11 @@ def stack_of(analysis: KernelAnalysis, file: str) -> Stack | None:
         name, _, number = line.source.rpartition(":")
         if number.isdigit() and name.rsplit("/", 1)[-1] == file:
             lines[int(number)] = dict(line.by_cause_ns)
-    return Stack(time_stack.duration_ns, tuple(time_stack.causes), tuple(time_stack.without_ns), lines, time_stack.alone_ns)
+    return KernelTimeStack(
+        time_stack.duration_ns, tuple(time_stack.causes), tuple(time_stack.without_ns), lines, time_stack.alone_ns
+    )
 
 
-def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:
-    """The numbers of the first, middle and last of `count` dispatches, without duplicates; at most `most` of them."""
-    return sorted({0, count // 2, count - 1})[:most] if count > 0 else []
+def spread_dispatches(count: int, limit: int = 3) -> Sequence[int]:
+    """The numbers of the first, middle and last of `count` dispatches, without duplicates; at most `limit` of them."""
+    return sorted({0, count // 2, count - 1})[:limit] if count > 0 else []

@@ -15,7 +15,7 @@ from rocm_perf_lab.report.exporters.parquet_file import why_absent
 from rocm_perf_lab.report.json_writer import write_json
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
-from rocm_perf_lab.rocpd.origin import origins
+from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 from rocm_perf_lab.text import words
 
@@ -37,7 +37,7 @@ def analyse_existing(
 
     note: called with one line about each step and each assumption. Raises a RocmPerfError.
     """
-    all_ranks, notes = ranks([origin for path in paths for origin in origins(path)])
+    all_ranks, notes = ranks([process for path in paths for process in recorded_processes(path)])
     for text in notes:
         note(text)
     if request.thread_trace is not None and len(all_ranks) > 1:
@@ -137,7 +137,7 @@ def _name(rank: Rank, index: int) -> str:
 def _describe_ranks(all_ranks: Sequence[Rank]) -> list[str]:
     lines = []
     for index, rank in enumerate(all_ranks):
-        further = [f"{origin.path.name} (repeat)" for origin in rank.repeats]
-        further += [f"{origin.path.name} (counters)" for origin in rank.counters]
+        further = [f"{process.path.name} (repeat)" for process in rank.repeats]
+        further += [f"{process.path.name} (counters)" for process in rank.counters]
         lines.append(f"{_name(rank, index)}: {', '.join([rank.base.path.name, *further])}")
     return lines

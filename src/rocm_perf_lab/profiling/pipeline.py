@@ -29,16 +29,16 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.passes_section import ProfilePasses
-from rocm_perf_lab.report.source import MOST_INSTRUCTIONS
-from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.report.source import MAX_INSTRUCTIONS_PER_KERNEL
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 from rocm_perf_lab.rocpd.trace import Trace
 from rocm_perf_lab.rocpd.trace_part import WHOLE_TRACE, TracePart
 
 
 def analyse(
-    base: BaseRun | Path | Origin,
-    repeats: Sequence[Path | Origin] = (),
-    counters: Sequence[Path | Origin] = (),
+    base: BaseRun | Path | RecordedProcess,
+    repeats: Sequence[Path | RecordedProcess] = (),
+    counters: Sequence[Path | RecordedProcess] = (),
     thread_trace: Path | None = None,
     *,
     no_thread_trace: str = NOT_MADE,
@@ -114,7 +114,9 @@ def analyse(
         total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
         code=[
-            annotated_code(reported.symbol.kernel, traced.by_symbol.get(reported.symbol.kernel.symbol), code, MOST_INSTRUCTIONS)
+            annotated_code(
+                reported.symbol.kernel, traced.by_symbol.get(reported.symbol.kernel.symbol), code, MAX_INSTRUCTIONS_PER_KERNEL
+            )
             for reported in kernels
         ],
         triton=described_kernels(trace.path),

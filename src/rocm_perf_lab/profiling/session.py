@@ -31,7 +31,7 @@ THREAD_TRACE_FOLDER = "att"
 _ALL_SIMDS, _FIRST_SIMD = 0xF, 0
 
 # Counters serialise kernels, and a collector can hang. A run that takes longer than this many base runs is abandoned.
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
+_PATIENCE, _MIN_PATIENCE_SECONDS = 50, 300.0
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _collect(
     if other_processes:
         others = "another process" if other_processes == 1 else f"{other_processes} other processes"
         note(f"{others} of the program used the GPU; only the first is analysed")
-    limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
+    limit = request.timeout or max(_MIN_PATIENCE_SECONDS, _PATIENCE * max(seconds))
     base = read_base_run(databases[0], request.kernel)
     passes = collector.restricted_to(_kernels(base)).collect_counters(command, environment, folder, limit)
     if request.deep_analysis and (target := _thread_trace_target(base, request)):
@@ -150,9 +150,9 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """Which dispatch to trace. None if the base run has no kernel: the analysis will report that."""
-    from rocm_perf_lab.analysis.thread_trace_target import also_on_path, focus
+    from rocm_perf_lab.analysis.thread_trace_target import also_on_path, choose_dispatch
 
-    chosen = focus(base, request.focus_critical)
+    chosen = choose_dispatch(base, request.focus_critical)
     if chosen is None:
         return None
     kernel = chosen.symbol.kernel

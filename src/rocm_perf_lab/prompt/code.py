@@ -12,7 +12,7 @@ from rocm_perf_lab.hip_source.tokens import compiled_line_of
 from rocm_perf_lab.hip_source.used_declarations import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_MOST_BYTES = 8000  # limit on the text shown for each declaration
+_MAX_BYTES = 8000  # limit on the text shown for each declaration
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> l
     for piece in sorted(pieces):
         if own is not None and own.start <= piece.start and piece.end <= own.end:
             continue
-        fits = bool(merged) and piece.end - merged[-1][0] <= _MOST_BYTES
+        fits = bool(merged) and piece.end - merged[-1][0] <= _MAX_BYTES
         if merged and (piece.start < merged[-1][1] or (piece.start == merged[-1][1] and fits)):
             merged[-1] = (merged[-1][0], max(merged[-1][1], piece.end))
         else:
@@ -108,7 +108,7 @@ def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> 
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """As many lines as fit into _MOST_BYTES, but at least one, which is truncated if necessary."""
+    """As many lines as fit into _MAX_BYTES, but at least one, which is truncated if necessary."""
     sizes = itertools.accumulate(len(line.encode()) + 1 for line in lines)
-    count = max(1, sum(size <= _MOST_BYTES for size in sizes))
-    return [lines[0][:_MOST_BYTES], *lines[1:count]]
+    count = max(1, sum(size <= _MAX_BYTES for size in sizes))
+    return [lines[0][:_MAX_BYTES], *lines[1:count]]

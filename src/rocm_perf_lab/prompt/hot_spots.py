@@ -28,42 +28,42 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
     lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
     if trace is None:
         return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]
-    most = _FEW if compact else _MANY
+    limit = _FEW if compact else _MANY
     if not compact:
         describe(trace, lines.append)
         lines.append("")
     if trace.time_stack is not None and trace.time_stack.lines:
         lines += ["Source lines by experiment (time saved without the line, and without single causes in it):", ""]
-        lines += [fenced("\n".join(_by_experiment(context, trace.time_stack, most))), ""]
+        lines += [fenced("\n".join(_by_experiment(context, trace.time_stack, limit))), ""]
     if trace.hot_lines:
         lines += ["Source lines (share of the waves' cycles; cycles that waves waited for the line's accesses):", ""]
-        lines += [fenced("\n".join(_lines(context, trace, most)))]
+        lines += [fenced("\n".join(_lines(context, trace, limit)))]
     elif not trace.hot_instructions:
         lines.append("The trace contains no instructions.")
     if compact and trace.hot_lines:
         return lines
     lines += ["", "Instructions (share of the waves' cycles, executions):", ""]
-    lines.append(fenced("\n".join(_instruction(instruction) for instruction in trace.hot_instructions[:most])))
+    lines.append(fenced("\n".join(_instruction(instruction) for instruction in trace.hot_instructions[:limit])))
     if trace.wait_chains:
         lines += ["", "Waits (cycles that waves stalled there, then the accesses that ended the waits):", ""]
-        lines.append(fenced("\n".join(line for chain in trace.wait_chains[:most] for line in _chain(chain))))
+        lines.append(fenced("\n".join(line for chain in trace.wait_chains[:limit] for line in _chain(chain))))
     lines += [f"- {note}." for note in trace.notes]
     return lines
 
 
-def _by_experiment(context: Context, stack: TimeStackSection, most: int) -> list[str]:
+def _by_experiment(context: Context, stack: TimeStackSection, limit: int) -> list[str]:
     texts = context.code.lines
     return [
-        f"{line_in_words(stack, line)}  {words.shorten(texts.get(line.source, ''))}".rstrip() for line in stack.lines[:most]
+        f"{line_in_words(stack, line)}  {words.shorten(texts.get(line.source, ''))}".rstrip() for line in stack.lines[:limit]
     ]
 
 
-def _lines(context: Context, trace: ThreadTraceSection, most: int) -> list[str]:
+def _lines(context: Context, trace: ThreadTraceSection, limit: int) -> list[str]:
     texts = context.code.lines
     return [
         f"{words.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  "
         f"{words.shorten(texts.get(line.source, ''))}".rstrip()
-        for line in trace.hot_lines[:most]
+        for line in trace.hot_lines[:limit]
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.source.launch_rule import launch_text
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, ShapedLaunch
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import program_launches
 
 _LAUNCH_STAYS = "So does the launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change"
@@ -27,8 +27,10 @@ FIXED_LAUNCH = LaunchTerms(f"{_LAUNCH_STAYS}.", False)
 def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
     try:
         sites = program_launches(source, kernel)
-    except (NotUnderstood, SourceError) as error:
-        return LaunchTerms(f"{_LAUNCH_STAYS} ({error if isinstance(error, NotUnderstood) else error.problem}).", False)
+    except (LaunchNotUnderstoodError, SourceError) as error:
+        return LaunchTerms(
+            f"{_LAUNCH_STAYS} ({error if isinstance(error, LaunchNotUnderstoodError) else error.problem}).", False
+        )
     if len({site.shape for site in sites}) > 1:
         return LaunchTerms(f"{_LAUNCH_STAYS} (its launches have different shapes).", False)
     names = sorted(set.intersection(*(_usable_parameters(site, kernel) for site in sites)))

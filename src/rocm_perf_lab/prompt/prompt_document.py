@@ -25,7 +25,7 @@ class PromptKernel(JsonModel):
     template: str | None = Field(description="its template head; null if it is not a template")
     attributes: list[str] = Field(description="its attributes")
     parameters: list[str] = Field(description="type and name of each parameter")
-    instances: list[str] = Field(description="demangled names of the launched instances of its template, itself first")
+    instances: list[str] = Field(description="demangled names of the launched instantiations of its template, itself first")
 
 
 class PathSection(JsonModel):
@@ -107,7 +107,7 @@ def prompt_document(context: Context, text: str, full_source: bool) -> PromptDoc
             template=kernel.template,
             attributes=list(kernel.attributes),
             parameters=[f"{parameter.type} {parameter.name}".strip() for parameter in kernel.parameters],
-            instances=[instance.demangled for instance in (context.target, *context.target.siblings)],
+            instances=[instantiation.demangled for instantiation in (context.target, *context.target.siblings)],
         ),
         path=PathSection(
             dependencies=dag.dependencies,

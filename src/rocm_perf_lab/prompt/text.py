@@ -16,7 +16,7 @@ from rocm_perf_lab.text import words
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context
 
-_MOST_TRIED, _MOST_DIFFS, _LONGEST_DIFF, _LONGEST_REASON = 12, 3, 60, 400
+_MAX_TRIED, _MAX_DIFFS, _MAX_DIFF_LINES, _MAX_REASON_LENGTH = 12, 3, 60, 400
 
 
 def text(context: Context, full_source: bool, compact: bool) -> str:
@@ -55,22 +55,22 @@ def _task(context: Context) -> list[str]:
 def _earlier_proposals(context: Context, compact: bool) -> list[str]:
     if not context.tried:
         return ["## Tried before", "", "Nothing yet."]
-    lines, shown = ["## Tried before", ""], context.tried[-_MOST_TRIED:]
+    lines, shown = ["## Tried before", ""], context.tried[-_MAX_TRIED:]
     if (left := len(context.tried) - len(shown)) > 0:
         lines.append(f"- {left} older proposals are left out.")
     for change in shown:
         when = "" if change.same_source or change.outcome == ACCEPTED else " (for an earlier state of the source)"
-        reason = words.shorten(change.reason, _LONGEST_REASON)
+        reason = words.shorten(change.reason, _MAX_REASON_LENGTH)
         lines.append(f"- {span(words.shorten(change.description))}: {change.outcome}{when}: {span(reason)}")
-    for change in () if compact else [change for change in shown if change.diff][-_MOST_DIFFS:]:
+    for change in () if compact else [change for change in shown if change.diff][-_MAX_DIFFS:]:
         lines += ["", f"The change {span(words.shorten(change.description))}:", "", fenced(_shortened_diff(change), "diff")]
     return lines
 
 
 def _shortened_diff(change: TriedChange) -> str:
     lines = change.diff.rstrip("\n").split("\n")
-    more = len(lines) - _LONGEST_DIFF
-    return "\n".join(lines[:_LONGEST_DIFF]) + (f"\n... {more} more lines" if more > 0 else "")
+    more = len(lines) - _MAX_DIFF_LINES
+    return "\n".join(lines[:_MAX_DIFF_LINES]) + (f"\n... {more} more lines" if more > 0 else "")
 
 
 def _code(context: Context, full_source: bool) -> list[str]:

@@ -14,9 +14,9 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture_directory import Capture
-from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
+from rocm_perf_lab.replaying.replay_cage import SETTING_UP_SECONDS, ReplayCage
 from rocm_perf_lab.replaying.replay_document import CountedSection
 from rocm_perf_lab.replaying.run import error_of, races_and_written, run_json
 
@@ -82,7 +82,7 @@ def replay_cases(
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
-    caged = None if view is None else Caged(view, (folder,), allowed)
+    caged = None if view is None else ReplayCage(view, (folder,), allowed)
     began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.analysis.model_error import UNCALIBRATED, TimingDeviation, limit_of_stack, model_error_of
 from rocm_perf_lab.analysis.thread_trace import time_stack
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
@@ -60,5 +60,5 @@ def _stack(folder: Path) -> TimeStack:
         raise ReplayFailedError("the software device wrote no trace of the replay", "see docs/REPLAY.md")
     try:
         return time_stack.read(traced[0])
-    except Unreadable as error:
+    except UnreadableFileError as error:
         raise ReplayFailedError(f"the experiments cannot be read: {error}", "see docs/REPLAY.md") from error

@@ -9,9 +9,9 @@ from rocm_perf_lab.isolate.capture_directory import Capture
 
 Extent = tuple[int, int, int]
 
-MOST_ITEMS_IN_GROUP = 1024
-MOST_ITEMS_IN_GRID = 2**32 - 1
-MOST_LDS_BYTES = 160 * 1024  # gfx950's limit, the highest of all; other GPUs refuse a launch that exceeds their own
+MAX_WORKGROUP_SIZE = 1024
+MAX_GRID_SIZE = 2**32 - 1
+MAX_LDS_BYTES = 160 * 1024  # gfx950's limit, the highest of all; other GPUs refuse a launch that exceeds their own
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class LaunchConfiguration:
     @property
     def complaint(self) -> str | None:
         """Why HIP refuses to launch any kernel with this shape; None if it does not."""
-        if not all(1 <= size <= MOST_ITEMS_IN_GROUP for size in self.group_size) or self.threads > MOST_ITEMS_IN_GROUP:
-            return f"workgroups of {_size(self.group_size)} work-items: a workgroup can have 1 to {MOST_ITEMS_IN_GROUP}"
-        if not all(1 <= count <= MOST_ITEMS_IN_GRID for count in self.items):
-            return f"{self}: a grid has 1 to {MOST_ITEMS_IN_GRID} work-items in each dimension"
-        if not 0 <= self.dynamic_lds <= MOST_LDS_BYTES:
-            return f"{self.dynamic_lds} bytes of dynamic LDS: there are only {MOST_LDS_BYTES}"
+        if not all(1 <= size <= MAX_WORKGROUP_SIZE for size in self.group_size) or self.threads > MAX_WORKGROUP_SIZE:
+            return f"workgroups of {_size(self.group_size)} work-items: a workgroup can have 1 to {MAX_WORKGROUP_SIZE}"
+        if not all(1 <= count <= MAX_GRID_SIZE for count in self.items):
+            return f"{self}: a grid has 1 to {MAX_GRID_SIZE} work-items in each dimension"
+        if not 0 <= self.dynamic_lds <= MAX_LDS_BYTES:
+            return f"{self.dynamic_lds} bytes of dynamic LDS: there are only {MAX_LDS_BYTES}"
         return None
 
 

@@ -29,9 +29,9 @@ from rocm_perf_lab.errors import (
 )
 from rocm_perf_lab.isolate.capture_directory import Capture
 from rocm_perf_lab.process.child import expect_more
-from rocm_perf_lab.replaying.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
+from rocm_perf_lab.replaying.replay_cage import SETTING_UP_SECONDS, ReplayCage
 from rocm_perf_lab.replaying.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
@@ -131,7 +131,7 @@ def replay(
             options += ["--overlay", str(overlay)]
         variables = {devices.RACES_VARIABLE: str(races), devices.WRITTEN_VARIABLE: str(written)}
         seconds = SETTING_UP_SECONDS + timeout * (iterations + warmup)
-        caged = None if view is None else Caged(view, (races.parent, *_created(dump)), seconds)
+        caged = None if view is None else ReplayCage(view, (races.parent, *_created(dump)), seconds)
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
@@ -209,7 +209,7 @@ def run_json(
     device: str,
     device_options: Sequence[str] = (),
     more: Mapping[str, str] = MappingProxyType({}),
-    caged: Caged | None = None,
+    caged: ReplayCage | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run one of rocmperf-replay's actions that print JSON.
 

@@ -54,7 +54,7 @@ def render(document: CeilingsDocument) -> None:
 
     from rocm_perf_lab.report.table import Table
     from rocm_perf_lab.text import words
-    from rocm_perf_lab.text.names import Name
+    from rocm_perf_lab.text.names import NameCell
 
     console = Console(width=None if Console().is_terminal else 120)
     if document.timing == "modelled":
@@ -64,7 +64,7 @@ def render(document: CeilingsDocument) -> None:
     table = Table("unit", "ceiling", "least", "most")
     for entry in document.ceilings:
         numbers = (words.amount(number, entry.unit) for number in (entry.value, entry.low, entry.high))
-        table.add_row(Name(_name(entry)), *numbers)
+        table.add_row(NameCell(_name(entry)), *numbers)
     table.show(console)
     for entry in document.ceilings:
         if entry.value is None:

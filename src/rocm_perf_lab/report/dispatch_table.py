@@ -91,7 +91,7 @@ class DispatchTable:
         dag, path, origin = self.dag, self.path, self.dag.origin
         columns = {
             "kind": Column(np.full(rows.stop - rows.start, are_copies, np.int8), texts=_KINDS),
-            "name": Column(dag.symbol[rows], texts=dag.names),
+            "name": Column(dag.name_index[rows], texts=dag.names),
             "start_ns": Column(dag.start[rows] - origin),
             "end_ns": Column(dag.end[rows] - origin),
             **(self._of_copies(rows) if are_copies else self._of_dispatches(rows)),

@@ -11,12 +11,12 @@ from rocm_perf_lab.report import dag_schema
 from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEAST_SHOWN = 0.01  # smaller shares of the span are not shown
+_MIN_SHOWN_SHARE = 0.01  # smaller shares of the span are not shown
 
 
 def program_stack_section(stack: ProgramStack) -> dag_schema.ProgramStackSection:
@@ -49,17 +49,17 @@ def program_stack_section(stack: ProgramStack) -> dag_schema.ProgramStackSection
     )
 
 
-def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Names, console: Console) -> None:
+def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: KernelNames, console: Console) -> None:
     """Print a row for each part that matters and rows for the rest, all summing to the span. Without a stack, print nothing."""
     if stack is None or not stack.parts:
         return
     of = ", ".join(names.cell(name) for name in stack.kernels)
     say(console, f"The {words.duration(stack.span_ns)} of the program, by experiments with {of} along the critical path:")
     table = Table("on", "of the program's time", "alone saves", "after all others")
-    shown = [part for part in stack.parts if part.share >= _LEAST_SHOWN]
+    shown = [part for part in stack.parts if part.share >= _MIN_SHOWN_SHARE]
     for part in shown:
         alone, last = (words.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))
-        table.add_row(Name(part.name), _share(part, stack), alone, last)
+        table.add_row(NameCell(part.name), _share(part, stack), alone, last)
     for name, ns in rest_in_words(stack, shown):
         table.add_row(name, words.percent(ns / stack.span_ns), "", "")
     table.show(console)

@@ -14,7 +14,7 @@ from rocm_perf_lab.analysis.occupancy import NO_REGISTERS, DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources
-from rocm_perf_lab.arch.occupancy_lift import Lift
+from rocm_perf_lab.arch.occupancy_lift import OccupancyLift
 from rocm_perf_lab.report import schema
 from rocm_perf_lab.report.remedies import in_words_all, remedy_section
 from rocm_perf_lab.rocpd.trace import Dispatches, Trace
@@ -104,7 +104,7 @@ def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.
     )
 
 
-def _lift(lift: Lift) -> schema.LiftSection:
+def _lift(lift: OccupancyLift) -> schema.LiftSection:
     changes = [schema.ResourceChange(resource=c.resource, now=c.now, then=c.then) for c in lift.changes]
     return schema.LiftSection(changes=changes, resident_waves_per_cu=lift.waves)
 
@@ -136,7 +136,7 @@ def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
 def no_position(roof: Roofline | None) -> str:
     if roof is None:
         return "no ceilings are known for this device"
-    return roof.least_ns.reason or "the kernel performs no operations that are counted, and moves no bytes"
+    return roof.min_ns.reason or "the kernel performs no operations that are counted, and moves no bytes"
 
 
 def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
@@ -206,8 +206,8 @@ def _class(scored: ClassScore, numbers: Evidence) -> schema.ClassSection:
     return schema.ClassSection(
         name=scored.name,
         score=score.estimate,
-        at_least=score.least,
-        at_most=score.most,
+        at_least=score.lower,
+        at_most=score.upper,
         signals=[_signal(signal, numbers) for signal in scored.signals],
         advice=list(dict.fromkeys(line for signal in scored.seen for line in signal.advice)),
         reasons={} if score.estimate is not None else {"score": "the numbers that determine its score are missing"},
@@ -232,7 +232,7 @@ def _signal(signal: Signal, numbers: Evidence) -> schema.SignalSection:
 
 
 def headroom(estimate: Headroom) -> schema.HeadroomSection:
-    ceiling = estimate.least_ns
+    ceiling = estimate.min_ns
     in_ms = Value(ceiling.value / 1e6, "ms") if ceiling.value is not None else ceiling
     fields = nullable(
         ceiling_ms=in_ms,

@@ -13,10 +13,10 @@ from rocm_perf_lab.analysis.thread_trace.findings import Cost, SourceLine, Threa
 from rocm_perf_lab.report import source_schema as schema
 from rocm_perf_lab.report.source_lines import source_files
 
-MOST_INSTRUCTIONS = 2000
+MAX_INSTRUCTIONS_PER_KERNEL = 2000
 """The maximum number of instructions shown for one kernel."""
-_MOST_INSTRUCTIONS = 10_000
-_TOO_MANY = f"the kernels with more time already have {_MOST_INSTRUCTIONS:,} instructions"
+_MAX_INSTRUCTIONS = 10_000
+_TOO_MANY = f"the kernels with more time already have {_MAX_INSTRUCTIONS:,} instructions"
 _NEED_A_TRACE = ("costs", "lines", "waits")
 
 
@@ -45,7 +45,7 @@ def source_document(
     """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
     reasons: the fields at the start of every document, and why some of them are null.
     """
-    files, left, kernels = _Files(), _MOST_INSTRUCTIONS, []
+    files, left, kernels = _Files(), _MAX_INSTRUCTIONS, []
     for kernel, kernel_code in zip(findings.kernels, code, strict=True):
         if isinstance(kernel_code, AnnotatedCode) and len(kernel_code.instructions) > left:
             kernel_code = _TOO_MANY

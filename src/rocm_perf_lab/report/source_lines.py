@@ -16,10 +16,10 @@ from rocm_perf_lab.report.source_schema import Excerpt, SourceFile
 _SUFFIXES = frozenset(
     ".hip .cpp .cc .cxx .c .cu .cuh .cl .h .hh .hpp .hxx .inc .inl .ipp .tpp .py .s .S .ll .mlir .f90 .F90".split()
 )
-_MOST_BYTES = 4 << 20
-_MOST_LINES = 2000  # per file
-_LONGEST = 400  # characters per line
-_AROUND, _LEAST_GAP = 3, 6  # lines
+_MAX_BYTES = 4 << 20
+_MAX_LINES = 2000  # per file
+_MAX_LINE_LENGTH = 400  # characters per line
+_AROUND, _MIN_GAP = 3, 6  # lines
 _SYSTEM = ("/usr/", "/opt/")
 
 
@@ -58,8 +58,8 @@ def _read_lines(path: str, not_after: float) -> list[str] | str:
         status = file.stat()
         if not file.is_file():
             return "it is not a file"
-        if status.st_size > _MOST_BYTES:
-            return f"it is larger than {_MOST_BYTES >> 20} MiB"
+        if status.st_size > _MAX_BYTES:
+            return f"it is larger than {_MAX_BYTES >> 20} MiB"
         if status.st_mtime > not_after:
             return "it was changed after the run"
         return file.read_text("utf-8", "replace").split("\n")
@@ -71,7 +71,7 @@ def _read_lines(path: str, not_after: float) -> list[str] | str:
 
 def _excerpts(text: list[str], numbers: list[int]) -> Iterable[Excerpt]:
     """The lines that have code and a few around them; short gaps between excerpts are shown as well."""
-    left = _MOST_LINES
+    left = _MAX_LINES
     for first, last in _ranges(numbers, len(text)):
         lines = [_printable(line) for line in text[first - 1 : min(last, first - 1 + left)]]
         left -= len(lines)
@@ -85,7 +85,7 @@ def _ranges(numbers: list[int], length: int) -> list[list[int]]:
         if not 0 < number <= length:
             continue
         first, last = max(1, number - _AROUND), min(length, number + _AROUND)
-        if ranges and first - ranges[-1][1] <= _LEAST_GAP:
+        if ranges and first - ranges[-1][1] <= _MIN_GAP:
             ranges[-1][1] = last
         else:
             ranges.append([first, last])
@@ -96,4 +96,4 @@ def _printable(line: str) -> str:
     line = "".join(
         character if character.isprintable() or character == "\t" else "\ufffd" for character in line.removesuffix("\r")
     ).expandtabs(4)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 1]}…"

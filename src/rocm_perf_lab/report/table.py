@@ -7,18 +7,18 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.text.names import Name, fitted
+from rocm_perf_lab.text.names import NameCell, fitted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = 2  # spaces before each column
-_COMFORTABLE_WIDTH, _LEAST_WIDTH = 32, 16  # how short names may get before headings are folded, and before the table is split
-_NARROWEST = 12
+_COMFORTABLE_WIDTH, _MIN_WIDTH = 32, 16  # how short names may get before headings are folded, and before the table is split
+_MIN_SPLIT_WIDTH = 12
 
 
 class Table:
-    """The first column is left-aligned and the others right-aligned. Cells of type Name can be shortened.
+    """The first column is left-aligned and the others right-aligned. Cells of type NameCell can be shortened.
 
     If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit are
     printed below the rest, with the first column repeated next to them.
@@ -40,23 +40,23 @@ class Table:
             for line in self._heading_lines(columns, widths):
                 _print(console, line, "dim")
             for row in self._rows:
-                cells = [names.get(row[c], row[c]) if isinstance(row[c], Name) else row[c] for c in columns]
+                cells = [names.get(row[c], row[c]) if isinstance(row[c], NameCell) else row[c] for c in columns]
                 _print(console, _line(cells, [widths[c] for c in columns]))
 
     def _layout(self, room: int) -> tuple[list[list[int]], list[int], dict[str, str]]:
         """The columns of each block, the width of each column, and the written form of each name."""
         everything = [list(range(len(self._headings)))]
-        for folded, least in ((False, _COMFORTABLE_WIDTH), (True, _LEAST_WIDTH)):
+        for folded, least in ((False, _COMFORTABLE_WIDTH), (True, _MIN_WIDTH)):
             cap = self._cap(everything[0], room, folded)
             if cap >= min(least, self._longest()):
                 return everything, *self._widths(cap, folded)
-        least = max(_NARROWEST, min(_LEAST_WIDTH, room // 2 - 2 * _GAP))
+        least = max(_MIN_SPLIT_WIDTH, min(_MIN_WIDTH, room // 2 - 2 * _GAP))
         blocks = self._blocks(room, least)
-        cap = max(_NARROWEST, min(self._cap(columns, room, True) for columns in blocks))
+        cap = max(_MIN_SPLIT_WIDTH, min(self._cap(columns, room, True) for columns in blocks))
         return blocks, *self._widths(cap, True)
 
     def _longest(self) -> int:
-        return max((len(cell) for row in self._rows for cell in row if isinstance(cell, Name)), default=0)
+        return max((len(cell) for row in self._rows for cell in row if isinstance(cell, NameCell)), default=0)
 
     def _cap(self, columns: Sequence[int], room: int, folded: bool) -> int:
         """The maximum name length at which these columns fit; -1 if they do not fit, however short the names are."""
@@ -69,11 +69,11 @@ class Table:
     def _width(self, column: int, cap: int, folded: bool) -> int:
         heading = self._headings[column]
         least = max(map(len, heading.split()), default=0) if folded else len(heading)
-        cells = (min(len(row[column]), cap) if isinstance(row[column], Name) else len(row[column]) for row in self._rows)
+        cells = (min(len(row[column]), cap) if isinstance(row[column], NameCell) else len(row[column]) for row in self._rows)
         return max(least, max(cells, default=0))
 
     def _widths(self, cap: int, folded: bool) -> tuple[list[int], dict[str, str]]:
-        names = fitted((cell for row in self._rows for cell in row if isinstance(cell, Name)), max(cap, _NARROWEST))
+        names = fitted((cell for row in self._rows for cell in row if isinstance(cell, NameCell)), max(cap, _MIN_SPLIT_WIDTH))
         return [self._width(column, cap, folded) for column in range(len(self._headings))], names
 
     def _blocks(self, room: int, cap: int) -> list[list[int]]:

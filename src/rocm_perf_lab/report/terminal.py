@@ -31,12 +31,12 @@ from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_SYMBOLS = 8
+_MAX_SYMBOLS = 8
 
 # How certain a verdict is: _CERTAINTY_WORDS if it is based on all numbers, _NOT_SURE if some numbers are missing.
 _CERTAINTY_WORDS = {
@@ -58,7 +58,7 @@ def render(documents: CoreDocuments, console: Console) -> None:
     profile, dag = documents.profile, documents.dag
     kernel = kernel_of_interest(documents)
     roof = next((roof for roof in documents.roofline.kernels if roof.kernel == kernel.kernel), None)
-    names = Names(_kernels(documents))
+    names = KernelNames(_kernels(documents))
     _title(profile, console)
     _heading(console, "In short")
     render_answer(dag, kernel, names, console)
@@ -131,7 +131,7 @@ def _spread(stability: StabilitySection, timing: str) -> str:
     )
 
 
-def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
+def _which_kernel(dag: DagDocument, names: KernelNames, console: Console) -> None:
     _heading(console, "Which kernel holds the program back")
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
@@ -148,7 +148,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
         f"them, {words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
     )
     table = Table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
-    shown = [symbol for symbol in dag.symbols if symbol.kind == "kernel" or symbol.critical_path_ns][:_MOST_SYMBOLS]
+    shown = [symbol for symbol in dag.symbols if symbol.kind == "kernel" or symbol.critical_path_ns][:_MAX_SYMBOLS]
     for symbol in shown:
         table.add_row(
             names.cell(symbol.kernel),
@@ -171,7 +171,7 @@ def _host(dag: DagDocument) -> str:
     return "" if dag.host_ns is None else f", {words.duration(dag.host_ns)} of the host's calls and code"
 
 
-def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, names: Names, console: Console) -> None:
+def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, names: KernelNames, console: Console) -> None:
     _heading(console, f"What holds {names.prose(kernel.kernel)} back")
     bottleneck = kernel.bottleneck
     _say(console, f"{bottleneck.name}: {bottleneck.why}{_against_thresholds(bottleneck.evidence)}.", style="bold")
@@ -290,7 +290,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _say(console, f"Assumed: {headroom.assumption}.", style="dim")
 
 
-def _priorities(documents: CoreDocuments, names: Names, console: Console) -> None:
+def _priorities(documents: CoreDocuments, names: KernelNames, console: Console) -> None:
     """Print the program's own kernels, sorted by possible gain. If fewer than two gains are known, print nothing."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
@@ -298,13 +298,13 @@ def _priorities(documents: CoreDocuments, names: Names, console: Console) -> Non
     if len(known) < 2:
         return
     table = Table("where to work", "possible gain", "headroom", "of path", "bottleneck")
-    for priority, kernel in sorted(known, key=lambda item: -item[0])[:_MOST_SYMBOLS]:
+    for priority, kernel in sorted(known, key=lambda item: -item[0])[:_MAX_SYMBOLS]:
         table.add_row(
             names.cell(kernel.kernel),
             words.percent(priority),
             words.percent(kernel.headroom.fraction),
             words.percent(kernel.critical_path_score),
-            Name(kernel.bottleneck.name),
+            NameCell(kernel.bottleneck.name),
         )
     table.show(console)
 

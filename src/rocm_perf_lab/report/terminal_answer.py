@@ -14,12 +14,12 @@ from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.report.terminal_time_stack import in_short
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_ADVICE = 2
+_MAX_ADVICE = 2
 _CERTAINTY_WORDS = {"high": "certain", "medium": "likely", "low": "uncertain"}
 _MOSTLY = 0.5
 
@@ -33,13 +33,13 @@ def kernel_of_interest(documents: CoreDocuments) -> KernelAnalysis:
     return next((by_name[name] for name in on_path if name in by_name), by_name[documents.profile.kernel.name])
 
 
-def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
+def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: KernelNames, console: Console) -> None:
     """Print the kernel, the cause, the headroom and what to try first, in a line or two each."""
     for label, text in answer(dag, kernel, names):
         labelled(console, label, text)
 
 
-def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[tuple[str, str]]:
+def answer(dag: DagDocument, kernel: KernelAnalysis, names: KernelNames) -> Iterator[tuple[str, str]]:
     """The lines of the answer, as pairs of label and text."""
     yield "Kernel", f"{names.prose(kernel.kernel)}{_share_of_path(dag, kernel)}"
     yield "Cause", _cause(kernel)
@@ -58,7 +58,7 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: Names) -> Iterator[t
     if kernel.sampling is not None:
         yield "Sample", _sampling(kernel.sampling)
     yield "Gain", _possible_gain(kernel.headroom, dag)
-    for advice in first_advice(kernel, _MOST_ADVICE):
+    for advice in first_advice(kernel, _MAX_ADVICE):
         yield "Try", advice
 
 

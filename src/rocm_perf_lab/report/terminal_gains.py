@@ -10,15 +10,15 @@ from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_SHOWN = 6
+_MAX_SHOWN = 6
 
 
-def render_gains(documents: CoreDocuments, names: Names, console: Console) -> None:
+def render_gains(documents: CoreDocuments, names: KernelNames, console: Console) -> None:
     """Print the table; without experiments, print nothing."""
     gains = documents.dag.program_gains
     if not gains:
@@ -28,19 +28,19 @@ def render_gains(documents: CoreDocuments, names: Names, console: Console) -> No
     }
     say(console, "Without a cause of time, by experiments, with the critical path recomputed:")
     table = Table("without", "kernel", "of its time", "of the program's", "then dominates")
-    for gain in gains[:_MOST_SHOWN]:
+    for gain in gains[:_MAX_SHOWN]:
         _rows(gain, remedies, names, table)
     table.show(console)
 
 
-def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySection], names: Names, table: Table) -> None:
+def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySection], names: KernelNames, table: Table) -> None:
     """Add one row per kernel and, if there are several kernels, one for all of them together."""
     for kernel in gain.kernels:
         remedy = remedies[kernel, gain.cause]
         then = names.cell(remedy.then_dominant) if remedy.then_dominant else words.UNKNOWN
         table.add_row(
-            Name(gain.cause), names.cell(kernel), words.percent(remedy.gain), words.percent(remedy.program_gain), then
+            NameCell(gain.cause), names.cell(kernel), words.percent(remedy.gain), words.percent(remedy.program_gain), then
         )
     if len(gain.kernels) > 1:
         then = names.cell(gain.dominant_symbol) if gain.dominant_symbol else words.UNKNOWN
-        table.add_row(Name(gain.cause), "all of these", "", words.percent(gain.gain), then)
+        table.add_row(NameCell(gain.cause), "all of these", "", words.percent(gain.gain), then)

@@ -8,7 +8,7 @@ from rocm_perf_lab.report.dag_schema import DagDocument, IdleSection, WhatIfSect
 from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,23 +20,23 @@ IDLE_CAUSES = {
     "latency": "for launch and start-up",
     "unknown": "for the host or for launch and start-up (HIP calls were not traced)",
 }
-_MOST_GPUS = 8
+_MAX_GPUS = 8
 
 
-def render_next_in_line(dag: DagDocument, names: Names, console: Console) -> None:
+def render_next_in_line(dag: DagDocument, names: KernelNames, console: Console) -> None:
     if dag.next_in_line:
         following = ", ".join(names.prose(name) for name in dag.next_in_line)
         say(console, f"No kernel dominates: the first has less than 70 % of the path. Next in line: {following}.")
 
 
-def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
+def render_what_if(dag: DagDocument, names: KernelNames, console: Console) -> None:
     """Print a table of the scenarios, and the speedup at which a different kernel starts to dominate."""
     if not dag.what_if:
         return
     table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")
     for scenario in dag.what_if:
         factor = "takes no time" if scenario.factor is None else words.times(scenario.factor)
-        then = names.cell(scenario.dominant_symbol) if scenario.dominant_symbol else Name("no kernel")
+        then = names.cell(scenario.dominant_symbol) if scenario.dominant_symbol else NameCell("no kernel")
         span, gain = words.duration(scenario.span_ns), words.times(scenario.speedup)
         table.add_row(_kernels(scenario, names), factor, span, gain, then, words.percent(scenario.fraction))
     table.show(console)
@@ -49,23 +49,25 @@ def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
         )
 
 
-def _kernels(scenario: WhatIfSection, names: Names) -> Name:
+def _kernels(scenario: WhatIfSection, names: KernelNames) -> NameCell:
     if scenario.pattern is not None:
-        return Name(f"{scenario.pattern} ({len(scenario.kernels)} kernels)" if len(scenario.kernels) != 1 else scenario.pattern)
+        return NameCell(
+            f"{scenario.pattern} ({len(scenario.kernels)} kernels)" if len(scenario.kernels) != 1 else scenario.pattern
+        )
     return names.cell(scenario.kernels[0])
 
 
 def render_idle(dag: DagDocument, console: Console) -> None:
     """Print one line per GPU, except for GPUs that always ran a kernel."""
     idle = [gpu for gpu in dag.idle if gpu.idle_ns]
-    for gpu in idle[:_MOST_GPUS]:
+    for gpu in idle[:_MAX_GPUS]:
         where = f"GPU agent {gpu.agent}" if len(dag.idle) > 1 else "The GPU"
         say(
             console,
             f"{where} ran no kernel for {words.duration(gpu.idle_ns)} ({words.percent(gpu.fraction)}){_waiting_text(gpu)}.",
         )
-    if len(idle) > _MOST_GPUS:
-        say(console, f"{len(idle) - _MOST_GPUS} more GPUs in dag.json.")
+    if len(idle) > _MAX_GPUS:
+        say(console, f"{len(idle) - _MAX_GPUS} more GPUs in dag.json.")
 
 
 def _waiting_text(gpu: IdleSection) -> str:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its waves spend their time"
 
 
-def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
+def first_advice(kernel: KernelAnalysis, limit: int) -> list[str]:
     if kernel.bottleneck.advice or not kernel.bottleneck.undecided:
-        return kernel.bottleneck.advice[:most] or [_NOTHING_SPEAKS]
+        return kernel.bottleneck.advice[:limit] or [_NOTHING_SPEAKS]
     return ["collect the missing counters: the end of the full report says how"]
 
 

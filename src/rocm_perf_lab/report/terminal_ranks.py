@@ -8,22 +8,22 @@ from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
-_MOST_SHOWN = 16
+_MAX_SHOWN = 16
 
 
 def render_ranks(summary: SummaryDocument, console: Console) -> None:
     """Print a table of the ranks and a table of the kernels."""
     say(console, f"{len(summary.ranks)} ranks", style="bold", indent=0)
-    names = Names(
+    names = KernelNames(
         [kernel.kernel for kernel in summary.kernels] + [r.dominant_symbol for r in summary.ranks if r.dominant_symbol]
     )
     table = Table("rank", "host", "pid", "span", "in kernels", "dispatches", "dominant kernel", "of path")
-    for index, rank in _slowest_first(summary)[:_MOST_SHOWN]:
+    for index, rank in _slowest_first(summary)[:_MAX_SHOWN]:
         table.add_row(
             str(rank.rank if rank.rank is not None else index),
-            Name(rank.host),
+            NameCell(rank.host),
             str(rank.pid),
             words.milliseconds(rank.span_ms),
             words.milliseconds(rank.kernel_time_ms),
@@ -35,7 +35,7 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
     _say_how_many_more(len(summary.ranks), console)
     heading(console, "Kernels over all ranks")
     table = Table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
-    for kernel in summary.kernels[:_MOST_SHOWN]:
+    for kernel in summary.kernels[:_MAX_SHOWN]:
         imbalance = words.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
         shown = [words.milliseconds(ms) for ms in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         table.add_row(names.cell(kernel.kernel), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
@@ -51,5 +51,5 @@ def _slowest_first(summary: SummaryDocument) -> list[tuple[int, RankSummary]]:
 
 
 def _say_how_many_more(count: int, console: Console) -> None:
-    if count > _MOST_SHOWN:
-        say(console, f"{count - _MOST_SHOWN} more in summary.json.")
+    if count > _MAX_SHOWN:
+        say(console, f"{count - _MAX_SHOWN} more in summary.json.")

@@ -9,12 +9,12 @@ from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Name, Names
+from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_KERNELS = 8
+_MAX_KERNELS = 8
 
 
 def render_roof(roof: RooflineSection, console: Console) -> None:
@@ -39,16 +39,16 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
     for level in levels:
         ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()
         gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
-        table.add_row(Name(level.level), words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
+        table.add_row(NameCell(level.level), words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
     for part in parts:
         ceiling = (words.amount(part.measured_gflops, "GFLOP/s"), words.percent(part.fraction_of_measured)) if measured else ()
         rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
-        name = Name(f"{part.pipe.upper()} {part.precision}")
+        name = NameCell(f"{part.pipe.upper()} {part.precision}")
         table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction), *ceiling)
     table.show(console)
 
 
-def render_all_roofs(documents: CoreDocuments, names: Names, console: Console) -> None:
+def render_all_roofs(documents: CoreDocuments, names: KernelNames, console: Console) -> None:
     """Print the program's kernels and their total; print nothing if there is only one kernel."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
@@ -57,7 +57,7 @@ def render_all_roofs(documents: CoreDocuments, names: Names, console: Console) -
     heading(console, "The kernels under the roofs")
     table = Table("kernel", "FLOP/byte", "attained", "under the roof", "of ceiling", "HBM", "side")
     total = documents.roofline.total
-    for roof in (*roofs[:_MOST_KERNELS], *([total] if total is not None and total.position is not None else [])):
+    for roof in (*roofs[:_MAX_KERNELS], *([total] if total is not None and total.position is not None else [])):
         table.add_row(
             names.cell(roof.kernel),
             words.amount(roof.operational_intensity, ""),
@@ -65,6 +65,6 @@ def render_all_roofs(documents: CoreDocuments, names: Names, console: Console) -
             words.amount(roof.attainable_gflops, "GFLOP/s"),
             words.percent(roof.fraction_of_ceiling),
             words.amount(roof.levels[0].gbps, "GB/s"),
-            Name(roof.position),
+            NameCell(roof.position),
         )
     table.show(console)

@@ -16,9 +16,9 @@ from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal import is_calibrated
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
-_MOST_LINES, _HEAD = 15, 3  # lines in total, and lines above the answer
+_MAX_LINES, _HEAD = 15, 3  # lines in total, and lines above the answer
 MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from models."
 UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times come from models."
 
@@ -30,12 +30,12 @@ def render_short(documents: CoreDocuments, directory: Path, console: Console) ->
     if profile.timing == "modelled":
         say(console, MODELLED if is_calibrated(profile) else UNCALIBRATED, "bold yellow", indent=0)
     console.print()
-    lines = list(answer(documents.dag, kernel, Names(analysed.kernel for analysed in documents.analysis.kernels)))
+    lines = list(answer(documents.dag, kernel, KernelNames(analysed.kernel for analysed in documents.analysis.kernels)))
     page = directory / "report.html"
     in_browser = f", or {page} in a browser" if page.exists() else ""
     more = "More", f"rocm-perf report {shlex.quote(str(directory))}{in_browser}"
     # Advice that does not fit is dropped, the least important first; the full report contains it.
-    while lines[-2][0] == "Try" and _height([*lines, more], console.width) > _MOST_LINES - _HEAD:
+    while lines[-2][0] == "Try" and _height([*lines, more], console.width) > _MAX_LINES - _HEAD:
         lines.pop()
     for label, text in lines:
         labelled(console, label, text)

@@ -13,9 +13,9 @@ from rocm_perf_lab.report.source_schema import CodeInstruction, SourceDocument, 
 from rocm_perf_lab.text import words
 
 _HEADS = ("of cycles", "stalled", "waited for", "executions")
-_LEAST_TEXT = 24  # characters of source to show next to the numbers, however narrow the terminal is
+_MIN_TEXT_WIDTH = 24  # characters of source to show next to the numbers, however narrow the terminal is
 _HOT = 0.1  # lines with at least this share of the cycles are highlighted
-_MOST_ACCESSES = 3
+_MAX_ACCESSES = 3
 _AROUND = 2  # lines
 _MEANING = (
     "of cycles: share of the traced waves' time; stalled: cycles at the line; waited for: cycles in which waves stalled, at "
@@ -121,11 +121,11 @@ class _Listing:
         if wait is None:
             return
         known = [access for access in wait.accesses if access.address in self._by_address]
-        for access in known[:_MOST_ACCESSES]:
+        for access in known[:_MAX_ACCESSES]:
             load = self._by_address[access.address]
             yield f"waits for {access.address:#08x}{_line_of(load)}, {access.waited_cycles:,} cycles: {load.isa.split()[0]}"
-        if len(known) > _MOST_ACCESSES:
-            yield f"and for {len(known) - _MOST_ACCESSES} more"
+        if len(known) > _MAX_ACCESSES:
+            yield f"and for {len(known) - _MAX_ACCESSES} more"
 
     def _column_widths(self) -> list[int]:
         kernel = self._kernel
@@ -142,7 +142,7 @@ class _Listing:
 
     def _print(self, line: str, style: str = "") -> None:
         before = sum(width + 2 for width in self._widths) + 8
-        room = max(self._console.width, before + _LEAST_TEXT)
+        room = max(self._console.width, before + _MIN_TEXT_WIDTH)
         line = line if len(line) <= room else f"{line[: room - 1]}…"
         self._console.print(Text(line.rstrip(), style=style), no_wrap=True, crop=False, overflow="ignore")
 

@@ -14,10 +14,10 @@ from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 
-_LEAST_SHOWN = 0.01  # smaller shares of the time are not shown
-_MOST_LINES = 3
-_MOST_NAMED = 3
-_LEAST_NAMED = 0.05
+_MIN_SHOWN_SHARE = 0.01  # smaller shares of the time are not shown
+_MAX_LINES = 3
+_MAX_NAMED = 3
+_MIN_NAMED_SHARE = 0.05
 _GAIN_WORDS = {
     "memory-latency": "if its loads took no latency",
     "uncoalesced": "if its accesses were coalesced",
@@ -41,13 +41,13 @@ def render_stack(stack: TimeStackSection, console: Console, with_changes: bool =
         labelled(console, label, text)
         label = ""
     label = "Line"
-    for line in stack.lines[:_MOST_LINES]:
-        if line.gain_ns >= _LEAST_SHOWN * stack.duration_ns:
+    for line in stack.lines[:_MAX_LINES]:
+        if line.gain_ns >= _MIN_SHOWN_SHARE * stack.duration_ns:
             labelled(console, label, line_in_words(stack, line))
             label = ""
     label = "Access"
-    for instruction in stack.instructions[:_MOST_LINES]:
-        if instruction.gain_ns < _LEAST_SHOWN * stack.duration_ns:
+    for instruction in stack.instructions[:_MAX_LINES]:
+        if instruction.gain_ns < _MIN_SHOWN_SHARE * stack.duration_ns:
             break
         access = f"{instruction.source}, `{instruction.isa}`" if instruction.source else f"`{instruction.isa}`"
         labelled(console, label, f"{access}: without it {_shorter(stack.duration_ns, instruction.gain_ns)}")
@@ -78,7 +78,7 @@ def _compared(capture: CaptureExplanation) -> str:
 
 def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
     """One line for each part that takes at least 1 % of the time, and one for the rest, which includes the smaller parts."""
-    shown = [part for part in stack.parts if part.share >= _LEAST_SHOWN]
+    shown = [part for part in stack.parts if part.share >= _MIN_SHOWN_SHARE]
     for part in shown:
         change = f"; {meanings()[part.name].change}" if with_changes and part.name in meanings() else ""
         yield f"{words.percent(part.share)} on {part.spent_on} ({part.name}): {_range(stack, part)}{change}"
@@ -132,7 +132,7 @@ def _no_line(wanted: str, known: Sequence[LineGain]) -> UsageError:
             f"no experiment was made with line {wanted}: no source lines are known",
             "compile with -g, and profile on the software device; a kernel without a thread trace has no experiments",
         )
-    examples = ", ".join(line.source for line in known[:_MOST_LINES])
+    examples = ", ".join(line.source for line in known[:_MAX_LINES])
     return UsageError(f"no experiment was made with line {wanted}", f"name one of those with most to gain, such as {examples}")
 
 
@@ -142,14 +142,14 @@ def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
     parts = [
         f"{_GAIN_WORDS.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"
         for cause, gain in gains
-        if gain >= _LEAST_SHOWN * stack.duration_ns
+        if gain >= _MIN_SHOWN_SHARE * stack.duration_ns
     ]
     return "; ".join([f"{line.source}: without it {_shorter(stack.duration_ns, line.gain_ns)}", *parts])
 
 
 def in_short(stack: TimeStackSection) -> str:
     """The largest parts, in one line; '' if there are none."""
-    named = [part for part in stack.parts if part.share >= _LEAST_NAMED][:_MOST_NAMED]
+    named = [part for part in stack.parts if part.share >= _MIN_NAMED_SHARE][:_MAX_NAMED]
     return ", ".join(f"{words.percent(part.share)} on {part.spent_on}" for part in named)
 
 

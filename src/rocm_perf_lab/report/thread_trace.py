@@ -12,7 +12,7 @@ from rocm_perf_lab.report.shared_sections import nullable
 from rocm_perf_lab.report.terminal_time_stack import lines
 from rocm_perf_lab.text import words
 
-_MOST_LISTED = 10
+_MAX_LISTED = 10
 NO_LINE = "the code has no line number here: compile with -g"
 _MEANING = {True: "stall + issue", False: "stall + execution"}
 
@@ -56,9 +56,9 @@ def thread_trace_section(findings: ThreadTraceFindings) -> schema.ThreadTraceSec
         instructions=int(findings.instructions.value or 0),
         mix=findings.mix,
         waited_for=_line(findings.waited_for) if findings.waited_for else None,
-        hot_instructions=[_instruction(instruction) for instruction in findings.hot_instructions[:_MOST_LISTED]],
-        hot_lines=[_line(line) for line in findings.hot_lines[:_MOST_LISTED]],
-        wait_chains=[_chain(chain) for chain in findings.chains[:_MOST_LISTED]],
+        hot_instructions=[_instruction(instruction) for instruction in findings.hot_instructions[:_MAX_LISTED]],
+        hot_lines=[_line(line) for line in findings.hot_lines[:_MAX_LISTED]],
+        wait_chains=[_chain(chain) for chain in findings.chains[:_MAX_LISTED]],
         occupancy=_occupancy(findings),
         time_stack=time_stack_section(findings.stack) if findings.stack else None,
         notes=_notes(findings),
@@ -101,7 +101,7 @@ def _chain(chain: WaitChain) -> schema.WaitChainSection:
             schema.WaitedAccess(
                 times=access.times, ended=access.ended, waited_cycles=access.waited, **_text_and_source(access.instruction)
             )
-            for access in chain.accesses[:_MOST_LISTED]
+            for access in chain.accesses[:_MAX_LISTED]
         ],
         unexplained_cycles=chain.unexplained,
     )
@@ -137,7 +137,7 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
         alone_ns=dict(stack.without_ns),
         instructions=[
             schema.InstructionGain(gain_ns=instruction.gain_ns, **_location_fields(instruction.text, instruction.source))
-            for instruction in stack.instructions[:_MOST_LISTED]
+            for instruction in stack.instructions[:_MAX_LISTED]
         ],
         lines=[schema.LineGain(source=line.source, gain_ns=line.gain_ns, by_cause_ns=line.by_cause) for line in stack.lines],
     )

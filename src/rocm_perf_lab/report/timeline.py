@@ -15,8 +15,8 @@ from rocm_perf_lab.report.timeline_schema import TimelineSection, TimelineTrack
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_MOST_NODES = 100_000  # browsers remain responsive with this many, each on up to three tracks
-_MOST_FLOWS = 50_000
+_MAX_NODES = 100_000  # browsers remain responsive with this many, each on up to three tracks
+_MAX_FLOWS = 50_000
 
 
 def timeline_section(table: DispatchTable) -> TimelineSection | None:
@@ -24,7 +24,7 @@ def timeline_section(table: DispatchTable) -> TimelineSection | None:
     if table.path is None:
         return None
     dag = table.dag
-    timeline = Timeline(table.trace, dag, table.path, _MOST_NODES)
+    timeline = Timeline(table.trace, dag, table.path, _MAX_NODES)
     tracks = sorted(timeline.tracks, key=lambda track: track.group != CRITICAL_PATH)  # the most important first
     nodes = np.unique(np.concatenate([track.nodes for track in tracks]))
     return TimelineSection(
@@ -33,7 +33,7 @@ def timeline_section(table: DispatchTable) -> TimelineSection | None:
         tracks=list(_tracks(tracks)),
         start_ns=packed(dag.start[nodes] - dag.origin, "<f8"),
         end_ns=packed(dag.end[nodes] - dag.origin, "<f8"),
-        name=packed(dag.symbol[nodes], "<i4"),
+        name=packed(dag.name_index[nodes], "<i4"),
         slices=packed(np.concatenate([np.searchsorted(nodes, track.nodes) for track in tracks]), "<i4"),
         path_start_ns=packed(tracks[0].start, "<f8"),
         flows=packed(_flows(timeline, nodes), "<i4"),
@@ -53,10 +53,10 @@ def _flows(timeline: Timeline, nodes: Integers) -> Integers:
     """Dependencies as pairs of positions in `nodes`: the first node of each pair must end before the second starts. Empty
     for large graphs.
     """
-    if len(timeline.dag) > _MOST_NODES:
+    if len(timeline.dag) > _MAX_NODES:
         return np.empty(0, np.int64)
     pairs = np.array([(source, target) for source, target, _ in timeline.flows], np.int64).reshape(-1, 2)
-    pairs = pairs[np.isin(pairs, nodes).all(axis=1)][:_MOST_FLOWS]
+    pairs = pairs[np.isin(pairs, nodes).all(axis=1)][:_MAX_FLOWS]
     return np.searchsorted(nodes, pairs).ravel()
 
 

@@ -13,10 +13,10 @@ from rocm_perf_lab.analysis.triton.ttgir_lines import operations_by_line
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.triton_schema import SharedLayoutSection, TritonSection
 
-_WIDEST = 128
+_MAX_LOAD_BITS = 128
 _USUAL = {"waves_per_eu": 0, "matrix_instr_nonkdim": 0, "kpack": 1}  # defaults, which are not worth mentioning
 _MOVES_DATA = ("amdg.", "ttg.", "tt.load", "tt.store", "tt.dot", "tt.atomic", "tt.descriptor")
-_MOST_OPERATIONS = 4
+_MAX_OPERATIONS = 4
 _OPERANDS = re.compile(r"(?<= )%[^:{]*(?=[:{])")
 _LOOP_FREE = "it has no loop"
 
@@ -68,7 +68,7 @@ def _line_that_matters(kernel: KernelAnalysis) -> str | None:
 def _of_line(section: TritonSection, source: str | None) -> list[str]:
     operations = next((in_line for line, in_line in section.operations.items() if source == f"{section.file}:{line}"), [])
     moving = (_OPERANDS.sub("", operation) for operation in operations if operation.startswith(_MOVES_DATA))
-    shown = list(dict.fromkeys(moving))[:_MOST_OPERATIONS]
+    shown = list(dict.fromkeys(moving))[:_MAX_OPERATIONS]
     return [f"in TTGIR, {source} is {'; '.join(shown)}."] if shown else []
 
 
@@ -105,7 +105,7 @@ def _remarks(section: TritonSection) -> Iterator[str]:
 
 def _loads(loads: dict[int, int]) -> str:
     counts = ", ".join(f"{count} of {bits} bits" for bits, count in sorted(loads.items(), reverse=True))
-    narrow = max(loads) < _WIDEST
+    narrow = max(loads) < _MAX_LOAD_BITS
     hint = ": wider ones need contiguous addresses that are known to be aligned (tl.multiple_of, sizes divisible by 16)"
     return f"loads from memory, per lane: {counts}{hint if narrow else ''}."
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 NO_ID = -1
 FEW_ROWS = 50_000  # loading ADBC takes as long as reading this many rows through sqlite3
 _ROWS_AT_ONCE = 100_000
-_MOST_THREADS = 4
+_MAX_THREADS = 4
 
 _INT32 = np.iinfo(np.int32)
 
 
-class NotAnInteger(sqlite3.DatabaseError):
+class NotAnIntegerError(sqlite3.DatabaseError):
     """A column that must hold integers contains something else: SQLite does not enforce types, and files may be damaged."""
 
 
@@ -39,14 +39,14 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     """Read `columns` (SQL expressions) from `source` (what follows FROM), each as (n,) int32 or int64, ordered by `key`.
 
     key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
-    Raises sqlite3.DatabaseError for a damaged file, NotAnInteger for a value that is neither an integer nor NULL.
+    Raises sqlite3.DatabaseError for a damaged file, NotAnIntegerError for a value that is neither an integer nor NULL.
     """
     # SQLite answers each of these queries without reading the rows' contents; one query for all three values would read them.
     wanted = ("COUNT(*)", f"MIN({key})", f"MAX({key})")
     count, low, high = (connection.execute(f"SELECT {expression} FROM {source}").fetchone()[0] for expression in wanted)
     result = [_Growing(count) for _ in columns]
     if count and not (isinstance(low, int) and isinstance(high, int)):
-        raise NotAnInteger(f"{key} contains something other than integers")
+        raise NotAnIntegerError(f"{key} contains something other than integers")
     query = f"SELECT {', '.join(columns)} FROM {source}"
     # With consecutive ids, as collectors write them, the position of each range of rows is known in advance.
     bounds = _ranges(low, high + 1) if count and high - low + 1 == count else [low, (high or 0) + 1]
@@ -93,12 +93,12 @@ def _integers(values: Iterable[Any], name: str) -> Integers:
     if array.dtype.kind == "O":
         array = np.array([NO_ID if value is None else value for value in values])
     if array.dtype.kind != "i":
-        raise NotAnInteger(f"{name} contains something other than integers")
+        raise NotAnIntegerError(f"{name} contains something other than integers")
     return array
 
 
 def _ranges(low: int, end: int) -> list[int]:
-    threads = min(_MOST_THREADS, available_cores())
+    threads = min(_MAX_THREADS, available_cores())
     return [low + (end - low) * n // threads for n in range(threads + 1)]
 
 
@@ -137,7 +137,7 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
     if values.null_count == len(values):
         return np.full(len(values), NO_ID, np.int32)
     if not pyarrow.types.is_integer(values.type):
-        raise NotAnInteger(f"{name} contains something other than integers")
+        raise NotAnIntegerError(f"{name} contains something other than integers")
     integers: Integers = (values.fill_null(NO_ID) if values.null_count else values).to_numpy()
     return integers
 

@@ -90,7 +90,7 @@ def _check_schema(connection: Connection, path: Path) -> None:
     try:
         rows = connection.execute(f'SELECT value FROM "{table(connection, "metadata")}" WHERE tag = ?', ("schema_version",))
         versions = [row[0] for row in rows]
-    except MissingTable as error:
+    except MissingTableError as error:
         raise TraceError(f"{path} is not a rocpd database ({error})", "give the .db file that rocprofv3 wrote") from error
     if not versions or set(versions) != {SCHEMA_VERSION}:
         listed = ", ".join(map(str, versions))[:40] or "none"
@@ -109,13 +109,13 @@ def suffixes(connection: Connection) -> list[str]:
     return sorted(row[0].removeprefix(prefix) for row in rows) or [""]
 
 
-class MissingTable(Exception):
+class MissingTableError(Exception):
     """The database has neither the view rocpd_<name> nor exactly one table rocpd_<name>_<uuid>."""
 
 
 def table(connection: Connection, name: str) -> str:
     """The table or view that holds rocpd_<name>: with the connection's suffix if it has one; otherwise without a suffix or, if
-    there is no such table, the only one with a uuid suffix. Raises MissingTable.
+    there is no such table, the only one with a uuid suffix. Raises MissingTableError.
     """
     unsuffixed = f"rocpd_{name}"
     if connection.suffix is not None:
@@ -127,7 +127,7 @@ def table(connection: Connection, name: str) -> str:
     if unsuffixed in candidates:
         return unsuffixed
     if len(candidates) != 1:
-        raise MissingTable(f"{len(candidates)} tables named {unsuffixed}")
+        raise MissingTableError(f"{len(candidates)} tables named {unsuffixed}")
     return candidates[0]
 
 

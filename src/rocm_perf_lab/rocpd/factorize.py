@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are usually small, so a table avoids sorting
+_MAX_TABLE_ENTRIES = 1 << 22  # ids of queues, streams, kernels and agents are usually small, so a table avoids sorting
 
 
 def factorize(ids: Integers) -> tuple[Integers, Integers]:
@@ -17,7 +17,7 @@ def factorize(ids: Integers) -> tuple[Integers, Integers]:
     if not len(ids):
         return ids, np.empty(0, np.int32)
     low, high = int(ids.min()), int(ids.max())
-    if high - low >= _WIDEST_TABLE:
+    if high - low >= _MAX_TABLE_ENTRIES:
         values, index = np.unique(ids, return_inverse=True)
         return values, index.reshape(-1).astype(np.int32)
     offset = ids - low

@@ -14,7 +14,7 @@ import numpy as np
 
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
-from rocm_perf_lab.rocpd.connect import Connection, MissingTable, table
+from rocm_perf_lab.rocpd.connect import Connection, MissingTableError, table
 from rocm_perf_lab.rocpd.factorize import factorize
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Handles are unindexed text. If a trace has more arguments than this, its handles are not read, and the stream for which a call
 # waits is inferred from the order in time.
-_MOST_ARGUMENTS = 3_000_000
+_MAX_ARGUMENTS = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | Non
     """
     try:
         regions, events = table(connection, "region"), table(connection, "event")
-    except MissingTable:
+    except MissingTableError:
         return None
     is_empty = connection.execute(f'SELECT 1 FROM "{regions}" LIMIT 1').fetchone() is None
     if is_empty or "stack_id" not in _columns(connection, events):
@@ -138,9 +138,9 @@ def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dic
     try:
         arguments = table(connection, "arg")
         (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()
-    except (MissingTable, sqlite3.OperationalError):
+    except (MissingTableError, sqlite3.OperationalError):
         return {}
-    if not isinstance(last, int) or last > _MOST_ARGUMENTS:
+    if not isinstance(last, int) or last > _MAX_ARGUMENTS:
         return {}
     index_of = dict(zip(event_of_call.tolist(), range(len(event_of_call)), strict=True))
     handles: dict[str, dict[int, str]] = {"stream": {}, "event": {}}

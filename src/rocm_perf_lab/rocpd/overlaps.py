@@ -15,7 +15,7 @@ from rocm_perf_lab.rocpd.columns import NO_ID
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
-_LONGEST = 2**62  # ns
+_MAX_NS = 2**62
 QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer overlap counts as real
 
 
@@ -46,7 +46,7 @@ def done_times(
     """
     done = end.copy()
     _before_successors(start, end, order, queue, _no_last_nodes(queue), QUEUE_JITTER, done)
-    _before_successors(start, end, order, stream, _no_last_nodes(stream), _LONGEST, done)
+    _before_successors(start, end, order, stream, _no_last_nodes(stream), _MAX_NS, done)
     for first, then in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu):
         slight = is_slight(start, end, first, then)
         first, then = first[slight], then[slight]  # no node occurs twice in `first`
@@ -61,10 +61,10 @@ def _no_last_nodes(track: Integers) -> Integers:
 
 @lazy_jit
 def _before_successors(
-    start: Integers, end: Integers, order: Integers, track: Integers, last_of_track: Integers, most: int, done: Integers
+    start: Integers, end: Integers, order: Integers, track: Integers, last_of_track: Integers, max_overlap: int, done: Integers
 ) -> None:
-    """Where a node overlaps the next one in its track slightly (see is_slight), by at most `most` ns, set its time in `done` to
-    the start of the next one.
+    """Where a node overlaps the next one in its track slightly (see is_slight), by at most `max_overlap` ns, set its time
+    in `done` to the start of the next one.
     """
     for position in range(len(order)):
         then = order[position]
@@ -76,7 +76,7 @@ def _before_successors(
         if first < 0:
             continue
         overlap = end[first] - start[then]
-        slight = overlap <= most and 2 * overlap <= min(end[first] - start[first], end[then] - start[then])
+        slight = overlap <= max_overlap and 2 * overlap <= min(end[first] - start[first], end[then] - start[then])
         if overlap <= 0 or slight:
             done[first] = min(done[first], start[then])
 

@@ -11,7 +11,7 @@ import numpy as np
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
-from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
+from rocm_perf_lab.rocpd.connect import Connection, MissingTableError, connect, suffixes, table, was_interrupted
 from rocm_perf_lab.rocpd.counter_values import read_counters
 from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, join_edges
 from rocm_perf_lab.rocpd.estimates import read_estimates
@@ -63,7 +63,7 @@ def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE_TR
                 calls=calls,
                 no_calls=why_none,
             )
-        except MissingTable as error:
+        except MissingTableError as error:
             raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
 
 
@@ -125,7 +125,7 @@ def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[in
     """Kernel id -> where its code object was loaded from, if the database records it."""
     try:
         objects = table(connection, "info_code_object")
-    except MissingTable:
+    except MissingTableError:
         return {}
     if not connection.execute(f'PRAGMA table_info("{objects}")').fetchall():
         return {}

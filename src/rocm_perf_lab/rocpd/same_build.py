@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import connect, table
-from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.recorded_process import RecordedProcess
 from rocm_perf_lab.rocpd.runtime_kernels import NAMES
 
 _RESOURCES = {"arch_vgpr_count": "VGPRs", "accum_vgpr_count": "AGPRs", "sgpr_count": "SGPRs", "private_segment_size": "scratch"}
@@ -20,7 +20,7 @@ _SHAPE = [f"{prefix}_size_{axis}" for prefix in ("workgroup", "grid") for axis i
 Row = tuple[object, ...]
 
 
-def difference(one: Origin, other: Origin) -> str | None:
+def difference(one: RecordedProcess, other: RecordedProcess) -> str | None:
     """Why two runs cannot be runs of the same build with the same input; None if they can be."""
     if changed := other_build(one, other):
         return changed
@@ -31,7 +31,7 @@ def difference(one: Origin, other: Origin) -> str | None:
     return next((f"{name} was launched with different grids, workgroups or LDS" for name in shapes), None)
 
 
-def other_build(one: Origin, other: Origin) -> str | None:
+def other_build(one: RecordedProcess, other: RecordedProcess) -> str | None:
     """How the builds differ: each has a kernel that the other lacks, or a kernel's register counts or scratch sizes differ.
     None if the builds do not differ.
 
@@ -47,12 +47,12 @@ def other_build(one: Origin, other: Origin) -> str | None:
     return None
 
 
-def _read_database(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
+def _read_database(process: RecordedProcess) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
     """Two mappings from demangled names: to the resources of all kernels that were loaded, and to the shapes of the kernels
     that were launched.
     """
-    path = origin.path.resolve()
-    return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
+    path = process.path.resolve()
+    return _read_once(path, path.stat().st_mtime_ns, process.suffix)
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,8 @@
 """Rejects data that no profiler would write: SQLite checks neither types nor plausibility, and nothing must be computed from
 bad data.
 
-A failed check raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
+A failed check raises ImpossibleContentsError, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the
+file.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 _CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file a second time, which takes at most a second up to this size
-_LONGEST_NS = 366 * 24 * 3600 * 10**9
+_MAX_SPAN_NS = 366 * 24 * 3600 * 10**9
 _INT32_MAX = 2**31 - 1
 
 
-class Nonsense(sqlite3.DatabaseError):
+class ImpossibleContentsError(sqlite3.DatabaseError):
     """The file is a sound database, but its contents are impossible."""
 
 
@@ -33,28 +34,28 @@ def intact(connection: sqlite3.Connection, path: Path) -> None:
     if path.stat().st_size <= _CHECKED_BYTES:
         (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if state != "ok":
-            raise Nonsense(" ".join(str(state).split())[:100])
+            raise ImpossibleContentsError(" ".join(str(state).split())[:100])
 
 
 def rows(label: str, id: Integers, start: Integers, end: Integers) -> None:
     """Check rows in ascending order of id: ids must be unique, and times in ns must be present and plausible for a clock."""
     if np.any(np.diff(id.astype(np.int64)) <= 0):
-        raise Nonsense(f"two {label} have the same id")
+        raise ImpossibleContentsError(f"two {label} have the same id")
     if not len(start):
         return
     if start.min() < 0 or end.min() < 0:
-        raise Nonsense(f"some {label} have no times")
+        raise ImpossibleContentsError(f"some {label} have no times")
     if np.any(end < start):
-        raise Nonsense(f"{int(np.count_nonzero(end < start))} {label} end before they start")
-    if int(end.max()) - int(start.min()) > _LONGEST_NS:
-        raise Nonsense(f"the {label} span more than a year")
+        raise ImpossibleContentsError(f"{int(np.count_nonzero(end < start))} {label} end before they start")
+    if int(end.max()) - int(start.min()) > _MAX_SPAN_NS:
+        raise ImpossibleContentsError(f"the {label} span more than a year")
 
 
 def sizes(label: str, *columns: Integers) -> None:
     """Check that all values are sizes that a dispatch can have: 0 to 2^31 - 1."""
     for column in columns:
         if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
-            raise Nonsense(f"some {label} have an impossible size")
+            raise ImpossibleContentsError(f"some {label} have an impossible size")
 
 
 def unique_events(event_id: Integers) -> None:
@@ -63,7 +64,7 @@ def unique_events(event_id: Integers) -> None:
     """
     known = np.sort(event_id[event_id >= 0])
     if np.any(known[1:] == known[:-1]):
-        raise Nonsense("two dispatches have the same event")
+        raise ImpossibleContentsError("two dispatches have the same event")
 
 
 def text(value: object) -> str:
@@ -75,12 +76,12 @@ def text(value: object) -> str:
     return str(value)
 
 
-def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
+def integer(value: object, name: str, minimum: int = 0, maximum: int = _INT32_MAX) -> int:
     """The value of an integer column; 0 for NULL."""
     if value is None:
         return 0
-    if not isinstance(value, int) or not least <= value <= most:
-        raise Nonsense(f"{name} contains an impossible value")
+    if not isinstance(value, int) or not minimum <= value <= maximum:
+        raise ImpossibleContentsError(f"{name} contains an impossible value")
     return value
 
 

@@ -6,7 +6,7 @@ import functools
 import math
 
 _PRECISION = 1e-10
-_MOST_STEPS = 60
+_MAX_STEPS = 60
 
 
 @functools.lru_cache(maxsize=256)
@@ -23,7 +23,7 @@ def t_quantile(probability: float, degrees: float) -> float:
         return 0.0
     beta, wanted = mpmath.beta(half, 0.5), math.log(tails)
     x = mpmath.mpf(wanted / half)  # the logarithm of y
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         y = mpmath.exp(x)
         share = mpmath.betainc(half, 0.5, 0, y, regularized=True)
         slope = y**half / mpmath.sqrt(-mpmath.expm1(x)) / beta / share

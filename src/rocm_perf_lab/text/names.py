@@ -10,13 +10,13 @@ from rocm_perf_lab.text import words
 _PROSE_WIDTH = 64  # width of a name within a sentence
 
 
-class Name(str):
+class NameCell(str):
     """A table cell that may be shortened; other cells, in particular numbers, never are."""
 
     __slots__ = ()
 
 
-class Names:
+class KernelNames:
     """The names of a report's kernels, without return types and arguments unless that would make two names identical."""
 
     def __init__(self, kernels: Iterable[str]) -> None:
@@ -26,9 +26,9 @@ class Names:
             self._unshortened |= {kernel: kernel for kernel in alike}
         self._in_prose = fitted(self._unshortened.values(), _PROSE_WIDTH)
 
-    def cell(self, kernel: str) -> Name:
+    def cell(self, kernel: str) -> NameCell:
         """The name as a table cell; the table shortens it as needed."""
-        return Name(self._unshortened.get(kernel) or words.short_name(kernel))
+        return NameCell(self._unshortened.get(kernel) or words.short_name(kernel))
 
     def prose(self, kernel: str) -> str:
         """The name for use in a sentence, shortened if necessary."""

@@ -3,6 +3,6 @@ launches.
 """
 
 from rocm_perf_lab.triton_launches.script import ChangedFile, ScriptKernel, environment_of
-from rocm_perf_lab.triton_launches.served_script import ScriptExited, ScriptTimeout, ServedScript
+from rocm_perf_lab.triton_launches.served_script import ScriptExitedError, ScriptTimeoutError, ServedScript
 
-__all__ = ["ChangedFile", "ScriptExited", "ScriptKernel", "ScriptTimeout", "ServedScript", "environment_of"]
+__all__ = ["ChangedFile", "ScriptExitedError", "ScriptKernel", "ScriptTimeoutError", "ServedScript", "environment_of"]

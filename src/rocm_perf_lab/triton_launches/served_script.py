@@ -23,11 +23,11 @@ _SLICE = 1 << 20
 Message = dict[str, Any]
 
 
-class ScriptExited(Exception):
+class ScriptExitedError(Exception):
     """The script's process has ended without an answer. The message says how it ended and quotes its last output."""
 
 
-class ScriptTimeout(Exception):
+class ScriptTimeoutError(Exception):
     """No answer came in time, so the process was killed."""
 
 
@@ -56,7 +56,7 @@ class ServedScript:
         self.close()
 
     def ask(self, timeout: float | None = None, **request: Any) -> Message:
-        """The answer to a request. Raises ScriptExited, ScriptTimeout, and KeyboardInterrupt as described in
+        """The answer to a request. Raises ScriptExitedError, ScriptTimeoutError, and KeyboardInterrupt as described in
         process.child.stoppable().
         """
         self.send(**request)
@@ -76,16 +76,16 @@ class ServedScript:
             expect_more()
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
-                raise ScriptTimeout(f"did not answer within {timeout:g} s")
+                raise ScriptTimeoutError(f"did not answer within {timeout:g} s")
             if not self._read_more():
                 self._process.wait()
-                raise ScriptExited(self._end())
+                raise ScriptExitedError(self._end())
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message: Message = json.loads(line)
         except ValueError:
             self.close()
-            raise ScriptExited("it wrote to a stream that does not belong to it") from None
+            raise ScriptExitedError("it wrote to a stream that does not belong to it") from None
         return message
 
     def close(self) -> None:

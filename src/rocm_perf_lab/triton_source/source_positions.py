@@ -11,7 +11,7 @@ from rocm_perf_lab.hip_source.model import Span
 _LINE_END = re.compile(rb"\r\n|\r|\n")  # as Python counts lines: form feeds and the like do not end a line
 
 
-class Placed(Protocol):
+class PositionedNode(Protocol):
     """An AST node with a position."""
 
     lineno: int
@@ -31,10 +31,10 @@ class SourcePositions:
         """The byte offset of a position. line: counted from 1. column: in bytes, counted from 0."""
         return self._starts[line - 1] + column
 
-    def span(self, node: Placed) -> Span:
+    def span(self, node: PositionedNode) -> Span:
         return Span(self.offset(node.lineno, node.col_offset), self.end(node), node.lineno)
 
-    def end(self, node: Placed) -> int:
+    def end(self, node: PositionedNode) -> int:
         """The offset of the end of the node."""
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 

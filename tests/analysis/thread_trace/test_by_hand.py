@@ -12,7 +12,7 @@ import pytest
 
 from fuzz import thread_traces
 from rocm_perf_lab.analysis.thread_trace import findings, read_all
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, code_json, wave_json
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError, code_json, wave_json
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 
@@ -110,7 +110,7 @@ def test_numbers_whose_sums_could_overflow_are_refused(tmp_path, name, number, i
         document["wave"]["end"] = number
     path.write_text(json.dumps(document))
     read = code_json if name == "code" else wave_json
-    with nullcontext() if is_read else pytest.raises(Unreadable):
+    with nullcontext() if is_read else pytest.raises(UnreadableFileError):
         read(path)
 
 

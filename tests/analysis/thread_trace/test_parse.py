@@ -9,7 +9,7 @@ import pytest
 
 from fuzz.thread_traces import COLUMNS
 from rocm_perf_lab.analysis.thread_trace.parse import (
-    Unreadable,
+    UnreadableFileError,
     _one_line,
     _split_around_table,
     clock_mhz,
@@ -24,7 +24,7 @@ from rocm_perf_lab.analysis.thread_trace.parse import (
 )
 
 WAVE = "se1_sm2_sl3_wv4.json"
-LARGEST = 1 << 62
+MAX_NUMBER = 1 << 62
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def test_a_file_without_a_json_object_is_named(written, tmp_path):
         ("{", "f.json is truncated or not JSON (Expecting property name"),
         ("[1]", "f.json does not contain a JSON object"),
     ):
-        with pytest.raises(Unreadable) as error:
+        with pytest.raises(UnreadableFileError) as error:
             load(written(text))
         assert str(error.value).startswith(said)
-    with pytest.raises(Unreadable, match="none.json: No such file"):
+    with pytest.raises(UnreadableFileError, match="none.json: No such file"):
         load(tmp_path / "none.json")
-    with pytest.raises(Unreadable, match="is not a file"):
+    with pytest.raises(UnreadableFileError, match="is not a file"):
         load(tmp_path)
     assert load(written({"a": 1})) == {"a": 1}
 
@@ -77,11 +77,11 @@ def test_a_table_of_whole_numbers(rows):
         ([[[1, 2], [3, 4]]], "f: it is not 2 whole numbers per row"),
         ([[1, 1 << 63]], "f: it is not 2 whole numbers per row"),
         ([[1, -1]], "f: it has a number that is negative or too large"),
-        ([[1, LARGEST + 1]], "f: it has a number that is negative or too large"),
+        ([[1, MAX_NUMBER + 1]], "f: it has a number that is negative or too large"),
     ],
 )
 def test_other_tables_are_refused(rows, said):
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableFileError) as error:
         integers(Path("f"), "it", rows, 2)
     assert str(error.value) == said
 
@@ -121,15 +121,15 @@ def test_code_is_in_the_order_of_its_lines_with_the_kernel_of_each(written):
 def test_a_row_of_code_with_another_kind_of_value_is_refused(written, place, value):
     row = [*ROWS[1]]
     row[place] = value
-    with pytest.raises(Unreadable, match="row 1 is not"):
+    with pytest.raises(UnreadableFileError, match="row 1 is not"):
         code_json(written({"code": [ROWS[0], row]}))
 
 
 def test_code_that_is_no_table_is_refused(written):
     for code, said in (({}, "`code` is not a list"), ([ROWS[0][:9]], "row 0 is not"), (["row"], "row 0 is not")):
-        with pytest.raises(Unreadable, match=said):
+        with pytest.raises(UnreadableFileError, match=said):
             code_json(written({"code": code}))
-    with pytest.raises(Unreadable, match="two instructions on one line number"):
+    with pytest.raises(UnreadableFileError, match="two instructions on one line number"):
         code_json(written({"code": [ROWS[1], ROWS[1]]}))
     assert len(code_json(written({"code": [[*ROWS[1], "more"]]}))) == 1
 
@@ -154,7 +154,7 @@ def test_the_table_says_the_same_with_lines_in_its_own_order(written):
         ("1,8,s_mov,4,16,0,0", "row 3 is truncated or has a number out of range"),
         ("1,8,s_mov,4,16,0,0,a,b", "row 3 is truncated or has a number out of range"),
         ("1,8,s_mov,4,16,-1,0,a", "row 3 is truncated or has a number out of range"),
-        (f"1,8,s_mov,4,{LARGEST + 1},0,0,a", "row 3 is truncated or has a number out of range"),
+        (f"1,8,s_mov,4,{MAX_NUMBER + 1},0,0,a", "row 3 is truncated or has a number out of range"),
         ("1,8,s_mov,4,16", "row 3 is truncated or not numeric"),
         ("1,8,s_mov,4,x,0,0,a", "row 3 is truncated or not numeric"),
         ("1,8,s_\x1bmov,4,16,0,0,a", "row 3 has control characters"),
@@ -162,20 +162,20 @@ def test_the_table_says_the_same_with_lines_in_its_own_order(written):
     ],
 )
 def test_a_damaged_row_of_the_table_is_named_by_its_place_in_the_file(written, row, said):
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableFileError) as error:
         stats_csv(written(csv_of(CSV[0], row), "stats.csv"))
     assert str(error.value) == f"stats.csv: {said}"
 
 
 def test_large_numbers_and_long_names_of_the_table_are_read(written):
-    assert stats_csv(written(csv_of(f"1,8,s_mov,{LARGEST},0,0,0,"), "stats.csv")).hits.tolist() == [LARGEST]
+    assert stats_csv(written(csv_of(f"1,8,s_mov,{MAX_NUMBER},0,0,0,"), "stats.csv")).hits.tolist() == [MAX_NUMBER]
     name = "sum<" + 50_000 * "int,"
     assert stats_csv(written(csv_of(f'1,0,"; {name}",0,0,0,0,'), "stats.csv")).kernels == [(name, "")]
 
 
 @pytest.mark.parametrize("content", [b"\xff", b'"', b"A,b\n", b"a,b\n"])
 def test_other_text_than_such_a_table_is_refused(written, content):
-    with pytest.raises(Unreadable, match="is not a CSV file|does not begin with the columns CodeObj, Vaddr"):
+    with pytest.raises(UnreadableFileError, match="is not a CSV file|does not begin with the columns CodeObj, Vaddr"):
         stats_csv(written(content, "stats.csv"))
 
 
@@ -217,7 +217,7 @@ FIVE = "`instructions` is not 5 whole numbers per row"
         (wave(num_stitched=3), " has 2 instructions but claims 3"),
         (wave(num_stitched=1), " has 2 instructions but claims 1"),
         (wave(cu=-1), ": `cu` is not a whole number"),
-        (wave(end=LARGEST + 1), ": `end` is not a whole number"),
+        (wave(end=MAX_NUMBER + 1), ": `end` is not a whole number"),
         (wave(num_insts=None), ": `num_insts` is not a whole number"),
         (wave(num_insts=True), ": `num_insts` is not a whole number"),
         (wave([(10, 1, 5, 4, 7)]), ": an instruction stalls for longer than it takes"),
@@ -229,13 +229,13 @@ FIVE = "`instructions` is not 5 whole numbers per row"
     ],
 )
 def test_a_damaged_wave_is_refused(written, document, said):
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableFileError) as error:
         wave_json(written(document, WAVE))
     assert str(error.value).startswith(WAVE + said)
 
 
 def test_a_file_with_another_name_belongs_to_no_wave(written, tmp_path):
-    with pytest.raises(Unreadable, match="wave.json is not a wave's file"):
+    with pytest.raises(UnreadableFileError, match="wave.json is not a wave's file"):
         wave_json(written(wave(), "wave.json"))
     names = ["se0_sm1_sl0_wv2.json", "se0_sm1_sl0_wv10.json", "se0_sm10_sl0_wv0.json", "se10_sm0_sl0_wv0.json"]
     for name in reversed([*names, "se0_sm1_sl0_wv2.json.bak", "code.json"]):
@@ -264,7 +264,7 @@ def test_starts_and_ends_of_waves_by_engine(written):
     rows = [[1, 2, 3, 4, 1, 6]]
     found = occupancy_json(written({"0": rows, "12": [], "dispatches": {}, "²": rows}))
     assert {name: table.tolist() for name, table in found.engines.items()} == {0: rows, 12: []}
-    with pytest.raises(Unreadable, match="engine 3 is not 6 whole numbers per row"):
+    with pytest.raises(UnreadableFileError, match="engine 3 is not 6 whole numbers per row"):
         occupancy_json(written({"3": [[1]]}))
 
 
@@ -305,7 +305,7 @@ def test_the_clock_comes_from_the_first_engine_with_two_ascending_readings(writt
     ],
 )
 def test_a_clock_that_cannot_be_known(written, document):
-    with pytest.raises(Unreadable, match="f.json does not have two readings of the clocks"):
+    with pytest.raises(UnreadableFileError, match="f.json does not have two readings of the clocks"):
         clock_mhz(written(document))
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rocm_perf_lab.analysis.thread_trace import time_stack
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError
 
 DOCUMENT = {
     "version": 1, "duration_ns": 1000, "without_all_ns": 0,
@@ -51,16 +51,16 @@ def test_read(tmp_path):
     ],
 )
 def test_damaged(tmp_path, change, why):
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableFileError, match=why):
         time_stack.read(written(tmp_path, DOCUMENT | change))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}'])
 def test_truncated(tmp_path, text):
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableFileError):
         time_stack.read(written(tmp_path, text))
 
 
 def test_without_a_file(tmp_path):
-    with pytest.raises(Unreadable, match="only the software device"):
+    with pytest.raises(UnreadableFileError, match="only the software device"):
         time_stack.read(tmp_path)

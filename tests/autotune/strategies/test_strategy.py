@@ -76,7 +76,11 @@ def test_the_registry_names_the_strategies_that_the_command_line_accepts():
     assert defaults("three-phase") == {"seed_fraction": 0.2, "prune_factor": 1.75} and defaults("random") == {}
     seed, prune = STRATEGIES["three-phase"].options
     assert (seed.flag, prune.flag) == ("--seed-fraction", "--prune-factor")
-    assert (seed.least, seed.most, seed.above_least) == (0, 1, True) and (prune.least, prune.most, prune.above_least) == (
+    assert (seed.minimum, seed.maximum, seed.excludes_minimum) == (0, 1, True) and (
+        prune.minimum,
+        prune.maximum,
+        prune.excludes_minimum,
+    ) == (
         1,
         None,
         False,

@@ -10,13 +10,13 @@ from rocm_perf_lab.autotune.cache import canonical
 from rocm_perf_lab.autotune.triton_kernel import compiled_configurations as module
 from rocm_perf_lab.autotune.triton_kernel.compiled_configurations import CompiledConfigurations
 from rocm_perf_lab.autotune.triton_kernel.static_features import StaticFeatures
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 ANSWERS = {
     16: {"lds": 512},
     32: {"error": "out of registers"},
-    64: ScriptTimeout("no answer in 20 s"),
-    128: ScriptExited("it ended with status 3"),
+    64: ScriptTimeoutError("no answer in 20 s"),
+    128: ScriptExitedError("it ended with status 3"),
     256: {"lds": 65537},
 }
 

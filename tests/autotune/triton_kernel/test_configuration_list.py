@@ -7,7 +7,7 @@ import types
 
 from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome
 from rocm_perf_lab.autotune.results import TuningResult
-from rocm_perf_lab.autotune.search_loop import Evaluated
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration
 from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list
 from rocm_perf_lab.autotune.triton_kernel.size_search import TunedSize
 from rocm_perf_lab.autotune.triton_kernel.tune import TunedFunction
@@ -19,7 +19,7 @@ class Config:
 
 
 def size(rows: int, **best) -> TunedSize:
-    evaluated = [Evaluated(best, EvaluationOutcome(OK, None, [1.0], "gpu"), False)]
+    evaluated = [EvaluatedConfiguration(best, EvaluationOutcome(OK, None, [1.0], "gpu"), False)]
     result = TuningResult("random", 0, 1, "a GPU", 1, evaluated, {}, {"num_stages": 1})
     return TunedSize({"M": rows, "exact": True}, result, 1, 0.0, 0.0)
 

@@ -12,12 +12,12 @@ from rocm_perf_lab.autotune.cache import canonical
 from rocm_perf_lab.autotune.entry import AutotuneRequest
 from rocm_perf_lab.autotune.evaluation_outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WRONG_OUTPUT
 from rocm_perf_lab.autotune.triton_kernel import size_search
-from rocm_perf_lab.autotune.triton_kernel.bench import Bench
+from rocm_perf_lab.autotune.triton_kernel.bench import TritonFunctionBench
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
-from rocm_perf_lab.autotune.triton_kernel.size_search import SizeSearch, _most_ahead
+from rocm_perf_lab.autotune.triton_kernel.size_search import SizeSearch, _max_ahead
 from rocm_perf_lab.autotune.triton_kernel.static_features import StaticFeatures
 from rocm_perf_lab.errors import NothingRanError
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
     ],
 )  # fmt: skip
 def test_four_configurations_per_evaluation_are_compiled_in_advance_within_limits(budget, most):
-    assert _most_ahead(budget) == most
+    assert _max_ahead(budget) == most
 
 
 class Workers:
@@ -54,15 +54,15 @@ def search(folder, answers, configurations=TWO, budget=None, is_hardware=False):
     launch = dict(kernel="scale", source="", key={"M": 64}, constants=["BLOCK"], configurations=configurations,
                   arguments={"y": {"kind": "array", "dtype": "float32"}, "n": {"kind": "number"}})  # fmt: skip
     device = types.SimpleNamespace(target="gfx942", is_hardware=is_hardware, description="a device")
-    bench = Bench(device, Workers(answers), folder, threading.Event())
+    bench = TritonFunctionBench(device, Workers(answers), folder, threading.Event())
     return SizeSearch(AutotuneRequest("random", 0, budget), TritonPlan(None), bench, launch, [], print), bench.workers
 
 
 @pytest.mark.parametrize(
     "answer, status, reason",
     [
-        (ScriptTimeout("no answer in 20 s"), TIMEOUT, "no answer in 20 s"),
-        (ScriptExited("it ended with status 3"), FAILED, "it ended with status 3"),
+        (ScriptTimeoutError("no answer in 20 s"), TIMEOUT, "no answer in 20 s"),
+        (ScriptExitedError("it ended with status 3"), FAILED, "it ended with status 3"),
         ({"error": "a fault", "is_dead": True}, FAILED, "a fault"),
         ({"error": "out of registers", "is_dead": False}, BUILD_FAILED, "out of registers"),
         ({"error": "out of registers"}, BUILD_FAILED, "out of registers"),

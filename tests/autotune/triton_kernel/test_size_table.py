@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome
 from rocm_perf_lab.autotune.results import TuningResult
-from rocm_perf_lab.autotune.search_loop import Evaluated
+from rocm_perf_lab.autotune.search_loop import EvaluatedConfiguration
 from rocm_perf_lab.autotune.triton_kernel.configuration_list import configuration_list
 from rocm_perf_lab.autotune.triton_kernel.size_search import TunedSize
 from rocm_perf_lab.autotune.triton_kernel.size_table import size_table
@@ -14,7 +14,9 @@ from rocm_perf_lab.autotune.triton_kernel.tune import TunedFunction
 def size(key: dict, *times: float | str, total: int | None = 12, seed: int = 7) -> TunedSize:
     """times: a list, or the status of a configuration that failed. Compiling took 1.5 s and the search 4.5 s."""
     outcomes = [EvaluationOutcome(ms) if isinstance(ms, str) else EvaluationOutcome(OK, None, [ms], "gpu") for ms in times]
-    evaluated = [Evaluated({"BLOCK": 16 << number, "num_warps": 4}, one, False) for number, one in enumerate(outcomes)]
+    evaluated = [
+        EvaluatedConfiguration({"BLOCK": 16 << number, "num_warps": 4}, one, False) for number, one in enumerate(outcomes)
+    ]
     return TunedSize(key, TuningResult("random", seed, 9, "a GPU", total, evaluated, {}, {}), 3, 1.5, 4.5)
 
 

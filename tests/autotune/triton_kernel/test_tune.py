@@ -13,7 +13,7 @@ import pytest
 from rocm_perf_lab.autotune.entry import AutotuneRequest
 from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, WRONG_OUTPUT
 from rocm_perf_lab.autotune.triton_kernel import tune as tuning
-from rocm_perf_lab.autotune.triton_kernel.bench import Bench
+from rocm_perf_lab.autotune.triton_kernel.bench import TritonFunctionBench
 from rocm_perf_lab.autotune.triton_kernel.document import tuning_document
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.size_table import size_table
@@ -77,7 +77,7 @@ def tuned(tmp_path, testbed, monkeypatch):
             (folder := tmp_path / "arrays").mkdir(exist_ok=True)
             start = lambda worker: ServedScript([sys.executable, "-c", SCRIPT, told], {}, tmp_path / f"stderr-{worker}")  # noqa: E731
             with contextlib.closing(Workers(start, 2, timeout=20.0)) as workers:
-                yield Bench(SOFTWARE, workers, folder)
+                yield TritonFunctionBench(SOFTWARE, workers, folder)
 
         monkeypatch.setattr(tuning, "bench_of", bench_of)
         kernel = types.SimpleNamespace(kernel="scale", script=Path("train.py"), version=lambda: "3.5.1")

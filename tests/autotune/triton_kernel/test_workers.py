@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from rocm_perf_lab.autotune.triton_kernel.workers import Workers
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout, ServedScript
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError, ServedScript
 
 SCRIPT = """
 import json, sys, time
@@ -64,7 +64,7 @@ def test_a_worker_is_replaced_at_the_launch_where_it_was(workers):
     these, started = workers
     these.choose({"BLOCK": 16})
     assert ask(these, 0, "a") == 1
-    with pytest.raises(ScriptExited, match="ended with status 1: .*boom"):
+    with pytest.raises(ScriptExitedError, match="ended with status 1: .*boom"):
         ask(these, 0, "crash")
     assert ask(these, 0, "b") == 1 and started[0] == 2
     assert ask(these, 0, "bad") == 1  # its kernel failed, and every later one would fail too
@@ -74,7 +74,7 @@ def test_a_worker_is_replaced_at_the_launch_where_it_was(workers):
 def test_a_worker_that_hangs_is_killed(workers):
     these, started = workers
     these._timeout = 0.2
-    with pytest.raises(ScriptTimeout, match="within 0.2 s"):
+    with pytest.raises(ScriptTimeoutError, match="within 0.2 s"):
         ask(these, 0, "hang")
     these._timeout = 5.0
     assert ask(these, 0, "a") == 0 and started[0] == 2

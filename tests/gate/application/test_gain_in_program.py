@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, SeenGain
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, ObservedGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 
 
@@ -12,8 +12,8 @@ def runs(*times: float) -> list[ProgramRun]:
     return [ProgramRun(b"", 9.0, None, "measured", None, {}, {"rows": time, "other": 5.0}) for time in times]
 
 
-def gain(saved: float, before: list[ProgramRun], after: list[ProgramRun], symbol: str = "rows") -> SeenGain:
-    return SeenGain.of(ClaimedGain(symbol, saved), before, after)
+def gain(saved: float, before: list[ProgramRun], after: list[ProgramRun], symbol: str = "rows") -> ObservedGain:
+    return ObservedGain.of(ClaimedGain(symbol, saved), before, after)
 
 
 @pytest.mark.parametrize(

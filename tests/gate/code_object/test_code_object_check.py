@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.code_object.code_object_check import (
     check_code_object,
     concern_of,
     contract_breach,
-    instances,
+    instantiations,
 )
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_host
 from rocm_perf_lab.gate.code_object.image_layout import layout_difference
@@ -289,8 +289,8 @@ def test_changed_host_code_is_named(old, new, reason):
 def test_all_instantiations_of_a_template_belong_to_its_kernel():
     code = parse(BUILDER.code_object(source(SOURCE)))
     made = source(SOURCE).kernel("made")
-    assert sorted(instances(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
-    assert list(instances(code, source(SOURCE).kernel("a::target"), "_ZN1a6targetEPfi")) == ["_ZN1a6targetEPfi"]
+    assert sorted(instantiations(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
+    assert list(instantiations(code, source(SOURCE).kernel("a::target"), "_ZN1a6targetEPfi")) == ["_ZN1a6targetEPfi"]
 
 
 def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():

@@ -18,7 +18,7 @@ from rocm_perf_lab.gate.measurement.measurement_check import (
     time_on_captured_inputs,
 )
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio
-from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs, ReplayOptions, Times
+from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs, ReplayOptions, ReplayTimes
 
 OTHERS = [OtherInputs("zeros", ()), OtherInputs("large", ())]
 SAVED, MODELLED = "of the kernel's time saved", "of the kernel's time saved, modelled"
@@ -39,13 +39,14 @@ def checked(monkeypatch):
             found = [one if isinstance(one, list) else [one] for one in candidate]
             assert len(settings) == len(found)
             return [
-                Times(baseline or [1.0] * len(one), one, [None] * (captures if counted is None else counted)) for one in found
+                ReplayTimes(baseline or [1.0] * len(one), one, [None] * (captures if counted is None else counted))
+                for one in found
             ]
 
         monkeypatch.setattr(measurement_check, "times", times)
         monkeypatch.setattr(measurement_check, "is_modelled", lambda _capture: modelled)
-        monkeypatch.setattr(measurement_check, "least_milliseconds", lambda _target, _work: least / captures)
-        monkeypatch.setattr(measurement_check, "Work", types.SimpleNamespace(of=lambda *_: None))
+        monkeypatch.setattr(measurement_check, "min_milliseconds", lambda _target, _work: least / captures)
+        monkeypatch.setattr(measurement_check, "DispatchWork", types.SimpleNamespace(of=lambda *_: None))
         concern = options.pop("concern", None)
         given = [types.SimpleNamespace(target="gfx942")] * captures
         verdict = check_measurement(given, CODES, [1] * captures, MeasurementOptions(seed=3, **options), concern, others)
@@ -156,7 +157,7 @@ def test_a_candidate_that_fails_is_rejected(checked, monkeypatch):
 @pytest.mark.parametrize("ms, said", [(0.5, None), (0.98, None), (0.99, f"1.00% {MODELLED}: {LESS}")])
 def test_the_first_time_alone_may_reject(checked, monkeypatch, ms, said):
     checked(ms, 0.5)
-    monkeypatch.setattr(measurement_check, "times", lambda _captures, _codes, settings, _replays: [Times([1.0], [ms])])
+    monkeypatch.setattr(measurement_check, "times", lambda _captures, _codes, settings, _replays: [ReplayTimes([1.0], [ms])])
     verdict = rejection_if_too_slow([None, None], CODES, MeasurementOptions())
     assert (verdict is None) == (said is None)
     if said is not None:

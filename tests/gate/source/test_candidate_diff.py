@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.source.candidate_diff import read_change
-from rocm_perf_lab.gate.source.other_files_diff import NotAllowed
+from rocm_perf_lab.gate.source.other_files_diff import ChangeNotAllowedError
 from rocm_perf_lab.hip_source import read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -31,7 +31,7 @@ def taken(body: str, head: str = "int* p, int n", functions: str = ""):
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
     try:
         return read_change(baseline, baseline.with_text(text.encode()), baseline.kernel("k").identity)
-    except NotAllowed as refusal:
+    except ChangeNotAllowedError as refusal:
         return str(refusal)
 
 

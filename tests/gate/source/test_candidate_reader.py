@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.source import candidate_reader
 from rocm_perf_lab.gate.source.candidate_reader import CandidateReader
 from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.source_texts import join_texts
+from rocm_perf_lab.hip_source.source_state import join_state
 
 CHANGE = {
     "kernel": "k", "head": "h\xff", "body": "{}", "functions": ["f"], "names": ["f"],
@@ -70,10 +70,10 @@ def test_an_answer_is_the_change(reader):
 
 def test_other_files_are_told_with_both_texts(reader, tmp_path):
     made, told, _ = reader(READY, {"refused": "no"})
-    made.change(join_texts(b"own", {tmp_path / "other.h": b"changed"}))
+    made.change(join_state(b"own", {tmp_path / "other.h": b"changed"}))
     assert told[-1]["text"] == "own" and told[-1]["others"] == [[str(tmp_path / "other.h"), "other \xfe", "changed"]]
     missing = tmp_path / "missing.h"
-    complaint = made.change(join_texts(b"own", {missing: b""}))
+    complaint = made.change(join_state(b"own", {missing: b""}))
     assert complaint == f"it changes {missing}, which cannot be read: No such file or directory"
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from rocm_perf_lab.gate.change import LaunchText
 from rocm_perf_lab.gate.source import launch_change as changing
-from rocm_perf_lab.gate.source.launch_change import LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_change import LaunchRefusedError, launch_change
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, UNSIGNED_LONG, Constant, LaunchArgument, converted
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, Shape, ShapedLaunch
 
 OWN, OTHER, THIRD_FILE = Path("/sources/kernels.h"), Path("/sources/main.hip"), Path("/sources/app.hip")
 TEXT = b"k<<<n, 64>>>(n);\nk<<<n,\n64>>>(n);\n"  # shapes in bytes 4 to 9 and 21 to 26
@@ -82,35 +82,35 @@ def test_a_launch_that_keeps_its_meaning_need_not_be_written_again(changed):
     ],
 )
 def test_launches_that_change_differently_are_named_by_line(changed, sites, said):
-    with pytest.raises(LaunchRefused) as refused:
+    with pytest.raises(LaunchRefusedError) as refused:
         changed(sites, text(sites[0], "n , 128"))
     assert str(refused.value) == f"the launches of app::k in {said} would differ from each other: change all of them alike"
     unlike = [*sites[:-1], replace(sites[-1], shape=shape(32))]
-    with pytest.raises(LaunchRefused, match="differ from each other already: change all of them alike"):
+    with pytest.raises(LaunchRefusedError, match="differ from each other already: change all of them alike"):
         changed(unlike, *(text(one, "n , 128") for one in unlike))
 
 
 @pytest.mark.parametrize("of, where", [(FIRST, "in line 1"), (THIRD, "in line 2 of main.hip")])
 def test_the_place_of_a_text_that_is_not_adopted_is_named(changed, of, where):
-    with pytest.raises(LaunchRefused) as refused:
+    with pytest.raises(LaunchRefusedError) as refused:
         changed([of], text(of, "k , 64"))
     assert str(refused.value).startswith(f"its launch {where} has a shape with `k`")
     moving = replace(of, changing=frozenset({"n", "m"}))
-    with pytest.raises(LaunchRefused) as refused:
+    with pytest.raises(LaunchRefusedError) as refused:
         changed([moving], text(of, "n , 64 * m"))
     said = "uses m, which a call or an assignment in the same launch may change: make it const"
     assert str(refused.value) == f"its launch {where} {said}"
     assert changed([moving], text(of, "8 , 64")).after.groups[0] == Constant(8, UNSIGNED)
     elsewhere = replace(text(of, "n , 64"), start=of.start - 1)
-    with pytest.raises(LaunchRefused) as refused:
+    with pytest.raises(LaunchRefusedError) as refused:
         changed([of], elsewhere)
     assert str(refused.value) == f"it changes the launch of something other than app::k {where}"
 
 
 def test_launches_that_are_not_understood_are_refused(changed, monkeypatch):
     def fails(*_):
-        raise NotUnderstood("the launch in line 1 is made by a macro")
+        raise LaunchNotUnderstoodError("the launch in line 1 is made by a macro")
 
     monkeypatch.setattr(changing, "program_launches", fails)
-    with pytest.raises(LaunchRefused, match="^the launch in line 1 is made by a macro: its launches cannot be changed$"):
+    with pytest.raises(LaunchRefusedError, match="^the launch in line 1 is made by a macro: its launches cannot be changed$"):
         launch_change(BASELINE, KERNEL, ())

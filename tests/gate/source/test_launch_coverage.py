@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.gate.source.launch_coverage import launches_too_little
 from rocm_perf_lab.gate.source.launch_rule import LaunchRules
-from rocm_perf_lab.hip_source.integer_expression import IntegerType, LaunchArgument, NoValue
+from rocm_perf_lab.hip_source.integer_expression import IntegerType, LaunchArgument, NoValueError
 from rocm_perf_lab.replaying import LaunchConfiguration
 
 INT = IntegerType(32, True)
@@ -26,7 +26,7 @@ class Rule:
     def launch_of(self, values) -> LaunchConfiguration:
         (n,) = values.values()
         if (count := self.groups(n)) is None:
-            raise NoValue("n is too large")
+            raise NoValueError("n is too large")
         return LaunchConfiguration((count, 1, 1), (self.size, 1, 1))
 
     def launch(self, captured: int) -> LaunchConfiguration:

@@ -6,8 +6,8 @@ import pytest
 
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, constant_size, launch_text
-from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
-from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValue
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShapeError, read_shape
+from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValueError
 from rocm_perf_lab.hip_source.written_launches import operands_of
 from rocm_perf_lab.replaying import Case, LaunchConfiguration
 
@@ -68,7 +68,7 @@ def test_anything_else_means_nothing(text, said):
     if said is None:
         shape(text)
         return
-    with pytest.raises(UnreadableShape) as refused:
+    with pytest.raises(UnreadableShapeError) as refused:
         shape(text)
     assert str(refused.value).startswith(said)
 
@@ -76,7 +76,7 @@ def test_anything_else_means_nothing(text, said):
 def test_the_stream_is_the_baselines():
     assert launched("n , 64 , 0 , s", 2, "s") == LaunchConfiguration((2, 1, 1), (64, 1, 1))
     for text in ("n , 64", "n , 64 , 0 , t"):
-        with pytest.raises(UnreadableShape, match="is on a different stream from the baseline's `s`"):
+        with pytest.raises(UnreadableShapeError, match="is on a different stream from the baseline's `s`"):
             shape(text, "s")
 
 
@@ -110,7 +110,7 @@ def test_a_rule_takes_its_arguments_from_the_dispatch_and_what_is_laid_over_it(c
     assert rule.launch(capture, [(0x9004, b"\1"), (0x8FFC, bytes(4))]).groups == (4, 1, 1)
     other = LaunchRule(shape("n / 32 , 32"), ((0, 4),)).mismatch_with(capture)
     assert other == "the source gives 8 workgroups of 32, but the dispatch had 4 workgroups of 64"
-    with pytest.raises(NoValue, match="n has a different size in the kernel's arguments"):
+    with pytest.raises(NoValueError, match="n has a different size in the kernel's arguments"):
         LaunchRule(shape("n , 64"), ((0, 8),)).launch(capture)
     assert "workgroups of 2048" in LaunchRule(shape("1 , 2048"), ()).mismatch_with(capture)
 

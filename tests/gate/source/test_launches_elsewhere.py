@@ -13,7 +13,7 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.hip_source.source_texts import join_texts
+from rocm_perf_lab.hip_source.source_state import join_state
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.transforms import wave_per_row
@@ -53,7 +53,7 @@ def gate(tmp_path_factory):
 
         def judged(kernel: str, others: dict[str, str]):
             texts = {(folder / name).resolve(): text.encode() for name, text in others.items()}
-            return judge.judge(join_texts(kernel.encode(), texts))
+            return judge.judge(join_state(kernel.encode(), texts))
 
         judged.baseline = baseline
         yield judged

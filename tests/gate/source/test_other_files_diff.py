@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.source.other_files_diff import NotAllowed, expect_no_new_directive, launches_in
+from rocm_perf_lab.gate.source.other_files_diff import ChangeNotAllowedError, expect_no_new_directive, launches_in
 
 BASELINE = b"#include <a.h>\n#define N 4\n#include <a.h>\nint x;\n"
 
@@ -42,7 +42,7 @@ def test_directives_of_the_baseline_may_stay(candidate):
 def test_a_new_directive_that_reads_or_hides_something_is_refused(directive):
     candidate = BASELINE + f"int y;\n{directive}\n".encode()
     shown = " ".join(directive.split("\n")[0].split())[:80]
-    with pytest.raises(NotAllowed) as refused:
+    with pytest.raises(ChangeNotAllowedError) as refused:
         expect_no_new_directive(BASELINE, candidate)
     said = "a preprocessor directive that reads other files, or may hide one that does"
     assert str(refused.value) == f"line 6 is `{shown}`, {said}"
@@ -50,7 +50,7 @@ def test_a_new_directive_that_reads_or_hides_something_is_refused(directive):
 
 def test_each_directive_may_occur_as_often_as_before():
     expect_no_new_directive(BASELINE, b"#include <a.h>\n" * 2)
-    with pytest.raises(NotAllowed, match="^line 4 is `#include <a.h>`"):
+    with pytest.raises(ChangeNotAllowedError, match="^line 4 is `#include <a.h>`"):
         expect_no_new_directive(BASELINE, b"#include <a.h>\n" * 2 + b"int y;\n#include <a.h>\n")
 
 
@@ -81,7 +81,7 @@ def test_the_shapes_that_differ_are_those_of_launches():
     ],
 )
 def test_the_place_of_any_other_difference_is_named(old, new, where):
-    with pytest.raises(NotAllowed) as refused:
+    with pytest.raises(ChangeNotAllowedError) as refused:
         launches_in("hipcc", FILE, LAUNCHES, LAUNCHES.replace(old, new))
     said = "in other files only the shapes of the kernel's launches may differ"
     assert str(refused.value) == f"main.hip differs in {where}: {said}"
@@ -89,5 +89,5 @@ def test_the_place_of_any_other_difference_is_named(old, new, where):
 
 @pytest.mark.usefixtures("hipcc")
 def test_other_files_may_not_read_more_either():
-    with pytest.raises(NotAllowed, match="^line 5 is `#include <b.h>`"):
+    with pytest.raises(ChangeNotAllowedError, match="^line 5 is `#include <b.h>`"):
         launches_in("hipcc", FILE, LAUNCHES, LAUNCHES + b"#include <b.h>\n")

@@ -5,19 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocm_perf_lab.gate.triton_kernel.cases import Size, inputs_for, sizes, with_contents
+from rocm_perf_lab.gate.triton_kernel.cases import ProblemSize, inputs_for, sizes, with_contents
 from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, random_values, store_contents
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
 
 
-def drawn(seed: int = 0, **numbers: int) -> list[Size]:
+def drawn(seed: int = 0, **numbers: int) -> list[ProblemSize]:
     return list(sizes(numbers, np.random.default_rng(seed)))
 
 
 def test_numbers_vary_alone_and_together_and_may_all_be_one():
     first, *alone, one, other, least = drawn(rows=10, columns=300)
-    assert first == Size("as launched", {}) and alone == [Size("rows=9", {"rows": 9}), Size("columns=299", {"columns": 299})]
-    assert least == Size("every number 1", {"rows": 1, "columns": 1})
+    assert first == ProblemSize("as launched", {}) and alone == [
+        ProblemSize("rows=9", {"rows": 9}),
+        ProblemSize("columns=299", {"columns": 299}),
+    ]
+    assert least == ProblemSize("every number 1", {"rows": 1, "columns": 1})
     assert (one.interpreted, other.interpreted) == (True, False) and one.numbers != other.numbers
     for size in (one, other):
         assert size.name == f"rows={size.numbers['rows']}, columns={size.numbers['columns']}"
@@ -31,13 +34,13 @@ def test_drawn_sizes_are_odd_and_between_a_third_and_the_available_room(value, l
 
 def test_strides_stay_unchanged():
     assert {name for size in drawn(n=9, stride_x=64, xStride=64) for name in size.numbers} == {"n"}
-    assert drawn(stride_x=64) == drawn() == [Size("as launched", {}, interpreted=True)]
+    assert drawn(stride_x=64) == drawn() == [ProblemSize("as launched", {}, interpreted=True)]
     assert not drawn(n=9)[0].interpreted
 
 
 def test_every_kind_of_contents_for_the_launch_as_it_is_and_one_for_the_others():
-    assert inputs_for(Size("as launched", {})) == {"captured inputs": None, **INPUTS}
-    assert inputs_for(Size("n=9", {"n": 9})) == {"random": random_values}
+    assert inputs_for(ProblemSize("as launched", {})) == {"captured inputs": None, **INPUTS}
+    assert inputs_for(ProblemSize("n=9", {"n": 9})) == {"random": random_values}
 
 
 def test_other_contents_have_the_type_of_the_first_name(tmp_path):

@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptKernel, ScriptTimeoutError
 
 
 class Script:
@@ -118,8 +118,8 @@ def test_only_the_launches_that_a_verdict_covers_count(times):
         [launch("1")],
         [launch("1"), launch("a fault")],
         [launch("1"), launch("1", size=8)],
-        [launch("1"), ScriptExited("ended")],
-        [launch("1"), ScriptTimeout("took too long")],
+        [launch("1"), ScriptExitedError("ended")],
+        [launch("1"), ScriptTimeoutError("took too long")],
         [launch("1"), SourceError("no launch", "")],
         [launch("1")] * 3,
     ],
@@ -135,7 +135,7 @@ def test_a_candidate_that_fails_in_any_way_has_no_ratio(times, candidate):
     [
         ([], "the baseline's launches cannot be repeated"),
         ([launch("a fault")], "the baseline's launches cannot be repeated"),
-        ([ScriptExited("ended with status 1")], "the baseline ended with status 1"),
+        ([ScriptExitedError("ended with status 1")], "the baseline ended with status 1"),
         ([SourceError("does not compile", "")], "the baseline does not compile"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from rocm_perf_lab.gate.triton_kernel.interpreted import difference_from_interpreter
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
-from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError
 
 
 class Script:
@@ -57,14 +57,14 @@ def test_floating_point_numbers_may_differ_by_the_arithmetic_of_numpy(interprete
     assert interpreted(left, {"out": left}) is None
     assert interpreted(left, {"view": (left * (1 + near)).astype(kind)}) is None
     apart = interpreted(left, {"out": (left * (1 + far)).astype(kind)})
-    assert isinstance(apart, ResultsDiffer) and "out[0]" in apart.reason
+    assert isinstance(apart, ResultsDifferError) and "out[0]" in apart.reason
 
 
 def test_a_number_of_one_byte_may_be_off_by_one_step(interpreted):
     left = np.arange(56, 62, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn)  # starting from 1, in eighths
     near, far = ((left.view(np.uint8) + steps).view(left.dtype) for steps in (1, 2))
     assert interpreted(left, {"out": near}) is None
-    assert isinstance(interpreted(left, {"out": far}), ResultsDiffer)
+    assert isinstance(interpreted(left, {"out": far}), ResultsDifferError)
 
 
 @pytest.mark.parametrize("before", [-5, 0, 5])
@@ -76,7 +76,7 @@ def test_a_small_number_may_differ_by_the_rounding_of_large_ones_around_it(inter
     near[7], far[7] = 1e-6, 1e-2
     there = np.full(32, before, np.float32)
     assert interpreted(left, {"out": near}, there) is None
-    assert isinstance(interpreted(left, {"out": far}, there), ResultsDiffer)
+    assert isinstance(interpreted(left, {"out": far}, there), ResultsDifferError)
 
 
 def test_what_was_there_before_allows_no_difference(interpreted):
@@ -84,12 +84,12 @@ def test_what_was_there_before_allows_no_difference(interpreted):
     before = np.full(32, 1e30, np.float32)
     left, other = before.copy(), before.copy()
     left[:4], other[:4] = 0.25, 0.75
-    assert isinstance(interpreted(left, {"out": other}, before), ResultsDiffer)
+    assert isinstance(interpreted(left, {"out": other}, before), ResultsDifferError)
 
 
 def test_integers_may_not_differ(interpreted):
     left = np.arange(32, dtype=np.int32)
-    assert isinstance(interpreted(left, {"out": left + (left == 9)}), ResultsDiffer)
+    assert isinstance(interpreted(left, {"out": left + (left == 9)}), ResultsDifferError)
 
 
 def test_without_results_there_is_a_reason(interpreted):

@@ -18,10 +18,10 @@ from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel import judge as judging
 from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedArgument, RecordedLaunch, RecordedMemory, Word
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import ArgumentWord, RecordedArgument, RecordedLaunch, RecordedMemory
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.triton_launches import ScriptExited
+from rocm_perf_lab.triton_launches import ScriptExitedError
 
 SOFTWARE = Device(False, "gfx942", "software gfx942", {}, (), ())
 LENGTH, CODE = 64, "0" * 64
@@ -59,7 +59,7 @@ class Script:
 
     def next(self) -> LaunchDescription | int:
         if self.at == self.kernel.dies:
-            raise ScriptExited("ended with status 1: boom")
+            raise ScriptExitedError("ended with status 1: boom")
         if self.at == len(self.kernel.keys):
             return self.kernel.status
         array = {"kind": "array", "dtype": self.kernel.kind}
@@ -73,7 +73,7 @@ class Script:
             raise SourceError(f"n = {n} does not compile", "")
         contents = {name: store_contents(np.arange(LENGTH, dtype=np.float32).tobytes(), self.files) for name in "xy"}
         memories = [RecordedMemory(names=[name], size=4 * LENGTH, shift=0, contents=contents[name]) for name in "xy"]
-        words = {"x": Word(memory=0, offset=0), "y": Word(memory=1, offset=0), "n": Word(bits=n)}
+        words = {"x": ArgumentWord(memory=0, offset=0), "y": ArgumentWord(memory=1, offset=0), "n": ArgumentWord(bits=n)}
         return RecordedLaunch(
             name=str(id(self.kernel)), code=CODE, grid=[3, 2, 1], threads=64, shared=0, scratch_bytes=[],
             arguments=[RecordedArgument(name=name, words=[word]) for name, word in words.items()], memories=memories,
@@ -279,5 +279,5 @@ def test_a_fault_of_the_baseline_gives_an_error_and_no_verdict(judged, baseline,
 def test_the_first_launches_are_judged_and_all_are_recorded(judged):
     keys = tuple(range(10, 16))
     verdict, _, _ = judged(Kernel(ms=0.5, keys=keys), Kernel(keys=keys))
-    assert verdict.accepted and len(verdict.steps[1].evidence.captures) == judging.MOST_LAUNCHES == 4
+    assert verdict.accepted and len(verdict.steps[1].evidence.captures) == judging.MAX_LAUNCHES == 4
     assert rejection(judged(Kernel(ms=0.5, keys=keys[:-1]), Kernel(keys=keys))[0])[0] == "launch"

@@ -16,10 +16,10 @@ from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, store_contents
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
-from rocm_perf_lab.gate.triton_kernel.rejection import JudgementRecord, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 SEED = 5
 FIRST, SECOND = seeds.orders(SEED)
@@ -109,7 +109,7 @@ def judged(tmp_path):
     (files := tmp_path / "files").mkdir()
 
     def judge(
-        come=well, ours=NINE, theirs=None, interpreted=("no", "no"), fails=(None, None), raises=Rejected
+        come=well, ours=NINE, theirs=None, interpreted=("no", "no"), fails=(None, None), raises=RejectedError
     ):  # fmt: skip
         found, repetition, notes = JudgementRecord(), Repetition(tmp_path, come), []
         request = TritonGateRequest(None, None, "gfx942", seed=SEED)
@@ -150,7 +150,9 @@ def test_only_numbers_that_both_launches_receive_vary(judged, other, varied):
     assert {name for name in ("n", "m") if f"{name}=8, random" in cases} == varied
 
 
-@pytest.mark.parametrize("error", [ScriptExited("ended"), ScriptTimeout("took too long"), SourceError("no memory", "")])
+@pytest.mark.parametrize(
+    "error", [ScriptExitedError("ended"), ScriptTimeoutError("took too long"), SourceError("no memory", "")]
+)
 def test_a_script_that_cannot_answer(judged, error):
     _, _, why = judged(interpreted=(error, "no"), raises=CaptureError)
     assert why.problem == f"the baseline's launch cannot be interpreted: {error}"

@@ -8,10 +8,10 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import (
+    ArgumentWord,
     RecordedArgument,
     RecordedLaunch,
     RecordedMemory,
-    Word,
     copy_untrusted_file,
     on_memory_of,
     read_launch,
@@ -150,11 +150,11 @@ def test_a_result_is_copied_under_the_name_for_results(tmp_path):
             copy_untrusted_file(tmp_path / "from", name, tmp_path / "to")
 
 
-def place(memory: int, offset: int = 0) -> Word:
-    return Word(memory=memory, offset=offset)
+def place(memory: int, offset: int = 0) -> ArgumentWord:
+    return ArgumentWord(memory=memory, offset=offset)
 
 
-def launch(memories: dict[str, int], **arguments: list[Word]) -> RecordedLaunch:
+def launch(memories: dict[str, int], **arguments: list[ArgumentWord]) -> RecordedLaunch:
     """memories: the size of each, keyed by the names that own it, separated by blanks."""
     made = [RecordedMemory(names=names.split(), size=size, shift=0, contents=X) for names, size in memories.items()]
     passed = [RecordedArgument(name=name, words=words) for name, words in arguments.items()]
@@ -162,15 +162,17 @@ def launch(memories: dict[str, int], **arguments: list[Word]) -> RecordedLaunch:
     return RecordedLaunch(**about, arguments=passed, memories=made)
 
 
-BASELINE = launch({"x view": 16, "y": 32}, x=[place(0)], view=[place(0, 4)], y=[place(1)], n=[Word(bits=7)])
+BASELINE = launch({"x view": 16, "y": 32}, x=[place(0)], view=[place(0, 4)], y=[place(1)], n=[ArgumentWord(bits=7)])
 
 
 def test_a_launch_is_placed_on_the_memory_of_the_same_names():
-    mine = launch({"y": 32, "x": 16}, y=[place(0)], x=[place(1)], n=[Word(bits=9)], z=[place(1, 8), Word(bits=1)])
+    mine = launch(
+        {"y": 32, "x": 16}, y=[place(0)], x=[place(1)], n=[ArgumentWord(bits=9)], z=[place(1, 8), ArgumentWord(bits=1)]
+    )
     placed = on_memory_of(mine, BASELINE)
     assert isinstance(placed, RecordedLaunch) and placed.memories == BASELINE.memories
     words = {one.name: one.words for one in placed.arguments}
-    assert words == {"y": [place(1)], "x": [place(0)], "n": [Word(bits=9)], "z": [place(0, 8), Word(bits=1)]}
+    assert words == {"y": [place(1)], "x": [place(0)], "n": [ArgumentWord(bits=9)], "z": [place(0, 8), ArgumentWord(bits=1)]}
 
 
 @pytest.mark.parametrize(
@@ -192,5 +194,5 @@ def test_the_reason_why_a_launch_cannot_be_placed_is_given(candidate, said):
 
 
 def test_numbers_may_differ_where_pointers_do_not():
-    mine = launch({"x": 16}, x=[place(0), Word(bits=1)], view=[Word(bits=2)])
+    mine = launch({"x": 16}, x=[place(0), ArgumentWord(bits=1)], view=[ArgumentWord(bits=2)])
     assert isinstance(on_memory_of(mine, BASELINE), RecordedLaunch)

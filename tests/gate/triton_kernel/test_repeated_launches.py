@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rocm_perf_lab.cage import View
-from rocm_perf_lab.cage.limits import Ended
+from rocm_perf_lab.cage.limits import CageResult
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import kernel_failures
 from rocm_perf_lab.collect.device import Device
@@ -18,12 +18,12 @@ from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.gate.triton_kernel import device as device_of_launches
 from rocm_perf_lab.gate.triton_kernel import repeated_launches
 from rocm_perf_lab.gate.triton_kernel.device import software_device
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedArgument, RecordedLaunch, Word
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import ArgumentWord, RecordedArgument, RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 
 LAUNCH = RecordedLaunch(
     name="k", code="c" * 64, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], memories=[],
-    arguments=[RecordedArgument(name="n", words=[Word(bits=7)])],
+    arguments=[RecordedArgument(name="n", words=[ArgumentWord(bits=7)])],
 )  # fmt: skip
 BOTH = b'{"ms": 1.5, "parameters": "f00d"}\nnoise\n{"ms": 2, "parameters": "f00d"}\n'
 ONE = b'{"ms": 1.5, "parameters": "f00d"}\n'
@@ -39,7 +39,7 @@ def repeated(monkeypatch, tmp_path):
     """repeated(ended, options, reports by name) -> (outcome of two launches, arguments of the cage)."""
     asked = []
 
-    def do(ended: Ended, options=(), **reports: str):
+    def do(ended: CageResult, options=(), **reports: str):
         def run(command, folder, view, environment, limits):
             job = json.loads(Path(command[-1]).read_text())
             asked.append((command, folder, view, environment, limits, job))
@@ -62,7 +62,7 @@ def repeated(monkeypatch, tmp_path):
 
 def test_one_process_in_a_cage_for_all_launches(repeated, tmp_path):
     found, repetition, [(name, place, options), (command, folder, view, environment, limits, job)] = repeated(
-        Ended(0, BOTH, b"", 1.0, False), ("race-check=3",)
+        CageResult(0, BOTH, b"", 1.0, False), ("race-check=3",)
     )
     assert (found.ms, found.failure, found.races, found.parameters) == ([1.5, 2.0], None, [], "f00d")
     assert (name, options) == ("gfx942", (devices.MEMORY_CHECK, "race-check=3")) and place == folder
@@ -83,15 +83,15 @@ def test_one_process_in_a_cage_for_all_launches(repeated, tmp_path):
 @pytest.mark.parametrize(
     "ended, reports, failure, times",
     [
-        (Ended(1, BOTH, b"", 1.0, False), {}, "it exited with status 1", 2),
-        (Ended(1, ONE, b"a\nb\nlast words\n\n", 1.0, False), {}, "last words", 1),
-        (Ended(0, ONE, b"", 1.0, False), {}, "it exited with status 0", 1),
-        (Ended(-11, b"", b"", 1.0, False), {}, "it was killed by SIGSEGV", 0),
-        (Ended(0, BOTH, b"said", 1.0, False), {"foreign": "a write to 0x10\nanother"}, "a write to 0x10", 2),
-        (Ended(1, ONE, b"said", 1.0, False), {"failures": "a fault", "foreign": "a write"}, "a fault", 1),
-        (Ended(0, BOTH, b"said", 1.0, False), {"failures": "a fault"}, None, 2),
-        (Ended(-9, ONE, b"said", 9.0, True, "ran for 120 s"), {"failures": "a fault"}, "it ran for 120 s", 1),
-        (Ended(0, BOTH, b"", 9.0, False, "wrote 33 GiB"), {}, "it wrote 33 GiB", 2),
+        (CageResult(1, BOTH, b"", 1.0, False), {}, "it exited with status 1", 2),
+        (CageResult(1, ONE, b"a\nb\nlast words\n\n", 1.0, False), {}, "last words", 1),
+        (CageResult(0, ONE, b"", 1.0, False), {}, "it exited with status 0", 1),
+        (CageResult(-11, b"", b"", 1.0, False), {}, "it was killed by SIGSEGV", 0),
+        (CageResult(0, BOTH, b"said", 1.0, False), {"foreign": "a write to 0x10\nanother"}, "a write to 0x10", 2),
+        (CageResult(1, ONE, b"said", 1.0, False), {"failures": "a fault", "foreign": "a write"}, "a fault", 1),
+        (CageResult(0, BOTH, b"said", 1.0, False), {"failures": "a fault"}, None, 2),
+        (CageResult(-9, ONE, b"said", 9.0, True, "ran for 120 s"), {"failures": "a fault"}, "it ran for 120 s", 1),
+        (CageResult(0, BOTH, b"", 9.0, False, "wrote 33 GiB"), {}, "it wrote 33 GiB", 2),
     ],
 )
 def test_why_a_launch_did_not_end_well(repeated, ended, reports, failure, times):
@@ -101,7 +101,7 @@ def test_why_a_launch_did_not_end_well(repeated, ended, reports, failure, times)
 
 
 def test_races_come_from_the_reports(repeated):
-    assert repeated(Ended(0, BOTH, b"", 1.0, False), races="one\nother\n")[0].races == ["one", "other"]
+    assert repeated(CageResult(0, BOTH, b"", 1.0, False), races="one\nother\n")[0].races == ["one", "other"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
-from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError, expect_same
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def apart(tmp_path):
                 (tmp_path / place / f"{number}-{index}").write_bytes(b"same")
         try:
             expect_same(tmp_path / "one", tmp_path / "other", memories, tmp_path, types, ulps, (4, 7))
-        except ResultsDiffer as found:
+        except ResultsDifferError as found:
             assert found.reason == str(found)
             return found
         return None

@@ -9,9 +9,9 @@ import pytest
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.triton_kernel.document import gate_document
-from rocm_perf_lab.gate.triton_kernel.rejection import STEPS, JudgementRecord, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import STEPS, JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.gate.triton_kernel.steps import Steps
+from rocm_perf_lab.gate.triton_kernel.steps import VerdictBuilder
 from rocm_perf_lab.gate.verdict_document import CapturedLaunch, DifferenceSection
 from rocm_perf_lab.triton_launches import ScriptKernel
 
@@ -30,8 +30,8 @@ def request(**asked) -> TritonGateRequest:
     return TritonGateRequest(OLD, NEW, "gfx942", seed=5, **asked)
 
 
-def steps(*ms: tuple[float, float], launches=(LAUNCHED,), **asked) -> Steps:
-    return Steps(request(**asked), JudgementRecord(list(launches), list(ms), "f00d"))
+def steps(*ms: tuple[float, float], launches=(LAUNCHED,), **asked) -> VerdictBuilder:
+    return VerdictBuilder(request(**asked), JudgementRecord(list(launches), list(ms), "f00d"))
 
 
 def told(verdict) -> dict[str, tuple[str, str]]:
@@ -91,7 +91,7 @@ def test_both_scripts_must_end_alike(before, after, outcome):
 @pytest.mark.parametrize("at", range(4))
 def test_a_rejection_keeps_the_steps_before_it_and_skips_those_after_it(at):
     apart = DifferenceSection(element="y[0]")
-    verdict = steps((2.0, 1.0)).of_rejection(Rejected(STEPS[at], "no", apart, "as launched"))
+    verdict = steps((2.0, 1.0)).of_rejection(RejectedError(STEPS[at], "no", apart, "as launched"))
     assert [one.step for one in verdict.steps] == [*STEPS] == ["launch", "equivalence", "measurement", "application"]
     assert [one.outcome.value for one in verdict.steps] == ["passed"] * at + ["rejected"] + ["skipped"] * (3 - at)
     step = verdict.steps[at]
@@ -108,7 +108,7 @@ def test_the_document_names_both_scripts_and_the_kernel():
     assert (made.device, made.timing, made.timing_parameters) == ("software gfx942", "modelled", "f00d")
     assert made.accepted and made.undecided == verdict.undecided is not None and made.equivalence == "full"
     assert [one.step for one in made.steps] == [*STEPS] and made.adopted is None
-    rejected = gate_document(request(), steps((2.0, 1.0)).of_rejection(Rejected("launch", "no")))
+    rejected = gate_document(request(), steps((2.0, 1.0)).of_rejection(RejectedError("launch", "no")))
     assert not rejected.accepted and rejected.timing_parameters is None and rejected.undecided is None
 
 

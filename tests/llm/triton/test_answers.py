@@ -8,7 +8,7 @@ import pytest
 
 from rocm_perf_lab.llm.languages import LANGUAGES
 from rocm_perf_lab.llm.triton.answers import TRITON, code_of
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.triton_source import TritonSource
 from triton_candidates import SOFTMAX
 
@@ -49,12 +49,12 @@ def test_a_method_keeps_its_indentation():
 )
 def test_an_answer_without_one_function(answer, words):
     found = code_of(answer)
-    assert isinstance(found, Unusable) and words in found.reason
+    assert isinstance(found, UnusableAnswer) and words in found.reason
 
 
 def test_an_answer_that_reaches_the_host():
     found = TRITON.change(SOURCE, "softmax", fenced(OWN + "\n    np.save('x', row)"))
-    assert isinstance(found, Unusable) and "np.save" in found.reason
+    assert isinstance(found, UnusableAnswer) and "np.save" in found.reason
 
 
 def test_journals_name_the_language():

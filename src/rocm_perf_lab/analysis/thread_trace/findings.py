@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace import matrix_cycles, time_stack, waits
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError
 from rocm_perf_lab.analysis.thread_trace.tables import Category, ThreadTrace, TracedCode, Wave
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Value
@@ -179,7 +179,7 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> ThreadTraceFin
 def _stack(trace: ThreadTrace) -> tuple[time_stack.TimeStack | None, str | None]:
     try:
         return time_stack.read(trace.folder), None
-    except Unreadable as reason:
+    except UnreadableFileError as reason:
         return None, str(reason)
 
 

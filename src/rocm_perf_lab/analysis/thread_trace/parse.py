@@ -1,4 +1,6 @@
-"""Parses the files of a thread trace into columns. Bad files raise Unreadable with a one-line message that names the file."""
+"""Parses the files of a thread trace into columns. Bad files raise UnreadableFileError with a one-line message that names the
+file.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,20 @@ if TYPE_CHECKING:
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
 _CURRENT_FOLDER = re.compile(r"(/\.)+/")  # in the path of a header included by a program in the current folder
-_LARGEST = 1 << 62  # larger numbers mean that the file is damaged, and could overflow sums
+_MAX_NUMBER = 1 << 62  # larger numbers mean that the file is damaged, and could overflow sums
 
 
-class Unreadable(Exception):
+class UnreadableFileError(Exception):
     """A file cannot be used; the message says why."""
 
 
 def read_bytes(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():  # reading a pipe would block
-            raise Unreadable(f"{path.name} is not a file")
+            raise UnreadableFileError(f"{path.name} is not a file")
         return path.read_bytes()
     except OSError as error:
-        raise Unreadable(f"{path.name}: {error.strerror or error}") from error
+        raise UnreadableFileError(f"{path.name}: {error.strerror or error}") from error
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -42,34 +44,34 @@ def load(path: Path) -> dict[str, Any]:
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
     if not text.strip():
-        raise Unreadable(f"{path.name} is empty")
+        raise UnreadableFileError(f"{path.name} is empty")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path.name} is truncated or not JSON ({_one_line(error)})") from error
+        raise UnreadableFileError(f"{path.name} is truncated or not JSON ({_one_line(error)})") from error
     if not isinstance(document, dict):
-        raise Unreadable(f"{path.name} does not contain a JSON object")
+        raise UnreadableFileError(f"{path.name} does not contain a JSON object")
     return document
 
 
 def integers(path: Path, label: str, rows: Any, columns: int) -> Integers:
     """`rows` as int64[n, columns]; anything but non-negative whole numbers is refused."""
     if not isinstance(rows, list):
-        raise Unreadable(f"{path.name}: {label} is not a list")
+        raise UnreadableFileError(f"{path.name}: {label} is not a list")
     if not rows:
         return np.empty((0, columns), np.int64)
     try:
         table = np.array(rows)
     except (ValueError, OverflowError) as error:
-        raise Unreadable(f"{path.name}: {label} is not a table of numbers") from error
+        raise UnreadableFileError(f"{path.name}: {label} is not a table of numbers") from error
     if table.ndim != 2 or table.shape[1] != columns or table.dtype.kind != "i":
-        raise Unreadable(f"{path.name}: {label} is not {columns} whole numbers per row")
+        raise UnreadableFileError(f"{path.name}: {label} is not {columns} whole numbers per row")
     return _in_range(path, label, table.astype(np.int64, copy=False))
 
 
 def _in_range(path: Path, label: str, table: Integers) -> Integers:
-    if len(table) and (table.min() < 0 or table.max() > _LARGEST):
-        raise Unreadable(f"{path.name}: {label} has a number that is negative or too large")
+    if len(table) and (table.min() < 0 or table.max() > _MAX_NUMBER):
+        raise UnreadableFileError(f"{path.name}: {label} has a number that is negative or too large")
     return table
 
 
@@ -81,12 +83,12 @@ def code_json(path: Path) -> TracedCode:
     if rows is None:
         rows = []  # the decoder writes null for a trace without instructions
     if not isinstance(rows, list):
-        raise Unreadable(f"{path.name}: `code` is not a list")
+        raise UnreadableFileError(f"{path.name}: `code` is not a list")
     for number, row in enumerate(rows):
         valid = isinstance(row, list) and len(row) >= 10 and isinstance(row[0], str) and isinstance(row[3], str)
         valid = valid and row[0].isprintable() and row[3].isprintable()
-        if not (valid and all(type(value) is int and 0 <= value <= _LARGEST for value in (row[2], *row[4:10]))):
-            raise Unreadable(f"{path.name}: row {number} is not {_SHAPE}")
+        if not (valid and all(type(value) is int and 0 <= value <= _MAX_NUMBER for value in (row[2], *row[4:10]))):
+            raise UnreadableFileError(f"{path.name}: row {number} is not {_SHAPE}")
     return _code(path, [(row[2], row[0], row[3], tuple(row[4:10])) for row in rows])
 
 
@@ -100,21 +102,21 @@ def stats_csv(path: Path) -> TracedCode:
         csv.field_size_limit(1 << 24)  # demangled names of up to 100 kB have been seen
         table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise Unreadable(f"{path.name} is not a CSV file ({_one_line(error)})") from error
+        raise UnreadableFileError(f"{path.name} is not a CSV file ({_one_line(error)})") from error
     if not table:
         return _code(path, [])
     if [name.strip() for name in table[0]] != _CSV_HEAD:
-        raise Unreadable(f"{path.name} does not begin with the columns {', '.join(_CSV_HEAD)}")
+        raise UnreadableFileError(f"{path.name} does not begin with the columns {', '.join(_CSV_HEAD)}")
     rows = []
     for number, row in enumerate(table[1:]):
         try:
             numbers = [int(row[column]) for column in (0, 1, 3, 4, 5, 6)]
         except (ValueError, IndexError) as error:
-            raise Unreadable(f"{path.name}: row {number + 2} is truncated or not numeric") from error
-        if len(row) != len(_CSV_HEAD) or min(numbers) < 0 or max(numbers) > _LARGEST:
-            raise Unreadable(f"{path.name}: row {number + 2} is truncated or has a number out of range")
+            raise UnreadableFileError(f"{path.name}: row {number + 2} is truncated or not numeric") from error
+        if len(row) != len(_CSV_HEAD) or min(numbers) < 0 or max(numbers) > _MAX_NUMBER:
+            raise UnreadableFileError(f"{path.name}: row {number + 2} is truncated or has a number out of range")
         if not (row[2].isprintable() and row[7].isprintable()):
-            raise Unreadable(f"{path.name}: row {number + 2} has control characters")
+            raise UnreadableFileError(f"{path.name}: row {number + 2} has control characters")
         rows.append((number, row[2], row[7], tuple(numbers)))
     return _code(path, rows)
 
@@ -134,7 +136,7 @@ def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Trac
     line = np.array([row[0] for row in instructions], np.int64)
     code_object, vaddr, hits, latency, stall, idle = (np.array([row[3][n] for row in instructions], np.int64) for n in range(6))
     if len(np.unique(line)) != len(line):
-        raise Unreadable(f"{path.name} has two instructions on one line number")
+        raise UnreadableFileError(f"{path.name} has two instructions on one line number")
     return TracedCode(
         line=line, text=[row[1] for row in instructions], source=[_CURRENT_FOLDER.sub("/", row[2]) for row in instructions],
         code_object=code_object, vaddr=vaddr, hits=hits, latency=latency, stall=stall, idle=idle,
@@ -153,7 +155,7 @@ def _coordinates(path: Path) -> tuple[int, ...]:
     """Engine, SIMD, slot and wave."""
     match = _WAVE_FILE.fullmatch(path.name)
     if match is None:
-        raise Unreadable(f"{path.name} is not a wave's file")
+        raise UnreadableFileError(f"{path.name} is not a wave's file")
     return tuple(map(int, match.groups()))
 
 
@@ -167,7 +169,7 @@ def wave_json(path: Path) -> Wave:
     document = _parse(path, head + middle + end)
     wave = document.get("wave")
     if not isinstance(wave, dict):
-        raise Unreadable(f"{path.name} has no `wave`")
+        raise UnreadableFileError(f"{path.name} has no `wave`")
     if rows is None:
         records = integers(path, "`instructions`", wave.get("instructions") or [], 5)
     else:
@@ -175,12 +177,12 @@ def wave_json(path: Path) -> Wave:
     numbers = {name: _whole_number(path, name, wave) for name in ("begin", "end", "cu")}
     numbers |= {name: _whole_number(path, name, document) for name in ("num_insts", "num_stitched")}
     if numbers["end"] < numbers["begin"]:
-        raise Unreadable(f"{path.name}: the wave ends before it begins")
+        raise UnreadableFileError(f"{path.name}: the wave ends before it begins")
     if numbers["num_stitched"] != len(records):
-        raise Unreadable(f"{path.name} has {len(records)} instructions but claims {numbers['num_stitched']}")
+        raise UnreadableFileError(f"{path.name} has {len(records)} instructions but claims {numbers['num_stitched']}")
     engine, simd, slot, _ = _coordinates(path)
     if (records[:, 2] > records[:, 3]).any():
-        raise Unreadable(f"{path.name}: an instruction stalls for longer than it takes")
+        raise UnreadableFileError(f"{path.name}: an instruction stalls for longer than it takes")
     return Wave(
         path.name, engine, numbers["cu"], simd, slot, numbers["begin"], numbers["end"], records,
         max(0, numbers["num_insts"] - numbers["num_stitched"]),
@@ -189,8 +191,8 @@ def wave_json(path: Path) -> Wave:
 
 def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
     value = values.get(name)
-    if type(value) is not int or not 0 <= value <= _LARGEST:
-        raise Unreadable(f"{path.name}: `{name}` is not a whole number")
+    if type(value) is not int or not 0 <= value <= _MAX_NUMBER:
+        raise UnreadableFileError(f"{path.name}: `{name}` is not a whole number")
     return value
 
 
@@ -212,10 +214,10 @@ def _rows_of_five(path: Path, rows: bytes) -> Integers:
     try:
         table = np.loadtxt(io.BytesIO(lines), np.int64, comments=None, delimiter=",", ndmin=2)
     except (ValueError, OverflowError) as error:
-        raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers per row ({_one_line(error)})") from error
+        raise UnreadableFileError(f"{path.name}: `instructions` is not 5 whole numbers per row ({_one_line(error)})") from error
     # loadtxt skips empty lines, and older versions of NumPy truncate fractions.
     if table.shape != (lines.count(b"\n") + 1, 5) or re.search(rb"[^-0-9,\n]", lines):
-        raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers per row")
+        raise UnreadableFileError(f"{path.name}: `instructions` is not 5 whole numbers per row")
     return _in_range(path, "`instructions`", table)
 
 
@@ -259,7 +261,7 @@ def clock_mhz(path: Path) -> float:
         if len(table) >= 2 and type(frequency) is int and (ticks := int(table[-1, 1] - table[0, 1])) > 0:
             if (cycles := int(table[-1, 0] - table[0, 0])) > 0:
                 return cycles / ticks * frequency / 1e6
-    raise Unreadable(f"{path.name} does not have two readings of the clocks")
+    raise UnreadableFileError(f"{path.name} does not have two readings of the clocks")
 
 
 def _one_line(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf_lab.analysis.thread_trace import cross_check, parse
 from rocm_perf_lab.analysis.thread_trace.folder import TraceOutput, find
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave, WaveEvents
 
 NOTHING_RAN = "no wave of it ran on the traced CU and SIMDs"
@@ -59,7 +59,7 @@ def _code(output: TraceOutput, missing: dict[str, str]) -> TracedCode | None:
             continue
         try:
             listings.append((path.name, reader(path)))
-        except Unreadable as reason:
+        except UnreadableFileError as reason:
             reasons.append(str(reason))
     if not listings:
         missing["code"] = "; ".join(reasons)
@@ -83,7 +83,7 @@ def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> s
 def _files(ui: Path, missing: dict[str, str]) -> tuple[int | None, list[str]]:
     try:
         gfxip, listed = parse.gfxip_and_files(ui / "filenames.json")
-    except Unreadable as reason:
+    except UnreadableFileError as reason:
         missing["gfxip"] = str(reason)
         return None, []
     if gfxip is None:
@@ -99,7 +99,7 @@ def _waves(ui: Path, listed: list[str], missing: dict[str, str]) -> list[Wave] |
             missing["waves"] = f"{lost[0]} is missing" + (f", and {len(lost) - 1} more" if len(lost) > 1 else "")
             return None
         return [parse.wave_json(path) for path in files]
-    except Unreadable as reason:
+    except UnreadableFileError as reason:
         missing["waves"] = str(reason)
     except OSError as error:
         missing["waves"] = f"{ui.name}: {error.strerror or error}"
@@ -109,7 +109,7 @@ def _waves(ui: Path, listed: list[str], missing: dict[str, str]) -> list[Wave] |
 def _events(ui: Path, missing: dict[str, str]) -> WaveEvents | None:
     try:
         return parse.occupancy_json(ui / "occupancy.json")
-    except Unreadable as reason:
+    except UnreadableFileError as reason:
         missing["events"] = str(reason)
         return None
 
@@ -117,7 +117,7 @@ def _events(ui: Path, missing: dict[str, str]) -> WaveEvents | None:
 def _clock(ui: Path, missing: dict[str, str]) -> float | None:
     try:
         return parse.clock_mhz(ui / "realtime.json")
-    except Unreadable as reason:
+    except UnreadableFileError as reason:
         missing["clock_mhz"] = str(reason)
         return None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.analysis.shapley import MAX_EXACT_CAUSES, shapley
-from rocm_perf_lab.analysis.thread_trace.parse import Unreadable, load
+from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError, load
 from rocm_perf_lab.toml import tomllib
 
 FILE = "causes.json"
@@ -110,26 +110,26 @@ def meanings() -> dict[str, CauseMeaning]:
 
 
 def read(folder: Path) -> TimeStack:
-    """The stack of the thread trace in `folder`. Raises Unreadable if there is none, or if it is damaged."""
+    """The stack of the thread trace in `folder`. Raises UnreadableFileError if there is none, or if it is damaged."""
     path = folder / FILE
     if not path.exists():
-        raise Unreadable("only the software device can time a dispatch without a cause, and it wrote no such times")
+        raise UnreadableFileError("only the software device can time a dispatch without a cause, and it wrote no such times")
     document = load(path)
     try:
         return _stack(path, document)
     except (KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"{path.name} is incomplete ({error})") from error
+        raise UnreadableFileError(f"{path.name} is incomplete ({error})") from error
 
 
 def _stack(path: Path, document: dict[str, Any]) -> TimeStack:
     if document["version"] != _VERSION:
-        raise Unreadable(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
+        raise UnreadableFileError(f"{path.name} has version {document['version']}; this program reads version {_VERSION}")
     duration, chosen, times = _whole_number(path, document["duration_ns"]), document["chosen"], document["subset_ns"]
     times = [_whole_number(path, time) for time in times]
     if len(chosen) > MAX_EXACT_CAUSES or len(times) != 1 << len(chosen) or times[0] != duration:
-        raise Unreadable(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
+        raise UnreadableFileError(f"{path.name} does not have a time for every set of its {len(chosen)} causes")
     if not set(chosen) <= set(document["causes"]):
-        raise Unreadable(f"{path.name} names a cause that it does not describe")
+        raise UnreadableFileError(f"{path.name} names a cause that it does not describe")
     all_causes = len(times) - 1
     parts = [
         TimePart(name, float(value), duration - times[1 << i], times[all_causes & ~(1 << i)] - times[all_causes])
@@ -164,5 +164,5 @@ def _line(path: Path, line: dict[str, Any], duration: int) -> LineGain:
 
 def _whole_number(path: Path, number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise Unreadable(f"{path.name} has {number!r} where a whole number belongs")
+        raise UnreadableFileError(f"{path.name} has {number!r} where a whole number belongs")
     return number

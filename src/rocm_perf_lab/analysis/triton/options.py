@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.triton.described import DescribedKernel
 
-_LEAST_BLOCK, _MOST_WARPS = 16, 16
+_MIN_BLOCK, _MAX_WARPS = 16, 16
 
 
 def raising_occupancy(kernel: DescribedKernel, occupancy: DispatchOccupancy) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def _ways(resource: str, then: int, waves: int, kernel: DescribedKernel) -> Iter
     blocks, warps, stages = _blocks(kernel.constants), kernel.options.get("num_warps"), kernel.options.get("num_stages")
     smaller = f"a smaller {' or '.join(blocks)}" if blocks else "smaller blocks"
     if resource == "VGPRs":
-        shared = f"num_warps={2 * warps}, which shares a block among more lanes" if warps and warps < _MOST_WARPS else None
+        shared = f"num_warps={2 * warps}, which shares a block among more lanes" if warps and warps < _MAX_WARPS else None
         yield f"for {then:,} VGPRs: {', '.join(filter(None, (smaller, shared)))}, or waves_per_eu={waves}, which can spill"
     elif resource == "LDS":
         fewer = f"num_stages={stages - 1}" if stages and stages > 1 else None
@@ -35,4 +35,4 @@ def _ways(resource: str, then: int, waves: int, kernel: DescribedKernel) -> Iter
 def _blocks(constants: Mapping[str, str]) -> list[str]:
     """Parameters that look like block sizes, that is, powers of two."""
     sizes = {name: int(value) for name, value in constants.items() if value.isdecimal()}
-    return [name for name, size in sizes.items() if size >= _LEAST_BLOCK and size & (size - 1) == 0]
+    return [name for name, size in sizes.items() if size >= _MIN_BLOCK and size & (size - 1) == 0]

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
 _START, _ENDS, _ENDS_OF = 8, 4, 64  # first batch: its size; how many are at ends of value lists; draws to choose these from
-_BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
+_BATCH, _GROWTH, _MAX_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # share of the batches for which the model is smooth
 _BESIDE = 0.7  # share of any other batch taken from the neighbours of the best: those with the lowest predicted times
 _DRAWN = 0.25  # share of a batch that is drawn from the model
 _BLIND = 0.1  # share of a batch that is drawn at random, regardless of the model
-_MOST_FITTED, _MOST_SMOOTH = 150, 250  # at most this many results are fitted: half are the best, half drawn from the rest
+_MAX_FITTED, _MAX_FITTED_SMOOTH = 150, 250  # at most this many results are fitted: half are the best, half drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
 _BEST, _FAR = 3, 200  # best configurations whose neighbours are candidates; draws from configurations two steps away
 _RANDOM = 50  # candidates drawn from all configurations
 _SHORTLIST, _CLOSER = 200, 1000  # size of the shortlist, and of the preselection that the model expects to be fastest
 _STALE = 1.1  # the shortlist is renewed once the number of results has grown by this factor
 _FLOOR = (0.02, 0.2)  # share of the median excess that is added to each excess over the best; smaller differences hardly count
-_LEAST_TIME = 1e-9  # a time of 0 has no logarithm
+_MIN_TIME = 1e-9  # a time of 0 has no logarithm
 
 
 class SequentialSearch(Strategy):
@@ -125,7 +125,7 @@ class SequentialSearch(Strategy):
         much that order counts; it is drawn at random each time, since no single floor suits all spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
-        logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
+        logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _MIN_TIME))
         excess = logarithms - logarithms.min()
         floor = np.exp(self.generator.uniform(*np.log(_FLOOR)))
         transformed: Floats = np.log(excess + floor * (float(np.median(excess)) or 1.0))
@@ -145,7 +145,7 @@ class SequentialSearch(Strategy):
         self, pool: CandidatePool, configurations: list[Configuration], values: Floats, order: Integers, smooth: bool
     ) -> GaussianProcess:
         chosen = order
-        most = _MOST_SMOOTH if smooth else _MOST_FITTED
+        most = _MAX_FITTED_SMOOTH if smooth else _MAX_FITTED
         if len(order) > most:
             chosen = np.append(order[: most // 2], self.generator.choice(order[most // 2 :], most - most // 2, replace=False))
         points, self._fitted = pool.points[[pool.index_of[configurations[index]] for index in chosen]], values[chosen]
@@ -183,7 +183,7 @@ class SequentialSearch(Strategy):
 
 
 def _batch_size(results: int) -> int:
-    return min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * results)))
+    return min(_MAX_BATCH, max(_BATCH, int(_GROWTH * results)))
 
 
 def _most_promising(pool: CandidatePool, process: GaussianProcess, candidates: Integers, best: float) -> Integers:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.arrays import Floats, Integers
 
-LEAST_SEEDS = 10
+MIN_SEEDS = 10
 TRUSTED_R2 = 0.75
 _POOL = 100_000
 _BATCH = 16
@@ -50,7 +50,7 @@ class ThreePhaseSearch(Strategy):
 
         pool, complete = self.space.pool(self.generator, _POOL)
         size = min(self.options.budget, len(pool) if complete else self.space.product)
-        count = max(LEAST_SEEDS, math.ceil(self.options.own_options["seed_fraction"] * size))
+        count = max(MIN_SEEDS, math.ceil(self.options.own_options["seed_fraction"] * size))
         sizes = np.array(self.space.sizes)
         points = qmc.Halton(len(sizes), rng=self.generator).random(50 * count)
         chosen = dict.fromkeys(tuple(row) for row in (points * sizes).astype(int).tolist() if tuple(row) in self.space)

@@ -19,12 +19,12 @@ from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.triton_launches import ServedScript, environment_of
 
-_MOST_WORKERS = 4
+_MAX_WORKERS = 4
 _THREADS_VARIABLE = "ROCM_PERF_DEVICE_THREADS"
 
 
 @dataclass(frozen=True)
-class Bench:
+class TritonFunctionBench:
     """folder: receives the arrays that configurations change. stopped: set this to make all threads end soon."""
 
     device: Device
@@ -34,7 +34,7 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench_of(plan: TritonPlan) -> Iterator[Bench]:
+def bench_of(plan: TritonPlan) -> Iterator[TritonFunctionBench]:
     """The bench for a plan.
 
     Raises whatever selecting a device raises, and UnavailableError if Triton cannot use a software device.
@@ -44,7 +44,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
         device = devices.select(plan.device, scratch)
         if not device.is_hardware and (refused := triton.refusal(plan.kernel.python, device.target)) is not None:
             raise UnavailableError(*refused.split(": ", 1))
-        count = plan.workers or (1 if device.is_hardware else min(_MOST_WORKERS, available_cores()))
+        count = plan.workers or (1 if device.is_hardware else min(_MAX_WORKERS, available_cores()))
         command = plan.kernel.command()
 
         def start(worker: int) -> ServedScript:
@@ -53,7 +53,7 @@ def bench_of(plan: TritonPlan) -> Iterator[Bench]:
 
         (folder := scratch / "arrays").mkdir()
         with contextlib.closing(Workers(start, count, plan.timeout)) as workers:
-            yield Bench(device, workers, folder)
+            yield TritonFunctionBench(device, workers, folder)
 
 
 def _worker_environment(worker: int, count: int, device: Device) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rocm_perf_lab.autotune.cache import canonical
 from rocm_perf_lab.autotune.triton_kernel.static_features import StaticFeatures, static_features, unlaunchable
 from rocm_perf_lab.autotune.triton_kernel.workers import Values, Workers
 from rocm_perf_lab.process.child import stoppable
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 
 class CompiledConfigurations:
@@ -57,7 +57,7 @@ class CompiledConfigurations:
         name = canonical(values)
         try:
             answer = self._workers.ask(worker, do="compile", values=values)
-        except (ScriptExited, ScriptTimeout) as error:
+        except (ScriptExitedError, ScriptTimeoutError) as error:
             answer = {"error": str(error)}
         if "error" in answer:
             self.failures[name] = answer["error"]

@@ -24,17 +24,17 @@ from rocm_perf_lab.autotune.evaluation_outcome import (
 from rocm_perf_lab.autotune.results import TuningResult
 from rocm_perf_lab.autotune.triton_kernel import tuning_space
 from rocm_perf_lab.autotune.triton_kernel.agreement import disagreement
-from rocm_perf_lab.autotune.triton_kernel.bench import Bench
+from rocm_perf_lab.autotune.triton_kernel.bench import TritonFunctionBench
 from rocm_perf_lab.autotune.triton_kernel.compiled_configurations import CompiledConfigurations
 from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.tuning_space import TuningSpace
 from rocm_perf_lab.autotune.triton_kernel.workers import Values
 from rocm_perf_lab.errors import NothingRanError, SpaceError
 from rocm_perf_lab.process.child import stoppable
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 _AHEAD = 4  # a space is compiled ahead of time if it has at most this many configurations per evaluation in the budget
-_ALWAYS_AHEAD, _MOST_AHEAD = 64, 1024  # bounds on that limit; the upper one applies if the budget is not a count
+_MIN_AHEAD, _MAX_AHEAD = 64, 1024  # bounds on that limit; the upper one applies if the budget is not a count
 _LISTED = 1_000_000
 
 
@@ -61,7 +61,7 @@ class SizeSearch:
         self,
         request: AutotuneRequest,
         plan: TritonPlan,
-        bench: Bench,
+        bench: TritonFunctionBench,
         launch: dict[str, Any],
         earlier: Sequence[Values],
         note: Note,
@@ -103,7 +103,7 @@ class SizeSearch:
         """
         space, fixed = self._whole.space, self._whole.fixed
         rows = space.listed if space.product <= _LISTED else None
-        if rows is None or len(rows) > _most_ahead(self._request.budget):
+        if rows is None or len(rows) > _max_ahead(self._request.budget):
             return SpaceKnowledge(fixed), self._whole
         named = [space.named(tuple(row)) for row in rows.tolist()]
         self._compiled.compile(self._with_fixed(values) for values in named)
@@ -164,15 +164,15 @@ class SizeSearch:
         """The worker's answer; if the evaluation failed, it contains "error" and the outcome's "status"."""
         try:
             answer = self._bench.workers.ask(worker, do="evaluate", values=values, folder=str(self._bench.folder))
-        except ScriptTimeout as error:
+        except ScriptTimeoutError as error:
             return {"error": str(error), "status": TIMEOUT}
-        except ScriptExited as error:
+        except ScriptExitedError as error:
             return {"error": str(error), "status": FAILED}
         return answer | {"status": FAILED if answer.get("is_dead") else BUILD_FAILED} if "error" in answer else answer
 
 
-def _most_ahead(budget: str | None) -> int:
+def _max_ahead(budget: str | None) -> int:
     """The maximum number of configurations to compile before any of them runs. budget: as in AutotuneRequest."""
     if budget is None or not budget.isdigit():
-        return _MOST_AHEAD
-    return min(_MOST_AHEAD, max(_ALWAYS_AHEAD, _AHEAD * int(budget)))
+        return _MAX_AHEAD
+    return min(_MAX_AHEAD, max(_MIN_AHEAD, _AHEAD * int(budget)))

@@ -11,14 +11,14 @@ from typing import Any
 from rocm_perf_lab import code_object
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
-from rocm_perf_lab.autotune.launch import MOST_THREADS, most_lds_bytes
+from rocm_perf_lab.autotune.launch import MAX_THREADS, max_lds_bytes
 from rocm_perf_lab.errors import SourceError
 
 
 @dataclass(frozen=True)
 class StaticFeatures:
     """vgprs: per lane, including AGPRs. spills: VGPRs per lane that are spilled to memory. programs: number of programs in
-    the grid. most_lds_bytes: the most LDS that a workgroup can use on the target.
+    the grid. max_lds_bytes: the most LDS that a workgroup can use on the target.
 
     matrix_instructions: how many the code contains, no matter how often they run. occupancy: resident waves of a compute unit
     relative to the maximum, 0..1; None if the target's family is not known.
@@ -27,7 +27,7 @@ class StaticFeatures:
     vgprs: int
     spills: int
     lds_bytes: int
-    most_lds_bytes: int
+    max_lds_bytes: int
     workgroup_size: int
     matrix_instructions: int
     programs: int
@@ -57,7 +57,7 @@ def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFe
         vgprs=kernel.vgprs,
         spills=kernel.vgpr_spills,
         lds_bytes=compiled["shared"],
-        most_lds_bytes=most_lds_bytes(family),
+        max_lds_bytes=max_lds_bytes(family),
         workgroup_size=compiled["threads"],
         matrix_instructions=compiled["matrix_instructions"],
         programs=math.prod(compiled["programs"]),
@@ -67,10 +67,10 @@ def static_features(compiled: Mapping[str, Any], target: str | None) -> StaticFe
 
 def unlaunchable(features: StaticFeatures) -> str | None:
     """Why no compute unit can run the configuration; None if it can run."""
-    if features.lds_bytes > features.most_lds_bytes:
-        return f"{features.lds_bytes} bytes of LDS, but at most {features.most_lds_bytes} are possible"
-    if features.workgroup_size > MOST_THREADS:
-        return f"{features.workgroup_size} threads per workgroup, but at most {MOST_THREADS} are possible"
+    if features.lds_bytes > features.max_lds_bytes:
+        return f"{features.lds_bytes} bytes of LDS, but at most {features.max_lds_bytes} are possible"
+    if features.workgroup_size > MAX_THREADS:
+        return f"{features.workgroup_size} threads per workgroup, but at most {MAX_THREADS} are possible"
     if features.occupancy == 0:
         return "none of its workgroups fits on a compute unit"
     return None

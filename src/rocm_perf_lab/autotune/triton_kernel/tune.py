@@ -12,7 +12,7 @@ from rocm_perf_lab.autotune.triton_kernel.plan import TritonPlan
 from rocm_perf_lab.autotune.triton_kernel.size_search import SizeSearch, TunedSize
 from rocm_perf_lab.autotune.triton_kernel.workers import Values
 from rocm_perf_lab.errors import NoKernelsError, NothingRanError
-from rocm_perf_lab.triton_launches import ScriptExited
+from rocm_perf_lab.triton_launches import ScriptExitedError
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def tune(request: AutotuneRequest, plan: TritonPlan, note: Note) -> TunedFunctio
             while (launch := bench.workers.launch())[0] is not None:
                 sizes.append(SizeSearch(request, plan, bench, launch[0], [_best(size) for size in sizes], note).run())
                 bench.workers.choose({**sizes[-1].result.fixed, **_best(sizes[-1])})
-        except ScriptExited as error:
+        except ScriptExitedError as error:
             raise NothingRanError(
                 f"{plan.kernel.script} {error}", "make it run to its end with `rocm-perf run` first"
             ) from error

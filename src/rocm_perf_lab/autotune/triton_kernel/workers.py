@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout, ServedScript
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError, ServedScript
 from rocm_perf_lab.triton_launches.served_script import Message
 
 Values = dict[str, Any]
 
 
-class EndedEarly(Exception):
+class ScriptEndedEarlyError(Exception):
     """The script ended without reaching the next launch of the kernel. The argument is the script's exit status."""
 
 
@@ -40,11 +40,11 @@ class Workers:
     def launch(self) -> tuple[Message | None, int]:
         """(the launch at which the first worker now waits, 0), or (None, exit status) if the script has ended.
 
-        Raises ScriptExited.
+        Raises ScriptExitedError.
         """
         try:
             return self._bring_to_launch(self._workers[0]).launch, 0
-        except EndedEarly as end:
+        except ScriptEndedEarlyError as end:
             return None, int(end.args[0])
 
     def choose(self, values: Values) -> None:
@@ -54,16 +54,18 @@ class Workers:
     def ask(self, worker: int, **request: Any) -> Message:
         """One worker's answer. If the kernel failed, the worker's process is stopped; the next request starts another.
 
-        Raises ScriptExited, ScriptTimeout.
+        Raises ScriptExitedError, ScriptTimeoutError.
         """
         process = self._workers[worker]
         try:
             answer = self._script(self._bring_to_launch(process)).ask(self._timeout, **request)
-        except (ScriptExited, ScriptTimeout):
+        except (ScriptExitedError, ScriptTimeoutError):
             self._end(process)
             raise
-        except EndedEarly as end:
-            raise ScriptExited(f"the script ended with status {end.args[0]} instead of launching the kernel as before") from end
+        except ScriptEndedEarlyError as end:
+            raise ScriptExitedError(
+                f"the script ended with status {end.args[0]} instead of launching the kernel as before"
+            ) from end
         if answer.get("is_dead"):
             self._end(process)
         return answer
@@ -91,7 +93,7 @@ class Workers:
     def _receive_launch(self, worker: _Worker) -> None:
         message = self._script(worker).receive()
         if message["event"] == "end":
-            raise EndedEarly(message["status"])
+            raise ScriptEndedEarlyError(message["status"])
         worker.launch = message
 
     def _script(self, worker: _Worker) -> ServedScript:

@@ -17,8 +17,8 @@ def split(words: list[str]) -> tuple[Settings, list[str]]:
 
 def lower_limit(kind: int, limit: int) -> None:
     """Set a resource limit of this process, but not above its current hard limit."""
-    _, most = resource.getrlimit(kind)
-    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    _, hard_limit = resource.getrlimit(kind)
+    limit = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
     resource.setrlimit(kind, (limit, limit))
 
 

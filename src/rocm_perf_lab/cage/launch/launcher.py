@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from command_line import Settings
-    from watch import End
+    from watch import CommandEnd
 
 FAILED = 126
 _RESERVED_BY_GPU_RUNTIMES = 36 << 30  # address space that they never use: up to 9 x 4 GiB, depending on an uninitialised value
@@ -52,14 +52,14 @@ def main() -> NoReturn:
     _end_as(end)
 
 
-def _run_watched(options: Settings, mounts: list[str], command: list[str]) -> End:
+def _run_watched(options: Settings, mounts: list[str], command: list[str]) -> CommandEnd:
     import watch
 
     try:
-        return watch.Watch(options, mounts, command).run()
+        return watch.CommandMonitor(options, mounts, command).run()
     except Exception as error:
         sys.stderr.write(f"rocm-perf cage: {type(error).__name__}: {error}\n")
-        return watch.End(status=FAILED, failed=True)
+        return watch.CommandEnd(status=FAILED, failed=True)
 
 
 def _close_all_but(report: int) -> None:
@@ -82,7 +82,7 @@ def _become(options: Settings, command: list[str]) -> NoReturn:
         os._exit(127)
 
 
-def _end_as(end: End) -> NoReturn:
+def _end_as(end: CommandEnd) -> NoReturn:
     number = signal.SIGKILL if end.over else end.signal
     if number:
         command_line.lower_limit(resource.RLIMIT_CORE, 0)

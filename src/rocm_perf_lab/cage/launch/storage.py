@@ -5,7 +5,7 @@ import stat
 
 import untrusted_folders
 
-DEEPEST = 100  # maximum depth of nested folders
+MAX_DEPTH = 100  # of nested folders
 ENDLESS = 1 << 62  # the size reported for folders that are nested deeper
 _ENTRY_BYTES = 4096  # the cost of a file in addition to its content
 
@@ -33,7 +33,7 @@ class Storage:
 
 def _stored_below(folder: int, depth: int = 0) -> tuple[int, int]:
     """Bytes and entries below the folder with this descriptor, including the overhead of each entry. Links are not followed."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return ENDLESS, 0
     total = files = 0
     for name in untrusted_folders.names(folder):

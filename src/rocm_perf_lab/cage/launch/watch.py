@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from command_line import Settings
 
 _TICK_SECONDS, _PAUSE_PER_CHECK = 0.03, 3  # even if the cage is full of processes, checks take at most a third of the time
-_MOST_DESCRIPTORS = 16
+_MAX_DESCRIPTORS = 16
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class End:
+class CommandEnd:
     """How a caged command ended.
 
     status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
@@ -42,7 +42,7 @@ class End:
         return f"limit {self.over}" if self.over else f"status {-self.signal or self.status}"
 
 
-class Watch:
+class CommandMonitor:
     def __init__(self, options: Settings, mounts: list[str], command: list[str]):
         self._options, self._mounts, self._command = options, mounts, command
         self._seconds = float(options["seconds"][0])
@@ -51,7 +51,7 @@ class Watch:
         self._first: int | None = None  # descriptor of the cage's first process
         self._usage: usage.Usage | None = None  # set once the cage's first process has reported
 
-    def run(self) -> End:
+    def run(self) -> CommandEnd:
         """Run the command until it ends or exceeds a limit, a signal arrives, or the owner ends; then end all its processes."""
         self._end_time = time.monotonic() + self._seconds
         self._poll = select.poll()
@@ -69,7 +69,7 @@ class Watch:
         finally:
             self._end_all()
         if not end.over and not end.failed and (over := self._too_much_stored()):
-            end = End(over=over)
+            end = CommandEnd(over=over)
         for folder in self._options.get("writable", []):
             leftovers.tidy(folder, folder in self._options.get("traces", []))
         return end
@@ -112,40 +112,44 @@ class Watch:
         os.close(file)
         return child
 
-    def _await_end(self) -> End:
+    def _await_end(self) -> CommandEnd:
         next_look = 0.0
         while True:
             now = time.monotonic()
             if now >= self._end_time:
-                return End(over=f"did not end within {self._seconds:g} s")
+                return CommandEnd(over=f"did not end within {self._seconds:g} s")
             if self._usage and now >= next_look:
                 if over := self._exceeded_limit(self._usage):
-                    return End(over=over)
+                    return CommandEnd(over=over)
                 next_look = now + max(_TICK_SECONDS, _PAUSE_PER_CHECK * (time.monotonic() - now))
             if end := self._wait(min(self._end_time, next_look or self._end_time) - now):
                 return end
 
-    def _wait(self, seconds: float) -> End | None:
+    def _wait(self, seconds: float) -> CommandEnd | None:
         """How the command ended, or is to end because a signal arrived or the owner ended; None if it is still running."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
-            return End(number=os.read(self._signals, 1)[0])
+            return CommandEnd(number=os.read(self._signals, 1)[0])
         if self._owner in ready:
-            return End(number=signal.SIGKILL)
+            return CommandEnd(number=signal.SIGKILL)
         return self._receive_message() if self._channel.fileno() in ready else None
 
-    def _receive_message(self) -> End | None:
+    def _receive_message(self) -> CommandEnd | None:
         """Handle a message from the first process in the cage. Returns how the command ended; None if it is still running."""
-        message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
+        message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS))
         if message == b"hello":
             self._first, processes, *folders = struct.unpack(f"{len(more[0][2]) // 4}i", more[0][2])
             self._usage = usage.Usage(processes, folders, self._options.get("writable", []))
             return None
         if message.startswith(b"status "):
             status = int(message.split()[1])
-            return End(os.waitstatus_to_exitcode(status)) if os.WIFEXITED(status) else End(number=os.WTERMSIG(status))
+            return (
+                CommandEnd(os.waitstatus_to_exitcode(status))
+                if os.WIFEXITED(status)
+                else CommandEnd(number=os.WTERMSIG(status))
+            )
         # The first process ended without a message: the cage could not be built, or the process was killed from outside.
-        return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
+        return CommandEnd(number=signal.SIGKILL) if self._usage else CommandEnd(status=126, failed=True)
 
     def _exceeded_limit(self, used: usage.Usage) -> str:
         """The limit that the cage exceeds, in words; empty if there is none."""
@@ -163,7 +167,7 @@ class Watch:
         """
         used, files = self._storage.growth()
         if used >= storage.ENDLESS // 2:
-            return f"nested more than {storage.DEEPEST} folders"
+            return f"nested more than {storage.MAX_DEPTH} folders"
         if files > self._files:
             return f"made more than {self._files:,} files and folders"
         return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""

@@ -32,7 +32,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, SeenGain
+from rocm_perf_lab.gate.application.gain_in_program import ClaimedGain, ObservedGain
 from rocm_perf_lab.gate.application.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
@@ -42,9 +42,9 @@ ENDS_BADLY = (
     ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignAccessError, KernelFailedError,
 )  # fmt: skip
 
-_LEAST_COUNTER_CHANGE = 1e-3  # smaller relative changes of a counter are ignored
+_MIN_COUNTER_CHANGE = 1e-3  # smaller relative changes of a counter are ignored
 # A candidate may take this multiple of the baseline's wall time, and in any case this many seconds.
-_TIMEOUT_FACTOR, _LEAST_TIMEOUT_SECONDS = 20, 60.0
+_TIMEOUT_FACTOR, _MIN_TIMEOUT_SECONDS = 20, 60.0
 _DAY_SECONDS = 86400.0
 _STDERR_FILE, _SHOWN_CHARACTERS = "stderr", 200  # file for error output, and how many characters of it are shown
 _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every run takes the same time
@@ -111,7 +111,7 @@ class BaselineProgram:
         with self._with_error_output():
             first, second = (self._run(baseline, writable=(self._code_cache,)) for _ in range(2))
             if self._limit is None:
-                self._limit = max(_LEAST_TIMEOUT_SECONDS, _TIMEOUT_FACTOR * (time.monotonic() - began) / 2)
+                self._limit = max(_MIN_TIMEOUT_SECONDS, _TIMEOUT_FACTOR * (time.monotonic() - began) / 2)
             self._set_baseline_runs([first, second])
             self.reproducible = first.stdout == second.stdout
             self._other_arguments = {tuple(words): self._reproducible_output(baseline, words) for words in other_arguments}
@@ -154,7 +154,7 @@ class BaselineProgram:
             return rejected(STEP, f"the program no longer succeeds: {error.problem}")
         after = runs[0]
         runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
-        gain = SeenGain.of(claim, self._baselines, runs) if claim is not None else None
+        gain = ObservedGain.of(claim, self._baselines, runs) if claim is not None else None
         evidence = self._evidence(after, runtime_ms, gain)
         if complaint := next(filter(None, (self.wrong_output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, evidence)
@@ -233,7 +233,7 @@ class BaselineProgram:
             return f"it moves {second:.0f} bytes beyond L2 (baseline: {first:.0f}) and is no faster"
         return None
 
-    def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: SeenGain | None) -> ApplicationEvidence:
+    def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: ObservedGain | None) -> ApplicationEvidence:
         before = self.baseline
         moved = {symbol: _changed_counters(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
         return ApplicationEvidence(
@@ -322,7 +322,7 @@ class BaselineProgram:
         """
         seen = self._options.view.showing((folder, self._code_cache), writable, replaced)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)
-        limits = CageLimits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_TIMEOUT_SECONDS)
+        limits = CageLimits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _MIN_TIMEOUT_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)
         return Command(tuple(caged), Path(caged[0]), self._program_path.name)
 
@@ -330,7 +330,7 @@ class BaselineProgram:
 def _changed_counters(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
     """The counters that change noticeably, each with its values [before, after]."""
     both = {name: [before[name], value] for name, value in after.items() if name in before}
-    return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _LEAST_COUNTER_CHANGE * max(abs(pair[0]), 1)}
+    return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _MIN_COUNTER_CHANGE * max(abs(pair[0]), 1)}
 
 
 def _first_difference(before: bytes, after: bytes) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.gate.application.program_run import ProgramRun
 
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """The fraction of the claimed saving that must be seen in the program. It is below 1 because a replay starts with cold caches,
 whereas the program's kernel starts with what the previous kernel left in them, and because some dispatches are not replayed. It
 is not below one half, because then most of the claim could be untrue. In the program, honest candidates saved 1.06 to 1.07
@@ -34,7 +34,7 @@ class ClaimedGain:
 
 
 @dataclass(frozen=True)
-class SeenGain:
+class ObservedGain:
     """The gain in the program. before, after: the mean time of the kernel's dispatches in each run, in ms; runs that do not
     dispatch the kernel are left out.
     """
@@ -44,7 +44,7 @@ class SeenGain:
     after: Sequence[float]
 
     @classmethod
-    def of(cls, claim: ClaimedGain, before: Sequence[ProgramRun], after: Sequence[ProgramRun]) -> SeenGain:
+    def of(cls, claim: ClaimedGain, before: Sequence[ProgramRun], after: Sequence[ProgramRun]) -> ObservedGain:
         times = [[run.mean_ms[claim.symbol] for run in runs if claim.symbol in run.mean_ms] for runs in (before, after)]
         return cls(claim, *times)
 
@@ -65,6 +65,6 @@ class SeenGain:
         """
         if self.saved is None:
             return "no dispatch of the kernel was timed in the program, although a gain is claimed"
-        if 1 - min(self.after) / max(self.before) >= LEAST_SHARE * self.claim.saved:
+        if 1 - min(self.after) / max(self.before) >= MIN_SHARE * self.claim.saved:
             return None
         return f"it saves {self.claim.saved:.2%} of the kernel's time when replayed and {self.saved:.2%} in the program"

@@ -15,7 +15,7 @@ from rocm_perf_lab.collect.device_code import linked_libraries
 
 _LOADED_SECTION = 2  # SHF_ALLOC
 _SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/lib", "/lib64", "/opt/rocm")))  # libraries there are not built with the program
-_LEAST_LETTERS = 40  # a shorter text can occur by chance, or in an assertion
+_MIN_LETTERS = 40  # a shorter text can occur by chance, or in an assertion
 
 
 def holds_text(program: Path, text: bytes) -> bool:
@@ -23,7 +23,7 @@ def holds_text(program: Path, text: bytes) -> bool:
     space.
     """
     wanted = _without_white_space(text)
-    if len(wanted) < _LEAST_LETTERS:
+    if len(wanted) < _MIN_LETTERS:
         return False
     own = [
         path for path in linked_libraries(program, os.environ) if not any(map(path.resolve().is_relative_to, _SYSTEM_FOLDERS))

@@ -79,7 +79,7 @@ def check_code_object(
             or _fence_complaint(baseline, candidate, symbol)
             or _layout_complaint(baseline, candidate, kernel, symbol)
         )
-        same = compare_device(baseline.content, candidate.content, instances(baseline.parsed, kernel, symbol))
+        same = compare_device(baseline.content, candidate.content, instantiations(baseline.parsed, kernel, symbol))
     except SourceError as error:
         return rejected(STEP, error.problem, figures), None
     if complaint := complaint or same.complaint:
@@ -100,7 +100,7 @@ def changed_outside_kernel(
     baseline: BuiltCodeObject, candidate: BuiltCodeObject, kernel: SourceKernel, symbol: str
 ) -> str | None:
     """How two code objects differ outside the kernel's instantiations; None if they do not. Raises SourceError."""
-    own = instances(baseline.parsed, kernel, symbol)
+    own = instantiations(baseline.parsed, kernel, symbol)
     changed = _target_complaint(baseline.parsed, candidate.parsed) or _metadata_complaint(
         baseline.parsed, candidate.parsed, kernel, symbol
     )
@@ -108,7 +108,7 @@ def changed_outside_kernel(
     return changed or compare_device(baseline.content, candidate.content, own).complaint
 
 
-def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection[str]:
+def instantiations(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection[str]:
     """The kernels compiled from the target; for a template, all its instantiations."""
     if kernel.template is None:
         return (symbol,)
@@ -203,7 +203,7 @@ def _metadata_complaint(baseline: CodeObject, candidate: CodeObject, kernel: Sou
     if baseline.kernels.keys() != candidate.kernels.keys():
         names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())
         return f"kernels were added or removed: {', '.join(names)}"
-    own = instances(baseline, kernel, symbol)
+    own = instantiations(baseline, kernel, symbol)
     before, after = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
     changed = [name for name in before if name not in own and before[name] != after[name]]
     return f"the kernel {demangled(changed[0])} has different metadata, but is not part of {kernel.name}" if changed else None
@@ -232,7 +232,7 @@ def _layout_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, ker
     if complaint := layout_difference(baseline.content, candidate.content):
         return complaint
     before, after = pieces_of(baseline.content), pieces_of(candidate.content)
-    own = [name for name in instances(baseline.parsed, kernel, symbol) if name in candidate.parsed.kernels]
+    own = [name for name in instantiations(baseline.parsed, kernel, symbol) if name in candidate.parsed.kernels]
     if complaint := runs_past_end(before, after, own, candidate.parsed.target):
         return complaint
     other = newly_referenced_kernel(before, after, baseline.parsed.kernels)

@@ -38,7 +38,7 @@ POISONS = (0xA5, 0xFF)
 DEPENDS_ON_ORDER = "dropped: with these inputs, the baseline itself depends on the order of workgroups"
 _LARGER_SIZE = "dropped: it fails with a size that is larger than the buffers were made for"
 _CAPTURED_INPUTS = "captured inputs"
-_MOST_GPU_RERUNS = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
+_MAX_GPU_RERUNS = 2  # additional runs of the baseline on a GPU, to see whether its result is reproducible
 
 
 class BaselineResults:
@@ -182,7 +182,7 @@ class BaselineResults:
     def _other_orders(self) -> list[tuple[str, ...]]:
         """Software device options for each run. A GPU needs none: its order of workgroups varies from run to run anyway."""
         if not is_modelled(self.capture):
-            return [()] * _MOST_GPU_RERUNS
+            return [()] * _MAX_GPU_RERUNS
         return [options for _, options in self.runs_in_other_orders(len(self._options.orders))]
 
     def _planned_cases(self) -> list[tuple[str, Case, Perturbation | None]]:

@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.replaying import CaseOutcome
 
 # A candidate may take this multiple of the baseline's wall time, or this many seconds if that is longer.
-_TIME_FACTOR, _LEAST_SECONDS = 20, 90.0
+_TIME_FACTOR, _MIN_SECONDS = 20, 90.0
 
 
 def wrong_memory(baseline_results: BaselineResults, candidate: ReplayableCode, outcomes: dict[str, str]) -> Mismatch | None:
@@ -78,7 +78,7 @@ def _mismatch_on(
 
 def allowed_seconds(baseline_results: BaselineResults, cases: int) -> float:
     """The wall time in seconds that a candidate is allowed for this many cases."""
-    return max(_LEAST_SECONDS, _TIME_FACTOR * baseline_results.seconds * cases)
+    return max(_MIN_SECONDS, _TIME_FACTOR * baseline_results.seconds * cases)
 
 
 def compare_case(baseline_results: BaselineResults, baseline_case: BaselineCase, outcome: CaseOutcome) -> Mismatch | None:

@@ -83,8 +83,8 @@ class EquivalenceCheck:
     ):
         options = options or EquivalenceOptions()
         by_arguments = [(options.arguments, captures), *captures_by_arguments.items()]
-        most = 1 if options.level == "sampled" else None
-        self._captures = [(arguments, capture) for arguments, captured in by_arguments for capture in captured[:most]]
+        limit = 1 if options.level == "sampled" else None
+        self._captures = [(arguments, capture) for arguments, captured in by_arguments for capture in captured[:limit]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
         self._capture_judges: dict[tuple[int, LaunchRule | None], _CaptureJudge] = {}
         self._lock = threading.Lock()

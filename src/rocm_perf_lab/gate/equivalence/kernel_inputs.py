@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.equivalence.numbers import Bytes, Numbers
 
-_LARGEST_DEPTH = 3  # length of the longest chain of pointers
-_MOST_POINTERS = 64  # pointers followed from one buffer
-_MOST_BUFFERS = 512
-_MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
+_MAX_DEPTH = 3  # length of the longest chain of pointers
+_MAX_POINTERS = 64  # pointers followed from one buffer
+_MAX_BUFFERS = 512
+_MAX_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
 _ADDRESS_SIZED = ("int64", "uint64")
 _WORDS = TypeLayout("unsigned int", 4, (Leaf("", 0, "uint32"),))
@@ -173,10 +173,10 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
             inputs.numbers += _number_arguments(buffer, raw)
             pointers += _addresses(capture, buffer, raw, 0)
             inputs.unvaried += _unchangeable_arguments(buffer, raw)
-    if beyond := inputs.numbers[_MOST_NUMBERS:]:
-        why = f"it and the numbers after it are beyond the first {_MOST_NUMBERS} numbers passed by value"
+    if beyond := inputs.numbers[_MAX_NUMBERS:]:
+        why = f"it and the numbers after it are beyond the first {_MAX_NUMBERS} numbers passed by value"
         inputs.unvaried.append(UnvariedInput(beyond[0].name, beyond[0].scalar, why))
-        del inputs.numbers[_MOST_NUMBERS:]
+        del inputs.numbers[_MAX_NUMBERS:]
     for variable in _variables(capture, types):
         inputs.buffers.append(variable)
         inputs.unvaried += [
@@ -243,12 +243,12 @@ def _addresses(capture: Capture, buffer: Buffer, content: Bytes, depth: int) -> 
     for leaf in buffer.layout.leaves:
         if leaf.scalar in _ADDRESS_SIZED:
             values = buffer.view(content, leaf)
-            for index in map(tuple, np.argwhere(_is_captured(capture, values))[:_MOST_POINTERS]):
+            for index in map(tuple, np.argwhere(_is_captured(capture, values))[:_MAX_POINTERS]):
                 address = int(values[index])
                 pointers.setdefault(
                     address, _Pointer(f"*{buffer.element(leaf, index)}", buffer.parameter, address, None, depth)
                 )
-    return list(pointers.values())[:_MOST_POINTERS]
+    return list(pointers.values())[:_MAX_POINTERS]
 
 
 def _is_captured(capture: Capture, values: Numbers) -> NDArray[np.bool_]:
@@ -268,7 +268,7 @@ def _number_arguments(buffer: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
         if leaf.scalar is None:
             continue
         values = (0, 1) if leaf.scalar == "bool" else leaf.enumerators
-        for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
+        for index in itertools.islice(_indices(leaf), _MAX_NUMBERS + 1):
             position = (0, *index)
             value = buffer.view(raw, leaf)[position]
             number = int(value) if value.dtype.kind in "iub" else float(value)
@@ -288,9 +288,9 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], inputs: K
         if not pointer.address or pointer.address in seen:
             continue
         buffer = _buffer(capture, types, pointer)
-        if isinstance(buffer, Buffer) and len(seen) == _MOST_BUFFERS:
+        if isinstance(buffer, Buffer) and len(seen) == _MAX_BUFFERS:
             buffer = UnvariedInput(
-                pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MOST_BUFFERS} pointers"
+                pointer.name, f"{buffer.layout.spelling}*", f"it is beyond the first {_MAX_BUFFERS} pointers"
             )
         if isinstance(buffer, UnvariedInput):
             inputs.unvaried.append(buffer)
@@ -333,7 +333,7 @@ def _is_element_of(buffer: Buffer, array: Buffer) -> bool:
 def _pointers_and_addresses_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInputs) -> list[_Pointer]:
     """The buffer's pointers to captured memory, and its integers that are addresses of captured memory."""
     pointers = _pointers_in(capture, buffer, depth, inputs)
-    if depth < _LARGEST_DEPTH and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
+    if depth < _MAX_DEPTH and any(leaf.scalar in _ADDRESS_SIZED for leaf in buffer.layout.leaves):
         content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
         pointers += _addresses(capture, buffer, content, depth + 1)
     return pointers
@@ -343,7 +343,7 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInp
     """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
     if not _holds_pointers(buffer.layout):
         return []
-    if depth == _LARGEST_DEPTH:
+    if depth == _MAX_DEPTH:
         inputs.unvaried.append(
             UnvariedInput(buffer.name, buffer.layout.spelling, "its pointers are nested too deeply to be followed")
         )
@@ -358,12 +358,12 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInp
                 if address not in pointers and bytes_behind(capture, address):
                     name = buffer.element(leaf, index)
                     pointers[address] = _Pointer(name, buffer.parameter, address, leaf.pointee, depth + 1)
-                if len(pointers) > _MOST_POINTERS:
+                if len(pointers) > _MAX_POINTERS:
                     break
-    if len(pointers) > _MOST_POINTERS:
-        why = f"it has more than {_MOST_POINTERS} pointers; the others are not followed"
+    if len(pointers) > _MAX_POINTERS:
+        why = f"it has more than {_MAX_POINTERS} pointers; the others are not followed"
         inputs.unvaried.append(UnvariedInput(buffer.name, buffer.layout.spelling, why))
-    return list(pointers.values())[:_MOST_POINTERS]
+    return list(pointers.values())[:_MAX_POINTERS]
 
 
 def _without_overlaps(buffers: list[Buffer]) -> list[Buffer]:

@@ -21,7 +21,7 @@ from rocm_perf_lab.isolate import Capture
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.numbers import Numbers
 
-_MOST_NUMBERS = 12
+_MAX_NUMBERS = 12
 # Comments, strings, directives (`#pragma unroll 4`) and words match without a group; the only group is the number.
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|^[ \t]*#[^\n]*|[A-Za-z_]\w*"
@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 def numbers_added(before: bytes, after: bytes) -> tuple[float, ...]:
     """The values of the numeric literals that occur more often in `after` than in `before`; at most twelve."""
     added = Counter(_literals(after)) - Counter(_literals(before))
-    return tuple(list(dict.fromkeys(value for value in map(_value, added) if value is not None))[:_MOST_NUMBERS])
+    return tuple(list(dict.fromkeys(value for value in map(_value, added) if value is not None))[:_MAX_NUMBERS])
 
 
 def _literals(text: bytes) -> Iterator[str]:

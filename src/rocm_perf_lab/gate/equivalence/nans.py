@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.gate.equivalence.numbers import Numbers
 
-_WIDEST = 51  # payload bits in double precision; a narrower type's payload corresponds to the leading bits
+_MAX_PAYLOAD_BITS = 51  # payload bits in double precision; a narrower type's payload corresponds to the leading bits
 _FLOAT_INSTRUCTION = re.compile(r"(?!v_cmpx?_)\w+_b?f\d+")  # instructions and atomics with a floating-point result
 
 
@@ -47,7 +47,7 @@ class Nans:
 
     def _have_known_payloads(self, nans: Numbers) -> NDArray[np.bool_]:
         payload_bits = _payload_bits(nans.dtype)
-        known = self._payloads & ~np.uint64((1 << _WIDEST - payload_bits) - 1)  # a conversion keeps the leading bits
+        known = self._payloads & ~np.uint64((1 << _MAX_PAYLOAD_BITS - payload_bits) - 1)  # a conversion keeps the leading bits
         return np.isin(_payloads(nans), known)
 
     @functools.cached_property
@@ -64,7 +64,7 @@ def _payload_bits(dtype: np.dtype[np.generic]) -> int:
 def _payloads(nans: Numbers) -> NDArray[np.uint64]:
     bits = _payload_bits(nans.dtype)
     own = bits_of(np.ascontiguousarray(nans)).astype(np.uint64) & np.uint64((1 << bits) - 1)
-    return own << np.uint64(_WIDEST - bits)
+    return own << np.uint64(_MAX_PAYLOAD_BITS - bits)
 
 
 def _is_quiet(nans: Numbers) -> NDArray[np.bool_]:

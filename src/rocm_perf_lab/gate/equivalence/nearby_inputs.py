@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.kernel_inputs import NumberArgument
     from rocm_perf_lab.gate.equivalence.numbers import Numbers
 
-_LARGEST_FLAG = 2  # an integer up to this value is more likely to be a choice than an amount
-_LEAST_STEP = 4  # the number of floats in a vector
+_MAX_FLAG = 2  # an integer up to this value is more likely to be a choice than an amount
+_MIN_STEP = 4  # the number of floats in a vector
 
 
 def nearby_values(values: Numbers, random: np.random.Generator) -> Numbers:
@@ -63,9 +63,9 @@ def nearby_number(number: NumberArgument, random: np.random.Generator) -> int | 
         usable = math.isfinite(number.value) and number.value != 0
         return number.value * float(random.uniform(0.8, 0.95)) if usable else None
     size = abs(number.value)
-    if number.values is not None or size <= _LARGEST_FLAG:
+    if number.values is not None or size <= _MAX_FLAG:
         return None
     most = max(1, size // 4)
-    step = 1 << min(size & -size, max(size // 32, _LEAST_STEP), most).bit_length() - 1
+    step = 1 << min(size & -size, max(size // 32, _MIN_STEP), most).bit_length() - 1
     smaller = size - step * int(random.integers(1, most // step + 1))
     return smaller if number.value > 0 else -smaller

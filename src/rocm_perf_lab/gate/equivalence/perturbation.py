@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 
-_MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
-_LARGEST_CHOICE = 8  # a number passed by value that is larger than this is a size, or data
-_MOST_ENUMERATORS = 6  # values tried per enum
-_MOST_PARTS = 32  # cases that a dropped case is split into
-_MOST_PAIRS = 12  # pairs of parameters with floats
-_MOST_ALONE = 8  # parameters that are each changed alone while the outputs hold results
+_MAX_TRADED, _MAX_SIZE = 4, 1 << 20
+_MAX_CHOICE = 8  # a number passed by value that is larger than this is a size, or data
+_MAX_ENUMERATORS = 6  # values tried per enum
+_MAX_PARTS = 32  # cases that a dropped case is split into
+_MAX_PAIRS = 12  # pairs of parameters with floats
+_MAX_CHANGED_ALONE = 8  # parameters that are each changed alone while the outputs hold results
 _ON_RESULTS = "outputs as after the captured inputs"
 
 
@@ -348,7 +348,7 @@ class Perturber:
         inputs = [field for field in self.floats if not any(start <= field.buffer.address < end for start, end in changed)]
         groups = _by_group(inputs or self.floats)
         pairs = list(itertools.permutations(groups, 2))
-        for which in self._random("pairs").permutation(len(pairs))[:_MOST_PAIRS]:
+        for which in self._random("pairs").permutation(len(pairs))[:_MAX_PAIRS]:
             zero, other = pairs[which]
             overlays, fields = self._overlays_and_changed_fields(
                 [(_SOME_ZEROS, groups[zero]), (_SOME_NOT_FINITE, groups[other])]
@@ -386,7 +386,7 @@ class Perturber:
         changed = [(start, start + len(content)) for start, content in self._results]
         inputs = [field for field in fields if not any(start <= field.buffer.address < end for start, end in changed)]
         groups = _by_group(inputs)
-        alone = self._random("alone").permutation(list(groups))[:_MOST_ALONE] if len(groups) > 1 else ()
+        alone = self._random("alone").permutation(list(groups))[:_MAX_CHANGED_ALONE] if len(groups) > 1 else ()
         for kind in kinds if inputs else ():
             yield self._perturbation_of_fields(f"{kind}, {_ON_RESULTS}", kind, inputs, on_results=True)
             for name in alone:
@@ -437,8 +437,8 @@ class Perturber:
         sizes = [
             number
             for number in self._numbers
-            if not is_float(number.scalar) and number.values is None and 1 < number.value <= _LARGEST_SIZE
-        ][:_MOST_TRADED]
+            if not is_float(number.scalar) and number.values is None and 1 < number.value <= _MAX_SIZE
+        ][:_MAX_TRADED]
         for larger, smaller in itertools.permutations(sizes, 2):
             factor = self._random(larger.name + smaller.name).uniform(1.2, 2.5)
             values = {larger: int(larger.value * factor), smaller: max(1, int(smaller.value / factor))}
@@ -451,7 +451,7 @@ class Perturber:
         """
         groups = _by_group(perturbation.fields)
         numbers = self._nearby_numbers() if perturbation.kind == NEARBY else {}
-        if perturbation.kind is None or perturbation.on_results or not 1 < len(groups) + len(numbers) <= _MOST_PARTS:
+        if perturbation.kind is None or perturbation.on_results or not 1 < len(groups) + len(numbers) <= _MAX_PARTS:
             return []
         values = [
             self._perturbation_of_fields(f"{perturbation.kind} of {name}", perturbation.kind, fields)
@@ -518,7 +518,7 @@ def _number_overlay(number: NumberArgument, value: int | float) -> tuple[int, by
 
 
 def _few_values(values: list[int], random: np.random.Generator) -> list[int]:
-    chosen = random.permutation(len(values))[:_MOST_ENUMERATORS]
+    chosen = random.permutation(len(values))[:_MAX_ENUMERATORS]
     return [values[which] for which in sorted(chosen)]
 
 
@@ -535,5 +535,5 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
         return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
     smaller = {0, 1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
     # A small number may select one of several code paths. A larger size may lead the baseline out of bounds.
-    larger = {captured + 1, int(random.integers(captured + 2, _LARGEST_CHOICE + 3))} if captured <= _LARGEST_CHOICE else set()
+    larger = {captured + 1, int(random.integers(captured + 2, _MAX_CHOICE + 3))} if captured <= _MAX_CHOICE else set()
     return sorted(value for value in smaller if value < captured) + sorted(larger)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 Pair = TypeVar("Pair")
 _SMALL_BUFFER = 16  # in a buffer of at most this many numbers, each is changed on its own
-_MOST_SINGLE, _MOST_CONTAINED, _MOST_PAIRS, _MOST_PASSED = 48, 48, 6, 8
+_MAX_SINGLE, _MAX_CONTAINED, _MAX_PAIRS, _MAX_PASSED = 48, 48, 6, 8
 _SHARE = 1 / 8
-_MOST_CONSIDERED = 1 << 12  # numbers considered in each buffer
+_MAX_NUMBERS_CONSIDERED = 1 << 12  # numbers considered in each buffer
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class RelatedInputs:
     seed: int
 
     def all(self) -> Iterator[Perturbation]:
-        yield from itertools.islice(self._single_numbers(), _MOST_SINGLE)
-        yield from itertools.islice(self._copied_buffers(), _MOST_CONTAINED)
+        yield from itertools.islice(self._single_numbers(), _MAX_SINGLE)
+        yield from itertools.islice(self._copied_buffers(), _MAX_CONTAINED)
         yield from self._all_numbers_equal()
-        yield from itertools.islice(self._passed_numbers_in_memory(), _MOST_PASSED)
-        yield from itertools.islice(self._pointers_to_same_memory(), _MOST_PAIRS)
+        yield from itertools.islice(self._passed_numbers_in_memory(), _MAX_PASSED)
+        yield from itertools.islice(self._pointers_to_same_memory(), _MAX_PAIRS)
 
     def _single_numbers(self) -> Iterator[Perturbation]:
         """Change the numbers of a small buffer one at a time: each letter of a pattern, say, or each weight of a filter."""
@@ -75,7 +75,7 @@ class RelatedInputs:
             for part, holder in itertools.permutations(sizes, 2)
             if part.leaf.scalar == holder.leaf.scalar and part.buffer != holder.buffer and sizes[part] <= sizes[holder]
         ]
-        for part, holder in itertools.islice(self._shuffled(pairs, "contained"), _MOST_PAIRS):
+        for part, holder in itertools.islice(self._shuffled(pairs, "contained"), _MAX_PAIRS):
             last = sizes[holder] - sizes[part]
             between = int(self._random(part.name + holder.name).integers(last + 1))
             for start in sorted({0, between, last}):
@@ -151,7 +151,9 @@ class RelatedInputs:
         """The distinct numbers of a type in the captured inputs, considering only the first part of each buffer."""
         same = [field for field in self._input_fields() if field.leaf.scalar == scalar]
         return np.unique(
-            np.concatenate([OverlayBuilder(self.capture).captured(field).reshape(-1)[:_MOST_CONSIDERED] for field in same])
+            np.concatenate(
+                [OverlayBuilder(self.capture).captured(field).reshape(-1)[:_MAX_NUMBERS_CONSIDERED] for field in same]
+            )
         )
 
     def _input_fields(self) -> list[Field]:

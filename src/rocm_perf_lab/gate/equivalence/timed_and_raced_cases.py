@@ -11,16 +11,16 @@ from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.perturbation import NEARBY, PREFERRED, SPARSE, Perturbation
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 
-_LEAST_TIMED_SHARE = 0.5  # fraction of the baseline's time on the captured inputs
-_LEAST_RACED_SHARE = 0.25  # the fraction of that time below which a race is unlikely to show
-_MOST_TIMED = 4  # other inputs; each costs a replay of every candidate
-_MOST_THOROUGH = 32  # cases that change all numbers in memory
-_MOST_RACED = 24  # cases that change a number passed by value; each costs a replay in a different order, on one host thread
+_MIN_TIMED_SHARE = 0.5  # fraction of the baseline's time on the captured inputs
+_MIN_RACED_SHARE = 0.25  # the fraction of that time below which a race is unlikely to show
+_MAX_TIMED_CASES = 4  # other inputs; each costs a replay of every candidate
+_MAX_THOROUGH_CASES = 32  # cases that change all numbers in memory
+_MAX_RACED_CASES = 24  # cases that change a number passed by value; each costs a replay in another order, on one host thread
 
 
 def timed_inputs(usable: Sequence[BaselineCase]) -> list[OtherInputs]:
-    """Other inputs for the time measurement. Within the limit of _MOST_TIMED cases, they change every input for which there is
-    a suitable case; otherwise, a kernel that recognises certain inputs could be fast on those alone.
+    """Other inputs for the time measurement. Within the limit of _MAX_TIMED_CASES cases, they change every input for which
+    there is a suitable case; otherwise, a kernel that recognises certain inputs could be fast on those alone.
 
     usable: the captured inputs, then cases on which the baseline works. The result starts with a case that moves the captured
     values to other places, which suits any kernel. Cases with nearby values follow: for all inputs at once or, failing that,
@@ -38,7 +38,7 @@ def timed_inputs(usable: Sequence[BaselineCase]) -> list[OtherInputs]:
         ):
             chosen.append(perturbation)
             seen |= perturbation.inputs
-    return [OtherInputs(perturbation.name, perturbation.overlays) for perturbation in chosen[:_MOST_TIMED]]
+    return [OtherInputs(perturbation.name, perturbation.overlays) for perturbation in chosen[:_MAX_TIMED_CASES]]
 
 
 def raced_cases(usable: Sequence[BaselineCase], seed: int) -> list[BaselineCase]:
@@ -48,17 +48,17 @@ def raced_cases(usable: Sequence[BaselineCase], seed: int) -> list[BaselineCase]
 
     usable: as in timed_inputs().
     """
-    chosen = [case for case in usable if case.perturbation and _is_thorough(case.perturbation)][:_MOST_THOROUGH]
+    chosen = [case for case in usable if case.perturbation and _is_thorough(case.perturbation)][:_MAX_THOROUGH_CASES]
     by_number = _cases_by_number(usable)
     random = np.random.default_rng([seed, zlib.crc32(b"raced")])
     first: list[BaselineCase] = []
     remaining: list[BaselineCase] = []
     for name in random.permutation(list(by_number)):
         cases = by_number[name]
-        at_work = [case for case in cases if _share_of_time(case, usable[0]) >= _LEAST_RACED_SHARE] or cases
+        at_work = [case for case in cases if _share_of_time(case, usable[0]) >= _MIN_RACED_SHARE] or cases
         first.append(at_work[int(random.integers(len(at_work)))])
         remaining += [case for case in cases if case is not first[-1]]
-    return [*chosen, *[*first, *(remaining[which] for which in random.permutation(len(remaining)))][:_MOST_RACED]]
+    return [*chosen, *[*first, *(remaining[which] for which in random.permutation(len(remaining)))][:_MAX_RACED_CASES]]
 
 
 def _cases_by_number(usable: Sequence[BaselineCase]) -> dict[str, list[BaselineCase]]:
@@ -77,9 +77,7 @@ def is_too_little_work(case: BaselineCase, captured: BaselineCase) -> bool:
     """Whether a case with nearby values leaves the baseline so little to do that a candidate's gain may not show. The result is
     False for other cases, which are not meant to be timed.
     """
-    return (
-        case.perturbation is not None and _is_nearby(case.perturbation) and _share_of_time(case, captured) < _LEAST_TIMED_SHARE
-    )
+    return case.perturbation is not None and _is_nearby(case.perturbation) and _share_of_time(case, captured) < _MIN_TIMED_SHARE
 
 
 def _is_thorough(perturbation: Perturbation) -> bool:

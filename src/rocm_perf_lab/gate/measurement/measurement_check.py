@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.measurement.least_time import Work, least_milliseconds
+from rocm_perf_lab.gate.measurement.minimum_time import DispatchWork, min_milliseconds
 from rocm_perf_lab.gate.measurement.speedup_interval import Ratio, ratio_of_medians
-from rocm_perf_lab.gate.measurement.timed_replays import CodePair, OtherInputs, ReplayOptions, Times, TimingSetting, times
+from rocm_perf_lab.gate.measurement.timed_replays import CodePair, OtherInputs, ReplayOptions, ReplayTimes, TimingSetting, times
 from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
@@ -73,7 +73,7 @@ def check_measurement(
     of_others = list(zip(others, ratios[1:], timings[len(cus) :], strict=True))
     worst = min(of_others, key=lambda measured: measured[1].sure_improvement, default=None)
     least = sum(
-        least_milliseconds(capture.target, Work.of(codes.candidate.packet(capture), size, counts))
+        min_milliseconds(capture.target, DispatchWork.of(codes.candidate.packet(capture), size, counts))
         for capture, size, counts in zip(captures, changed_bytes, timings[0].counted, strict=True)
     )
     evidence = MeasurementEvidence(
@@ -151,7 +151,7 @@ def _replays(options: MeasurementOptions) -> ReplayOptions:
     return ReplayOptions(options.rounds, options.iterations, options.timeout, options.device, options.view)
 
 
-def _other_inputs(inputs: OtherInputs, ratio: Ratio, timing: Times) -> OtherInputsSection:
+def _other_inputs(inputs: OtherInputs, ratio: Ratio, timing: ReplayTimes) -> OtherInputsSection:
     return OtherInputsSection(
         case=inputs.name, ratio=ratio.value, baseline=timing.baseline, candidate=timing.candidate, counted=timing.counted
     )

@@ -12,7 +12,7 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.software_device_options import is_modelled, memory_check
-from rocm_perf_lab.hip_source.integer_expression import NoValue
+from rocm_perf_lab.hip_source.integer_expression import NoValueError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration, replay, replay_cases
 from rocm_perf_lab.replaying.replay_document import CountedSection
@@ -86,7 +86,7 @@ class CodePair:
 
 
 @dataclass
-class Times:
+class ReplayTimes:
     """The time of each round in milliseconds, summed over all dispatches. counted: for each dispatch, the counts of the
     candidate's last run.
     """
@@ -98,14 +98,14 @@ class Times:
 
 def times(
     captures: Sequence[Capture], codes: CodePair, settings: Sequence[TimingSetting], replays: ReplayOptions
-) -> list[Times]:
+) -> list[ReplayTimes]:
     """Time baseline and candidate alternately; one result per setting.
 
     On the software device every run takes the same time, so one round of one run is enough, and no run is needed if the time is
     already known. Raises ReplayFailedError.
     """
     modelled = all(map(is_modelled, captures))
-    timings = [Times() for _ in settings]
+    timings = [ReplayTimes() for _ in settings]
     for _ in range(1 if modelled else replays.rounds):
         before = _times_of(codes.baseline, codes.known_baseline if modelled else {}, captures, settings, replays)
         after = _times_of(codes.candidate, codes.known_candidate if modelled else {}, captures, settings, replays)
@@ -197,5 +197,5 @@ def _measured_times(
 def _launch(code: ReplayableCode, capture: Capture, setting: TimingSetting) -> LaunchConfiguration | None:
     try:
         return code.launch(capture, setting.overlays)
-    except NoValue as error:
+    except NoValueError as error:
         raise ReplayFailedError(f"it cannot be launched: {error}", "see docs/REPLAY.md") from error

@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.source.forbidden_text import text_complaint
 from rocm_perf_lab.gate.source.head_promises import promises_of_head
 from rocm_perf_lab.gate.source.implicit_promises import promise_not_in_baseline
-from rocm_perf_lab.gate.source.other_files_diff import NotAllowed, expect_no_new_directive, launches_in
+from rocm_perf_lab.gate.source.other_files_diff import ChangeNotAllowedError, expect_no_new_directive, launches_in
 from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, is_member, walk
@@ -57,7 +57,7 @@ def read_change(
     wanted: identity of the kernel that may change; None for the first kernel that does change. other_files: for each, the
     baseline's and the candidate's text.
 
-    Raises NotAllowed; SourceError if the candidate does not compile.
+    Raises ChangeNotAllowedError; SourceError if the candidate does not compile.
     """
     expect_no_new_directive(baseline.text, candidate.text)
     unit = candidate.device
@@ -69,13 +69,13 @@ def read_change(
         launches += launches_in(baseline.command[0], file, *texts_of_it)
     promises = promises_of_head(baseline.device, unit, before, after)
     if isinstance(promises, str):
-        raise NotAllowed(promises)
+        raise ChangeNotAllowedError(promises)
     if not functions and not launches and promises == NO_PROMISES and not _differs(baseline, candidate, before, after):
-        raise NotAllowed("the candidate's source is the same as the baseline's: nothing was changed")
+        raise ChangeNotAllowedError("the candidate's source is the same as the baseline's: nothing was changed")
     own = baseline.text[before.span.start : before.span.end]
     for start, end in (head, body, *((function.start, function.end) for function in functions)):
         if complaint := text_complaint(unit, start, end, own):
-            raise NotAllowed(complaint)
+            raise ChangeNotAllowedError(complaint)
     kernel = function_of(unit, after)
     known = _restricted_declarations(baseline.device, function_of(baseline.device, before), is_kernel=True)
     _expect_no_more_restrict(known, _restricted_declarations(unit, kernel, is_kernel=True))
@@ -86,7 +86,7 @@ def read_change(
         _expect_no_other_kernel(unit, cursor, after, own)
     old = baseline.device, function_of(baseline.device, before)
     if promise := promise_not_in_baseline(old, (unit, [kernel, *(function.cursor for function in functions)])):
-        raise NotAllowed("line {} has {}".format(*promise))
+        raise ChangeNotAllowedError("line {} has {}".format(*promise))
     _expect_own_names(baseline, functions)
     return KernelChange(
         before.identity,
@@ -112,7 +112,7 @@ def _find_target(baseline: HipSource, candidate: HipSource, wanted: str | None) 
         before = next(changed, baseline.kernels[0])
     after = by_identity.get(before.identity)
     if after is None:
-        raise NotAllowed(
+        raise ChangeNotAllowedError(
             f"{before.name} was not found with the same name, parameters and template head, on which the launches rely"
         )
     unit = candidate.device
@@ -120,7 +120,7 @@ def _find_target(baseline: HipSource, candidate: HipSource, wanted: str | None) 
         unit.cut_by_macro(unit.own, after.body.start, after.body.end)
         or unit.text[after.body.start : after.body.start + 1] != b"{"
     ):
-        raise NotAllowed(f"the body of {before.name} begins or ends within a macro")
+        raise ChangeNotAllowedError(f"the body of {before.name} begins or ends within a macro")
     return before, after
 
 
@@ -133,13 +133,15 @@ def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, af
 
 
 def _new_functions(before: TranslationUnit, after: TranslationUnit, target: SourceKernel) -> Iterator[_Function]:
-    """The candidate's functions that the baseline does not declare; all of them must be device functions. Raises NotAllowed."""
+    """The candidate's functions that the baseline does not declare; all of them must be device functions. Raises
+    ChangeNotAllowedError.
+    """
     known = {identity_of(function) for function in before.functions()}
     for function in after.functions():
         if identity_of(function) in known or function.extent.start.file.name != after.own:
             continue
         if complaint := _new_function_complaint(after, function, target):
-            raise NotAllowed(complaint)
+            raise ChangeNotAllowedError(complaint)
         yield _Function(function, *_range_with_comments(after, function, before.text))
 
 
@@ -193,7 +195,7 @@ def _changed_launches(
     line = line_of(candidate.text, is_.start) if is_ else candidate.text.count(b"\n") + 1
     shown = _line(candidate.text, line) if is_ else "the end of the file"
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
-    raise NotAllowed(
+    raise ChangeNotAllowedError(
         f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
         f"{before.name}, new __device__ functions and the shapes of its launches (between <<< and >>>) may differ"
     )
@@ -220,11 +222,17 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
         if cursor.kind == kinds.VAR_DECL and cursor.storage_class.name in ("STATIC", "EXTERN"):
             shared = any(child.kind == kinds.CUDASHARED_ATTR for child in children)
             if not shared and not _is_constant(cursor.type):
-                raise NotAllowed(f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch")
+                raise ChangeNotAllowedError(
+                    f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch"
+                )
         if cursor.kind == kinds.FUNCTION_DECL and cursor != function and not cursor.is_definition():
-            raise NotAllowed(f"line {cursor.location.line} declares the function {cursor.spelling} in another function's body")
+            raise ChangeNotAllowedError(
+                f"line {cursor.location.line} declares the function {cursor.spelling} in another function's body"
+            )
         if cursor.kind == kinds.ASM_LABEL_ATTR:
-            raise NotAllowed(f"line {cursor.location.line} uses an assembler name to give a function the symbol of another")
+            raise ChangeNotAllowedError(
+                f"line {cursor.location.line} uses an assembler name to give a function the symbol of another"
+            )
         stack.extend(children)
 
 
@@ -247,7 +255,7 @@ def _restricted_declarations(unit: TranslationUnit, function: Cursor, is_kernel:
 
 def _expect_no_more_restrict(known: Mapping[str, int], restricted: Mapping[str, int]) -> None:
     if new := [name for name in restricted if name not in known]:
-        raise NotAllowed(
+        raise ChangeNotAllowedError(
             f"line {restricted[new[0]]} makes {new[0] or 'something'} restrict, a promise that is not checked there: "
             "put __restrict__ on the kernel's own parameters"
         )
@@ -262,7 +270,7 @@ def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: Sou
         named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
         kernel = named is not None and any(child.kind == kinds.CUDAGLOBAL_ATTR for child in named.get_children())
         if kernel and cursor.spelling != target.last_name and not re.search(rb"\b%s\b" % cursor.spelling.encode(), baseline):
-            raise NotAllowed(f"line {cursor.location.line} refers to a different kernel, {cursor.spelling}")
+            raise ChangeNotAllowedError(f"line {cursor.location.line} refers to a different kernel, {cursor.spelling}")
 
 
 def _is_constant(type_: ClangType) -> bool:
@@ -285,4 +293,6 @@ def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> No
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:
         if function.name in words:
-            raise NotAllowed(f"{function.name} was added, but the program uses that name already: choose another name")
+            raise ChangeNotAllowedError(
+                f"{function.name} was added, but the program uses that name already: choose another name"
+            )

@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.change import KernelChange, LaunchText
 from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import parse_flags
-from rocm_perf_lab.hip_source.source_texts import parted
+from rocm_perf_lab.hip_source.source_state import split_state
 from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.process.piped import piped
 
@@ -57,20 +57,20 @@ class CandidateReader:
         self._end()
 
     def change(self, candidate: bytes, kernel: str | None = None) -> KernelChange | str:
-        """The change to take from the candidate, or why it is refused. candidate: as in hip_source.source_texts. kernel:
+        """The change to take from the candidate, or why it is refused. candidate: as in hip_source.source_state. kernel:
         identity of the kernel to change, None for any.
 
         Raises SourceError if the baseline cannot be read, UnavailableError if the process does not start.
         """
         wall = self._seconds * _WALL_PER_PROCESSOR_SECOND
-        own, also = parted(candidate)
+        own_text, other_texts = split_state(candidate)
         try:
-            other_files = [(path, self._baseline.content(path), text) for path, text in also.items()]
+            other_files = [(path, self._baseline.content(path), text) for path, text in other_texts.items()]
         except OSError as error:
             return f"it changes {error.filename}, which cannot be read: {error.strerror}"
         with self._lock:
             process = self._ready_process()
-            request = {"text": own.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
+            request = {"text": own_text.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
             encoded_files = [[str(path), *(text.decode("latin-1") for text in both)] for path, *both in other_files]
             _send_request(process, request | {"others": encoded_files})
             answer = self._answer(process, wall + 5)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.source.candidate_diff import read_change
-from rocm_perf_lab.gate.source.other_files_diff import NotAllowed
+from rocm_perf_lab.gate.source.other_files_diff import ChangeNotAllowedError
 from rocm_perf_lab.hip_source import HipSource, parsing, read
 
 
@@ -80,7 +80,7 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None, other
     texts = {Path(path): (before.encode("latin-1"), after.encode("latin-1")) for path, before, after in other_files}
     try:
         change = read_change(baseline, candidate, kernel, texts)
-    except NotAllowed as refusal:
+    except ChangeNotAllowedError as refusal:
         return {"refused": str(refusal)}
     except RocmPerfError as error:
         return {"refused": f"it cannot be read: {_without_path(error.problem, candidate)}"}

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from rocm_perf_lab.gate.change import LaunchText
 from rocm_perf_lab.gate.source.launch_rule import launch_text, shape_in_words
-from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShape, read_shape
+from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShapeError, read_shape
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.integer_expression import arguments_in
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, Shape, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 
 _CANNOT_CHANGE = "its launches cannot be changed"
 
 
-class LaunchRefused(Exception):
+class LaunchRefusedError(Exception):
     """Why a change of launches is refused, in one sentence."""
 
 
@@ -49,11 +49,11 @@ class LaunchChange:
 
 
 def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[LaunchText]) -> LaunchChange:
-    """The change that the candidate's launch texts express. Raises LaunchRefused, SourceError."""
+    """The change that the candidate's launch texts express. Raises LaunchRefusedError, SourceError."""
     try:
         sites = program_launches(baseline, kernel)
-    except NotUnderstood as error:
-        raise LaunchRefused(f"{error}: {_CANNOT_CHANGE}") from error
+    except LaunchNotUnderstoodError as error:
+        raise LaunchRefusedError(f"{error}: {_CANNOT_CHANGE}") from error
     own = baseline.path.resolve()
     by_span = {(site.file, site.start, site.end): site for site in sites}
     texts_at: dict[tuple[Path, int, int], tuple[str, ...]] = {}
@@ -61,13 +61,13 @@ def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[L
         span = (text.file or own, text.start, text.end)
         if span not in by_span:
             where = f" of {text.file.name}" if text.file else ""
-            raise LaunchRefused(f"it changes the launch of something other than {kernel.name} in line {text.line}{where}")
+            raise LaunchRefusedError(f"it changes the launch of something other than {kernel.name} in line {text.line}{where}")
         texts_at[span] = text.tokens
     shapes = {span: _shape_of(site, texts_at.get(span), own) for span, site in by_span.items()}
     before, after = {site.shape for site in sites}, set(shapes.values())
     if len(before) > 1 or len(after) > 1:
         which = "differ from each other already" if len(before) > 1 else "would differ from each other"
-        raise LaunchRefused(f"the launches of {kernel.name} in {_lines(sites, own)} {which}: change all of them alike")
+        raise LaunchRefusedError(f"the launches of {kernel.name} in {_lines(sites, own)} {which}: change all of them alike")
     edits = [(span[0], _edit(baseline, by_span[span], shapes[span])) for span in texts_at]
     own_edits, other_edits = by_file(baseline, edits)
     lines = tuple(site.line for site in sites if site.file == own)
@@ -89,11 +89,11 @@ def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Sh
     where = f"its launch in line {site.line}" + (f" of {site.file.name}" if site.file != own else "")
     try:
         shape = read_shape(tokens, {**site.constants, **site.arguments}, site.stream)
-    except UnreadableShape as error:
-        raise LaunchRefused(f"{where} {error}") from error
+    except UnreadableShapeError as error:
+        raise LaunchRefusedError(f"{where} {error}") from error
     used = {argument.name for expression in shape.expressions for argument in arguments_in(expression)}
     if moving := sorted(used & site.changing):
-        raise LaunchRefused(
+        raise LaunchRefusedError(
             f"{where} uses {moving[0]}, which a call or an assignment in the same launch may change: make it const"
         )
     return shape

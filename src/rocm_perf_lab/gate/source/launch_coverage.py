@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from rocm_perf_lab.gate.source.launch_rule import LaunchRules
-from rocm_perf_lab.hip_source.integer_expression import LaunchArgument, NoValue
+from rocm_perf_lab.hip_source.integer_expression import LaunchArgument, NoValueError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 
 _FACTORS = (2, 3, 5, 8, 16, 64)
 _MANY_WORKGROUPS = 8  # workgroups; if there are at least this many, the last one in each dimension may be ignored
-_LARGEST_COMMON_FACTOR = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
+_MAX_COMMON_FACTOR = 8  # up to this factor, the candidate must be able to launch whatever the baseline can launch
 
 Values = Mapping[LaunchArgument, int]
 
 
 def launches_too_little(rules: LaunchRules, captures: Sequence[Capture]) -> str | None:
-    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValue if a rule gives
-    a captured dispatch no valid shape.
+    """Why the candidate's launches may be too small for larger numbers; None if they are not. Raises NoValueError if a rule
+    gives a captured dispatch no valid shape.
     """
     judged = max(
         Fraction(_work_items(rules.before.launch(capture)), _items_in_full_groups(rules.after.launch(capture)))
@@ -43,17 +43,17 @@ def _falls_behind_at(rules: LaunchRules, values: Values, factor: int, judged: Fr
     where = ", ".join(f"{argument.name} = {value}" for argument, value in values.items())
     try:
         before = rules.before.launch_of(values)
-    except NoValue:
+    except NoValueError:
         return None
     try:
         after = rules.after.launch_of(values)
-    except NoValue as error:
+    except NoValueError as error:
         return (
             f"its launch is not possible with {where}, where the baseline's is: {error}"
-            if factor <= _LARGEST_COMMON_FACTOR
+            if factor <= _MAX_COMMON_FACTOR
             else None
         )
-    if Fraction(_least_items_needed(before), _work_items(after)) <= judged:
+    if Fraction(_min_items_needed(before), _work_items(after)) <= judged:
         return None
     return (
         f"its launch does not grow as the baseline's does: with {where} it is {after}, and the baseline's is {before}. If the "
@@ -85,7 +85,7 @@ def _items_in_full_groups(launch: LaunchConfiguration) -> int:
     return math.prod(max(count - last, 1) * size for count, size in zip(launch.groups, launch.group_size, strict=True))
 
 
-def _least_items_needed(launch: LaunchConfiguration) -> int:
+def _min_items_needed(launch: LaunchConfiguration) -> int:
     """The smallest number of work-items needed if no workgroup is superfluous: the last one in each dimension contributes a
     single work-item.
     """

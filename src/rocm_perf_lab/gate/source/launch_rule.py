@@ -12,7 +12,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     Constant,
     Expression,
     LaunchArgument,
-    NoValue,
+    NoValueError,
     arguments_in,
     in_source,
     value_of,
@@ -40,13 +40,13 @@ class LaunchRule:
         return cls(shape, tuple((argument.offset, argument.size) for argument in metadata.arguments if not argument.hidden))
 
     def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration:
-        """The launch with the captured arguments, some of which the overlays may replace. Raises NoValue if the arguments do
-        not yield a valid shape.
+        """The launch with the captured arguments, some of which the overlays may replace. Raises NoValueError if the arguments
+        do not yield a valid shape.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
     def arguments(self, capture: Capture, overlays: MemoryPatches = ()) -> dict[LaunchArgument, int]:
-        """The values of the arguments that the shape depends on. Raises NoValue."""
+        """The values of the arguments that the shape depends on. Raises NoValueError."""
         content = _argument_bytes(capture, overlays)
         values = {}
         for argument in dict.fromkeys(
@@ -54,23 +54,23 @@ class LaunchRule:
         ):
             offset, size = self.offsets[argument.position]
             if size * 8 != argument.stored.bits:
-                raise NoValue(f"{argument.name} has a different size in the kernel's arguments")
+                raise NoValueError(f"{argument.name} has a different size in the kernel's arguments")
             values[argument] = argument.passed_as(content[offset : offset + size])
         return values
 
     def launch_of(self, values: Mapping[LaunchArgument, int]) -> LaunchConfiguration:
-        """The launch with these arguments. Raises NoValue."""
+        """The launch with these arguments. Raises NoValueError."""
         numbers = [value_of(expression, values.__getitem__) for expression in self.shape.expressions]
         launch = LaunchConfiguration((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]), numbers[6])
         if launch.complaint:
-            raise NoValue(launch.complaint)
+            raise NoValueError(launch.complaint)
         return launch
 
     def mismatch_with(self, capture: Capture) -> str | None:
         """Why the captured dispatch does not have the shape that this rule gives for its arguments; None if it does."""
         try:
             launch = self.launch(capture)
-        except NoValue as error:
+        except NoValueError as error:
             return str(error)
         actual = captured_launch(capture)
         return None if launch == actual else f"the source gives {launch}, but the dispatch had {actual or 'a different shape'}"

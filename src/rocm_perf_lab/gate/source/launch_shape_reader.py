@@ -23,11 +23,11 @@ from rocm_perf_lab.hip_source.launch_shapes import Extent, Shape
 from rocm_perf_lab.hip_source.written_launches import operands_of
 
 _LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
-_MOST_TOKENS = 200
-_LARGEST_DEPTH = 20
+_MAX_TOKENS = 200
+_MAX_DEPTH = 20
 
 
-class UnreadableShape(Exception):
+class UnreadableShapeError(Exception):
     """Why the text is refused, phrased so that it can follow `its launch`."""
 
 
@@ -37,13 +37,13 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     tokens: the candidate's tokens between `<<<` and `>>>`. names: the names that they may refer to. stream: the tokens of the
     baseline's fourth operand, which must be the same; empty if it has none. Raises NotRead.
     """
-    if len(tokens) > _MOST_TOKENS:
-        raise UnreadableShape(f"has a shape of more than {_MOST_TOKENS} tokens")
+    if len(tokens) > _MAX_TOKENS:
+        raise UnreadableShapeError(f"has a shape of more than {_MAX_TOKENS} tokens")
     operands = [[tokens[i] for i in operand] for operand in operands_of(tokens)]
     if not 2 <= len(operands) <= 4:
-        raise UnreadableShape(f"has {len(operands)} operands between <<< and >>>")
+        raise UnreadableShapeError(f"has {len(operands)} operands between <<< and >>>")
     if list(operands[3] if len(operands) == 4 else ()) != list(stream):
-        raise UnreadableShape(f"is on a different stream from the baseline's `{' '.join(stream) or 'default stream'}`")
+        raise UnreadableShapeError(f"is on a different stream from the baseline's `{' '.join(stream) or 'default stream'}`")
     lds = _ShapeParser(operands[2], names).number() if len(operands) > 2 else Constant(0, INT)
     groups, size = (_ShapeParser(operand, names).extent() for operand in operands[:2])
     return Shape(groups, size, converted(lds, UNSIGNED_LONG))
@@ -91,8 +91,8 @@ class _ShapeParser:
         word = self._take()
         if word == "(":
             self._depth += 1
-            if self._depth > _LARGEST_DEPTH:
-                raise UnreadableShape("has a shape with too many parentheses")
+            if self._depth > _MAX_DEPTH:
+                raise UnreadableShapeError("has a shape with too many parentheses")
             expression = self._sum()
             self._expect(")")
             self._depth -= 1
@@ -102,7 +102,7 @@ class _ShapeParser:
         if word in self._names:
             return self._names[word]
         known = ", ".join(self._names) or "none"
-        raise UnreadableShape(
+        raise UnreadableShapeError(
             f"has a shape with `{word}`: only + - * / %, parentheses, dim3, integers, the launch's own integer arguments and "
             f"constants of the file can be used (here: {known})"
         )
@@ -112,17 +112,17 @@ class _ShapeParser:
 
     def _take(self) -> str:
         if not self._remaining_words:
-            raise UnreadableShape("has a shape that ends too early")
+            raise UnreadableShapeError("has a shape that ends too early")
         return self._remaining_words.pop()
 
     def _expect(self, word: str) -> None:
         if self._next() != word:
-            raise UnreadableShape(f"has a shape with `{self._next() or 'its end'}` where `{word}` is expected")
+            raise UnreadableShapeError(f"has a shape with `{self._next() or 'its end'}` where `{word}` is expected")
         self._take()
 
     def _expect_end(self) -> None:
         if self._remaining_words:
-            raise UnreadableShape(f"has a shape with `{self._next()}`, where it should end")
+            raise UnreadableShapeError(f"has a shape with `{self._next()}`, where it should end")
 
 
 def _constant(digits: str, suffix: str) -> Constant:
@@ -136,5 +136,5 @@ def _constant(digits: str, suffix: str) -> Constant:
     }
     fitting = next((type_ for type_ in types[signed, is_long] if type_.holds(value)), None)
     if fitting is None:
-        raise UnreadableShape(f"has a shape with {digits}, which is too large")
+        raise UnreadableShapeError(f"has a shape with {digits}, which is too large")
     return Constant(value, fitting)

@@ -18,7 +18,7 @@ _READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
 _TOKENS_ALONE = ("-x", "hip", "--offload-host-only", "-nogpuinc", "-nogpulib", "-nostdinc", "-nostdinc++")
 
 
-class NotAllowed(Exception):
+class ChangeNotAllowedError(Exception):
     """Why the candidate is refused, in one sentence."""
 
 
@@ -33,11 +33,13 @@ def expect_no_new_directive(baseline: bytes, candidate: bytes) -> None:
             known[shown] -= 1
         elif _READS_FILES.search(shown):
             problem = "a preprocessor directive that reads other files, or may hide one that does"
-            raise NotAllowed(f"line {number} is `{shown[:80]}`, {problem}")
+            raise ChangeNotAllowedError(f"line {number} is `{shown[:80]}`, {problem}")
 
 
 def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[LaunchText]:
-    """The launches in a file whose shapes the candidate writes differently. Raises NotAllowed if anything else differs."""
+    """The launches in a file whose shapes the candidate writes differently. Raises ChangeNotAllowedError if anything else
+    differs.
+    """
     expect_no_new_directive(before, after)
     bindings = libclang.cindex(compiler)
     units = [TranslationUnit(bindings, file, _TOKENS_ALONE, text, file) for text in (before, after)]
@@ -45,7 +47,9 @@ def launches_in(compiler: str, file: Path, before: bytes, after: bytes) -> list[
     if difference := first_difference(old, new):
         last_token = next((token for token in reversed(difference) if token is not None), None)
         line = f"line {last_token.line}" if last_token else "the end"
-        raise NotAllowed(f"{file.name} differs in {line}: in other files only the shapes of the kernel's launches may differ")
+        raise ChangeNotAllowedError(
+            f"{file.name} differs in {line}: in other files only the shapes of the kernel's launches may differ"
+        )
     return [
         LaunchText(shape.start, shape.end, line_of(before, shape.start), tuple(texts(other_shape.tokens)), file)
         for shape, other_shape in zip(shapes, other_shapes, strict=True)

@@ -22,7 +22,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
-from rocm_perf_lab.hip_source.pointer_origins import Origins, UnknownOrigin
+from rocm_perf_lab.hip_source.pointer_origins import PointerOrigins, UnknownOriginError
 from rocm_perf_lab.isolate import Capture
 
 RESTRICT = "__restrict__"
@@ -112,7 +112,7 @@ def _shared_in_source(
         return way
     if moved := reassigned(source.device, target) & set(promises.memory_parameters):
         return f"{sorted(moved)[0]} is changed to point elsewhere"
-    ways = Origins(source)
+    ways = PointerOrigins(source)
     for launch in launches:
         if complaint := _same_names(target, launch, promises) or _same_memory(target, launch, promises, ways):
             return complaint
@@ -134,7 +134,7 @@ def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) ->
     return None
 
 
-def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: Origins) -> str | None:
+def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: PointerOrigins) -> str | None:
     """Like _same_names(), but compares the allocations behind the arguments, on every path into the launching function."""
     pairs = list(_pairs(target, promises))
     for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
@@ -142,10 +142,10 @@ def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, w
             if max(i, j) >= len(memory):
                 return f"the launch in line {launch.line} does not name all arguments"
             for number in (i, j):
-                if isinstance(lost := memory[number], UnknownOrigin):
+                if isinstance(lost := memory[number], UnknownOriginError):
                     return f"in the launch in line {launch.line} {target.parameters[number].name} {lost}{words}"
             one, other = memory[i], memory[j]
-            if not isinstance(one, UnknownOrigin) and not isinstance(other, UnknownOrigin) and (same := one & other):
+            if not isinstance(one, UnknownOriginError) and not isinstance(other, UnknownOriginError) and (same := one & other):
                 return _same_origin_complaint(target, launch, (i, j), min(site.name for site in same)) + words
     return None
 

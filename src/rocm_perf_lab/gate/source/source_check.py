@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.change import KernelChange, SplicedSource, splice, unused_name
-from rocm_perf_lab.gate.source.launch_change import LaunchChange, LaunchRefused, launch_change
+from rocm_perf_lab.gate.source.launch_change import LaunchChange, LaunchRefusedError, launch_change
 from rocm_perf_lab.gate.source.launch_rule import constant_size, launch_text
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source, combined_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
@@ -58,7 +58,7 @@ def check_source(
     promises = combined_promises(change.promises, declared)
     try:
         launch = launch_change(baseline, kernel, change.launches) if change.launches else None
-    except LaunchRefused as error:
+    except LaunchRefusedError as error:
         return SourceStepResult(rejected(STEP, str(error)))
     complaint = None if promises == NO_PROMISES else _broken_promise(baseline, kernel, promises, launch)
     if complaint:

@@ -16,7 +16,7 @@ _STRIDE = "stride"
 
 
 @dataclass(frozen=True)
-class Size:
+class ProblemSize:
     """numbers: values that replace those of the launch; empty to leave the launch as it is. interpreted: whether Triton's
     interpreter also runs the launch at this size.
     """
@@ -26,22 +26,22 @@ class Size:
     interpreted: bool = False
 
 
-def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[Size]:
+def sizes(numbers: Mapping[str, int], generator: np.random.Generator) -> Iterator[ProblemSize]:
     """The launch's own sizes, and smaller ones, for which the arrays are large enough. Strides (judged by name) are kept."""
     varied = {name: value for name, value in numbers.items() if _STRIDE not in name.lower()}
-    yield Size("as launched", {}, interpreted=not varied)
+    yield ProblemSize("as launched", {}, interpreted=not varied)
     if not varied:
         return
     for name, value in varied.items():
-        yield Size(f"{name}={value - 1}", {name: value - 1})
+        yield ProblemSize(f"{name}={value - 1}", {name: value - 1})
     for draw in range(2):
         drawn = {name: int(generator.integers(max(1, value // 3), value)) | 1 for name, value in varied.items()}
         drawn = {name: min(value, varied[name]) for name, value in drawn.items()}
-        yield Size(", ".join(f"{name}={value}" for name, value in drawn.items()), drawn, interpreted=draw == 0)
-    yield Size("every number 1", dict.fromkeys(varied, 1))
+        yield ProblemSize(", ".join(f"{name}={value}" for name, value in drawn.items()), drawn, interpreted=draw == 0)
+    yield ProblemSize("every number 1", dict.fromkeys(varied, 1))
 
 
-def inputs_for(size: Size) -> Mapping[str, InputGenerator | None]:
+def inputs_for(size: ProblemSize) -> Mapping[str, InputGenerator | None]:
     """The inputs for a size, by name; None stands for the contents that the script provided."""
     return {CAPTURED: None, **INPUTS} if not size.numbers else {RANDOM: random_values}
 

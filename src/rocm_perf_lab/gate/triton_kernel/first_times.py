@@ -15,14 +15,14 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate.triton_kernel.device import software_device
-from rocm_perf_lab.gate.triton_kernel.judge import LEAST_SECONDS, MOST_LAUNCHES
+from rocm_perf_lab.gate.triton_kernel.judge import MAX_LAUNCHES, MIN_SECONDS
 from rocm_perf_lab.gate.triton_kernel.launching_script import launching
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptKernel, ScriptTimeoutError
 
-_SCRIPT_ERRORS = (ScriptExited, ScriptTimeout, SourceError)
+_SCRIPT_ERRORS = (ScriptExitedError, ScriptTimeoutError, SourceError)
 
 
 @contextmanager
@@ -40,7 +40,7 @@ class FirstTimes:
         self._device = software_device(request.device, scratch)
         (files := scratch / "files").mkdir()
         self._files = files
-        self._repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
+        self._repetition = Repetition(request.device, request.view, files, scratch, MIN_SECONDS)
         self._baseline: tuple[tuple[str, ...], list[RecordedLaunch], float] | None = None
         self._lock = threading.Lock()
 
@@ -81,7 +81,7 @@ class FirstTimes:
         """The names in the first launch's key, and the launches that a verdict covers."""
         folder, launches = Path(tempfile.mkdtemp(dir=self._scratch)), list[RecordedLaunch]()
         with launching(kernel, self._device, folder, self._files, key, view, self._request.timeout) as script:
-            while len(launches) < MOST_LAUNCHES and not isinstance(launched := script.next(), int):
+            while len(launches) < MAX_LAUNCHES and not isinstance(launched := script.next(), int):
                 key = key or tuple(launched.key)
                 launches.append(script.record({}))
                 script.go_on()

@@ -13,7 +13,7 @@ from pathlib import Path
 from rocm_perf_lab.gate.equivalence.numbers import float_type
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch
-from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same_memory, nans_on
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError, expect_same_memory, nans_on
 
 # How far NumPy's functions and sums may differ from the GPU's, in ULP, keyed by the size of a number in bytes: for float32,
 # this is a relative error of about 2e-4. In narrower types, results are rounded from float32.
@@ -23,9 +23,9 @@ _ULPS_BY_SIZE = {1: 1, 2: 4, 4: 2048, 8: 1 << 30}
 def difference_from_interpreter(
     script: LaunchingScript, launch: RecordedLaunch, files: Path, numbers: Mapping[str, int], left: Path, number: int,
     types: dict[str, str],
-) -> ResultsDiffer | str | None:  # fmt: skip
+) -> ResultsDifferError | str | None:  # fmt: skip
     """Compare the results of launch `number`, which are in the folder `left`, with the interpreter's. Returns None if they are
-    equal to within the error of the interpreter's arithmetic, a ResultsDiffer if they are not, or a str that says why the
+    equal to within the error of the interpreter's arithmetic, a ResultsDifferError if they are not, or a str that says why the
     interpreter has no results. Raises the same errors as LaunchingScript.interpret().
 
     launch: launch `number` as recorded; `files` is the folder with the initial contents of its arrays.
@@ -41,7 +41,7 @@ def difference_from_interpreter(
                 return f"{', '.join(memory.names) or 'a memory'} is not what the script launches the kernel with"
             ulps = _tolerated_ulps(types.get(memory.names[0], ""))
             expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps, nans)
-    except ResultsDiffer as difference:
+    except ResultsDifferError as difference:
         return difference
     return None
 

@@ -10,16 +10,16 @@ from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, Note, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription, LaunchingScript, launching
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.gate.triton_kernel.steps import Steps
+from rocm_perf_lab.gate.triton_kernel.steps import VerdictBuilder
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import APPLICATION
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
-MOST_LAUNCHES = 4
-LEAST_SECONDS = 120.0
+MAX_LAUNCHES = 4
+MIN_SECONDS = 120.0
 
 
 def judge(request: TritonGateRequest, note: Note) -> Verdict:
@@ -38,15 +38,15 @@ class _Judgement:
         (files := scratch / "files").mkdir()
         self._files = files
         self._record = JudgementRecord()
-        repetition = Repetition(request.device, request.view, files, scratch, LEAST_SECONDS)
+        repetition = Repetition(request.device, request.view, files, scratch, MIN_SECONDS)
         self._launches = LaunchJudgement(request, repetition, files, self._record, note)
 
     def verdict(self) -> Verdict:
-        steps = Steps(self._request, self._record)
+        verdicts = VerdictBuilder(self._request, self._record)
         try:
-            return steps.of_statuses(*self._follow_scripts())
-        except Rejected as rejection:
-            return steps.of_rejection(rejection)
+            return verdicts.of_statuses(*self._follow_scripts())
+        except RejectedError as rejection:
+            return verdicts.of_rejection(rejection)
 
     def _follow_scripts(self) -> tuple[int, int]:
         """The exit statuses of both scripts, after all launches have been judged."""
@@ -68,42 +68,44 @@ class _Judgement:
         while not isinstance(baseline_launch, int):
             candidate_launch = self._next_of_candidate(candidate, count)
             if isinstance(candidate_launch, int):
-                raise Rejected(
+                raise RejectedError(
                     LAUNCH,
                     f"it ends with status {candidate_launch} and does not launch the kernel with "
                     f"{words_of(baseline_launch.key)}",
                 )
             if candidate_launch.key != baseline_launch.key:
-                raise Rejected(
+                raise RejectedError(
                     LAUNCH,
                     f"it is launched with {words_of(candidate_launch.key)}, the baseline with {words_of(baseline_launch.key)}",
                 )
             if (name := _array_of_other_type(baseline_launch, candidate_launch)) is not None:
-                raise Rejected(
+                raise RejectedError(
                     LAUNCH, f"{name} is {candidate_launch.types[name]}, but {baseline_launch.types[name]} in the baseline"
                 )
             count += 1
-            if count <= MOST_LAUNCHES:
+            if count <= MAX_LAUNCHES:
                 self._launches.judge(baseline_launch, candidate_launch, baseline, candidate)
             baseline.go_on()
             candidate.go_on()
             baseline_launch = self._next_of_baseline(baseline)
         candidate_launch = self._next_of_candidate(candidate, count)
         if not isinstance(candidate_launch, int):
-            raise Rejected(LAUNCH, f"it launches the kernel with {words_of(candidate_launch.key)}, which the baseline does not")
+            raise RejectedError(
+                LAUNCH, f"it launches the kernel with {words_of(candidate_launch.key)}, which the baseline does not"
+            )
         return baseline_launch, candidate_launch
 
     def _next_of_baseline(self, script: LaunchingScript) -> LaunchDescription | int:
         try:
             return script.next()
-        except (ScriptExited, ScriptTimeout) as error:
+        except (ScriptExitedError, ScriptTimeoutError) as error:
             raise CaptureError(f"the baseline {error}", "make it run to its end with `rocm-perf run` first") from error
 
     def _next_of_candidate(self, script: LaunchingScript, count: int) -> LaunchDescription | int:
         try:
             return script.next()
-        except (ScriptExited, ScriptTimeout, SourceError) as error:
-            raise Rejected(APPLICATION if count else LAUNCH, f"it {error}") from error
+        except (ScriptExitedError, ScriptTimeoutError, SourceError) as error:
+            raise RejectedError(APPLICATION if count else LAUNCH, f"it {error}") from error
 
 
 def _array_of_other_type(baseline_launch: LaunchDescription, candidate_launch: LaunchDescription) -> str | None:

@@ -10,16 +10,16 @@ import numpy as np
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, SourceError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.triton_kernel.cases import CAPTURED, RANDOM, Size, inputs_for, sizes, with_contents
+from rocm_perf_lab.gate.triton_kernel.cases import CAPTURED, RANDOM, ProblemSize, inputs_for, sizes, with_contents
 from rocm_perf_lab.gate.triton_kernel.interpreted import difference_from_interpreter
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription, LaunchingScript
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, on_memory_of
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition, RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
-from rocm_perf_lab.gate.triton_kernel.results import ResultsDiffer, expect_same
+from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError, expect_same
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptTimeoutError
 
 Note = Callable[[str], None]
 
@@ -42,7 +42,7 @@ class LaunchJudgement:
             name: value for name, value in baseline_launch.numbers.items() if candidate_launch.numbers.get(name) == value
         }
         self._note(f"judging {words_of(baseline_launch.key)}")
-        captured = self._record_baseline(baseline, Size("as launched", {}))
+        captured = self._record_baseline(baseline, ProblemSize("as launched", {}))
         section = CapturedLaunch(
             arguments=words_of(baseline_launch.key), dispatch=len(self._record.launches), grid=_work_items(captured),
             workgroup=[captured.threads, 1, 1], cases={},
@@ -60,23 +60,23 @@ class LaunchJudgement:
             candidate_recorded = self._record_candidate(candidate, size, reference)
             self._judge_size(size, reference, candidate_recorded, baseline_launch.types, section.cases, scripts)
 
-    def _record_baseline(self, baseline: LaunchingScript, size: Size) -> RecordedLaunch:
+    def _record_baseline(self, baseline: LaunchingScript, size: ProblemSize) -> RecordedLaunch:
         try:
             return baseline.record(size.numbers)
-        except (ScriptExited, ScriptTimeout, SourceError) as error:
+        except (ScriptExitedError, ScriptTimeoutError, SourceError) as error:
             raise CaptureError(f"the baseline's launch cannot be recorded: {error}", "run it with `rocm-perf run`") from error
 
-    def _record_candidate(self, candidate: LaunchingScript, size: Size, reference: RecordedLaunch) -> RecordedLaunch:
+    def _record_candidate(self, candidate: LaunchingScript, size: ProblemSize, reference: RecordedLaunch) -> RecordedLaunch:
         try:
             launch = on_memory_of(candidate.record(size.numbers), reference)
-        except (ScriptExited, ScriptTimeout, SourceError) as error:
-            raise Rejected(LAUNCH, f"{size.name}: {error}") from error
+        except (ScriptExitedError, ScriptTimeoutError, SourceError) as error:
+            raise RejectedError(LAUNCH, f"{size.name}: {error}") from error
         if isinstance(launch, str):
-            raise Rejected(LAUNCH, launch)
+            raise RejectedError(LAUNCH, launch)
         return launch
 
     def _judge_size(
-        self, size: Size, baseline_launch: RecordedLaunch, candidate_launch: RecordedLaunch, types: dict[str, str],
+        self, size: ProblemSize, baseline_launch: RecordedLaunch, candidate_launch: RecordedLaunch, types: dict[str, str],
         cases: dict[str, str], interpreting: tuple[LaunchingScript, LaunchingScript] | None,
     ) -> None:  # fmt: skip
         names = [f"{size.name}, {name}" for name in inputs_for(size)]
@@ -102,7 +102,7 @@ class LaunchJudgement:
         self._repetition.forget(actual)
 
     def _ask_interpreter(
-        self, size: Size, number: int, launch: RecordedLaunch, left: tuple[RepetitionResult, RepetitionResult],
+        self, size: ProblemSize, number: int, launch: RecordedLaunch, left: tuple[RepetitionResult, RepetitionResult],
         types: dict[str, str], cases: dict[str, str], scripts: tuple[LaunchingScript, LaunchingScript],
     ) -> None:  # fmt: skip
         """Run the interpreter. A difference between a candidate's code and source counts only if the baseline shows none."""
@@ -112,22 +112,22 @@ class LaunchJudgement:
             baseline_result = difference_from_interpreter(
                 baseline, launch, self._files, size.numbers, expected.folder, number, types
             )
-        except (ScriptExited, ScriptTimeout, SourceError) as error:
+        except (ScriptExitedError, ScriptTimeoutError, SourceError) as error:
             raise CaptureError(f"the baseline's launch cannot be interpreted: {error}", "judge it again") from error
         try:
             candidate_result = difference_from_interpreter(
                 candidate, launch, self._files, size.numbers, actual.folder, number, types
             )
-        except (ScriptExited, ScriptTimeout, SourceError) as error:
-            raise Rejected(EQUIVALENCE, f"{name}: it cannot be run: {error}", case=name) from error
-        if not isinstance(candidate_result, ResultsDiffer):
+        except (ScriptExitedError, ScriptTimeoutError, SourceError) as error:
+            raise RejectedError(EQUIVALENCE, f"{name}: it cannot be run: {error}", case=name) from error
+        if not isinstance(candidate_result, ResultsDifferError):
             cases[name] = "equal" if candidate_result is None else f"not interpreted: {candidate_result}"
         elif baseline_result is None:
             cases[name] = "differs"
             reason = f"{name}: its code does not compute what its source says: {candidate_result.reason}"
-            raise Rejected(EQUIVALENCE, reason, candidate_result.section, name)
+            raise RejectedError(EQUIVALENCE, reason, candidate_result.section, name)
         else:
-            why = baseline_result.reason if isinstance(baseline_result, ResultsDiffer) else baseline_result
+            why = baseline_result.reason if isinstance(baseline_result, ResultsDifferError) else baseline_result
             cases[name] = f"not interpreted: {why}, in the baseline"
 
     def _compare_results(
@@ -137,13 +137,13 @@ class LaunchJudgement:
         for number, name in enumerate(names):
             if number >= len(actual.ms) or (actual.failure is not None and number == len(names) - 1):
                 cases[name] = "failed"
-                raise Rejected(EQUIVALENCE, f"{name}: {actual.failure}", case=name)
+                raise RejectedError(EQUIVALENCE, f"{name}: {actual.failure}", case=name)
             try:
                 memories, ulps = launches[number].memories, self._request.ulps
                 expect_same(expected.folder, actual.folder, memories, self._files, types, ulps, (number, number))
-            except ResultsDiffer as difference:
+            except ResultsDifferError as difference:
                 cases[name] = "differs"
-                raise Rejected(EQUIVALENCE, f"{name}: {difference.reason}", difference.section, name) from difference
+                raise RejectedError(EQUIVALENCE, f"{name}: {difference.reason}", difference.section, name) from difference
             cases[name] = "equal"
 
     def _look_for_races(
@@ -162,17 +162,17 @@ class LaunchJudgement:
                 if before.races:
                     continue  # this cannot be held against the candidate
                 cases[names[0]] = "race"
-                raise Rejected(EQUIVALENCE, f"{names[0]}: {actual.races[0]}", case=names[0])
+                raise RejectedError(EQUIVALENCE, f"{names[0]}: {actual.races[0]}", case=names[0])
             if actual.failure is not None:
-                raise Rejected(EQUIVALENCE, f"{names[0]}, in a different order: {actual.failure}", case=names[0])
+                raise RejectedError(EQUIVALENCE, f"{names[0]}, in a different order: {actual.failure}", case=names[0])
             for position, index in enumerate(chosen):
                 try:
                     memories, ulps = baseline_launches[index].memories, self._request.ulps
                     expect_same(expected.folder, actual.folder, memories, self._files, types, ulps, (index, position))
-                except ResultsDiffer as difference:
+                except ResultsDifferError as difference:
                     cases[names[index]] = "differs"
                     reason = f"{names[index]}, in a different order of waves: {difference.reason}"
-                    raise Rejected(EQUIVALENCE, reason, difference.section, names[index]) from difference
+                    raise RejectedError(EQUIVALENCE, reason, difference.section, names[index]) from difference
             self._repetition.forget(actual)
 
 

@@ -54,8 +54,8 @@ class LaunchDescription:
 
 
 class LaunchingScript:
-    """A running script. Its methods raise ScriptExited, ScriptTimeout and, for invalid answers, SourceError; the caller turns
-    these into verdicts.
+    """A running script. Its methods raise ScriptExitedError, ScriptTimeoutError and, for invalid answers, SourceError; the
+    caller turns these into verdicts.
     """
 
     def __init__(self, script: ServedScript, folder: Path, files: Path, is_candidate: bool, timeout: float):

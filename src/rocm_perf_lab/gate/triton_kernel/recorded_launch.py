@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rocm_perf_lab.errors import SourceError
 
-_MOST_BYTES = 8 << 30
+_MAX_BYTES = 8 << 30
 _FILE_NAME = r"^[0-9a-f]{64}$"
 FileName = Annotated[str, Field(pattern=_FILE_NAME)]
 _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
-class Word(BaseModel):
+class ArgumentWord(BaseModel):
     """Either plain bits, or a place in one of the launch's memories, `offset` bytes after its beginning."""
 
     model_config = _STRICT
@@ -28,7 +28,7 @@ class Word(BaseModel):
     offset: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
-    def _is_one(self) -> Word:
+    def _is_one(self) -> ArgumentWord:
         if (self.bits is None) == (self.memory is None) or (self.memory is None) != (self.offset is None):
             raise ValueError("neither bits nor a place in a memory")
         return self
@@ -37,7 +37,7 @@ class Word(BaseModel):
 class RecordedArgument(BaseModel):
     model_config = _STRICT
     name: str = Field(max_length=1000)
-    words: list[Word] = Field(max_length=64)
+    words: list[ArgumentWord] = Field(max_length=64)
 
 
 class RecordedMemory(BaseModel):
@@ -45,7 +45,7 @@ class RecordedMemory(BaseModel):
 
     model_config = _STRICT
     names: list[str]
-    size: int = Field(gt=0, le=_MOST_BYTES)
+    size: int = Field(gt=0, le=_MAX_BYTES)
     shift: int = Field(ge=0, lt=16)
     contents: FileName
 
@@ -149,5 +149,5 @@ def _pointer_elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, plac
     return None
 
 
-def _word_in_memory(word: Word, places: Sequence[int]) -> Word:
+def _word_in_memory(word: ArgumentWord, places: Sequence[int]) -> ArgumentWord:
     return word if word.memory is None else word.model_copy(update={"memory": places[word.memory]})

@@ -10,7 +10,7 @@ LAUNCH = "launch"
 STEPS = (LAUNCH, EQUIVALENCE, MEASUREMENT, APPLICATION)
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """step: one of STEPS. case: the size and the inputs, for steps that have them."""
 
     def __init__(self, step: str, reason: str, difference: DifferenceSection | None = None, case: str | None = None):

@@ -25,7 +25,7 @@ _SHARE_OF_LARGEST = {8: 2.0**-51}
 _SHARE_OF_LARGEST_IN_FLOAT32 = 2.0**-22
 
 
-class ResultsDiffer(Exception):
+class ResultsDifferError(Exception):
     """How results differ, in words and as a section of the verdict."""
 
     def __init__(self, reason: str, section: DifferenceSection):
@@ -38,7 +38,7 @@ def expect_same(
     numbers: tuple[int, int],
 ) -> None:  # fmt: skip
     """Compare what two launches left in memory: the folder `before` holds the results of launch numbers[0], and `after` holds
-    the results of launch numbers[1]. Raises ResultsDiffer.
+    the results of launch numbers[1]. Raises ResultsDifferError.
 
     memories: the memory before the launches; its contents are in `files`.
     """
@@ -52,7 +52,7 @@ def expect_same_memory(
     x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
 ) -> None:
     """Compare what two launches left in the memory, as stored in the files x and y. nans: which NaNs count as equal. Raises
-    ResultsDiffer.
+    ResultsDifferError.
     """
     _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
@@ -103,7 +103,7 @@ def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: 
         parameter=name, element=f"{name}[{first}]", type=types.get(name), baseline=before, candidate=after,
         differing=int(places.size), of=int(a.size), largest_ulps=largest,
     )  # fmt: skip
-    raise ResultsDiffer(reason, section)
+    raise ResultsDifferError(reason, section)
 
 
 def _changed_elements(left: bytes, initial: bytes, dtype: np.dtype[Any]) -> NDArray[np.bool_]:

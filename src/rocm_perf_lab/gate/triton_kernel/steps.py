@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, STEPS, JudgementRecord, Rejected
+from rocm_perf_lab.gate.triton_kernel.rejection import LAUNCH, STEPS, JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import (
@@ -17,7 +17,7 @@ from rocm_perf_lab.gate.verdict_document import (
 )
 
 
-class Steps:
+class VerdictBuilder:
     """request: the user's request. record: the findings, which are read when a verdict is built."""
 
     def __init__(self, request: TritonGateRequest, record: JudgementRecord):
@@ -34,10 +34,10 @@ class Steps:
             )
         )
 
-    def of_rejection(self, why: Rejected) -> Verdict:
+    def of_rejection(self, why: RejectedError) -> Verdict:
         return Verdict(tuple(self._step(step, why) for step in STEPS))
 
-    def _step(self, step: str, why: Rejected) -> StepVerdict:
+    def _step(self, step: str, why: RejectedError) -> StepVerdict:
         rejected_index, index = STEPS.index(why.step), STEPS.index(step)
         if index > rejected_index:
             return skipped(step)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.llm.providers.protocol import Answer, Message, ModelOptions, Progress, Provider
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.llm.keys import Key
+    from rocm_perf_lab.llm.keys import ApiKey
 
 __all__ = ["PROVIDERS", "Answer", "Message", "ModelOptions", "Progress", "Provider", "RegisteredProvider", "provider_of"]
 
@@ -51,7 +51,7 @@ PROVIDERS = {
 }
 
 
-def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
+def provider_of(model: ModelOptions, keys: Mapping[str, ApiKey]) -> Provider:
     """The provider for a model.
 
     Raises UsageError for an invalid address, LanguageModelError if the key or the program is missing, and UnavailableError if

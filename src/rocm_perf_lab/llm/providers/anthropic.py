@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rocm_perf_lab.llm.providers import http
-from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, Transient
+from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, TransientError
 
 
 class Anthropic(http.HttpModel):
@@ -40,5 +40,5 @@ class Anthropic(http.HttpModel):
             elif event.type == "message_delta":
                 stopped, output_tokens = event.delta.stop_reason or stopped, event.usage.output_tokens
         if stopped is None:
-            raise Transient("the answer ended too early")
+            raise TransientError("the answer ended too early")
         return Answer(text.text, model, input_tokens, output_tokens, complete=stopped != "max_tokens")

@@ -16,7 +16,7 @@ from typing import IO
 
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import LanguageModelError, MissingInputError, UsageError
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, ModelOptions, Progress
 from rocm_perf_lab.process.child import DeferredInterrupts, expect_more, wait
@@ -36,7 +36,7 @@ class CommandProvider:
     timeout: float
 
     @classmethod
-    def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
+    def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: ApiKey | None) -> CommandProvider:
         """The provider for a program.
 
         Raises UsageError if an address is given, as a program has none, and any error of expect_program().

@@ -18,25 +18,25 @@ from urllib.parse import urlsplit
 
 from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.extras import missing_extra
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import (
-    LONGEST_LINE,
-    MOST_BYTES,
+    MAX_BYTES,
+    MAX_LINE_BYTES,
     Answer,
     AnswerCollector,
+    AnswerTooLongError,
     Message,
     ModelOptions,
     Progress,
-    TooLong,
-    Transient,
+    TransientError,
 )
 from rocm_perf_lab.process.child import expect_more
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_LONGEST_MESSAGE = 300  # how many characters of a server's message are shown
+_MAX_MESSAGE_LENGTH = 300  # how many characters of a server's message are shown
 _BUSY = (408, 409, 425, 429)
 
 
@@ -70,22 +70,22 @@ def conversation(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[Any
     """An HTTP client for one request: no redirects (the user has not seen their targets), and limits on the time and size of
     the response.
 
-    Inside this context, the SDK's errors become LanguageModelError, Transient or NoTemperatureError.
+    Inside this context, the SDK's errors become LanguageModelError, TransientError or NoTemperatureError.
     """
-    watch = _Watch(seconds)
-    hooks = {"response": [watch.limit]}
+    limits = _ResponseLimits(seconds)
+    hooks = {"response": [limits.limit]}
     try:
         with (
             _translate_errors(sdk, endpoint, seconds),
             sdk.DefaultHttpxClient(timeout=seconds, follow_redirects=False, event_hooks=hooks) as client,
         ):
             yield client
-    except Transient as error:
-        error.begun = watch.begun
+    except TransientError as error:
+        error.begun = limits.begun
         raise
 
 
-class _Watch:
+class _ResponseLimits:
     """Limits the time and size of one response. begun: whether an answer has begun to arrive."""
 
     def __init__(self, seconds: float):
@@ -95,7 +95,7 @@ class _Watch:
     def limit(self, response: Any) -> None:
         """Apply the limits to the response's body. Compressed bodies are refused: they could expand a thousandfold."""
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise TooLong("the answer is compressed, although compression was not requested")
+            raise AnswerTooLongError("the answer is compressed, although compression was not requested")
         self.begun = response.status_code == 200
         response.stream = _limited_stream(response.stream, self._check_chunks)
 
@@ -105,10 +105,10 @@ class _Watch:
             expect_more()
             total += len(chunk)
             line = len(chunk) - chunk.rfind(b"\n") - 1 if b"\n" in chunk else line + len(chunk)
-            if total > MOST_BYTES or line > LONGEST_LINE:
-                raise TooLong(f"the answer is longer than {min(total, MOST_BYTES) >> 20} MiB and was cut off")
+            if total > MAX_BYTES or line > MAX_LINE_BYTES:
+                raise AnswerTooLongError(f"the answer is longer than {min(total, MAX_BYTES) >> 20} MiB and was cut off")
             if time.monotonic() > self._deadline:
-                raise Slow(self._seconds)
+                raise AnswerTimeoutError(self._seconds)
             yield chunk
 
 
@@ -125,14 +125,14 @@ class HttpModel(abc.ABC):
 
     model: str
     endpoint: str
-    key: Key | None
+    key: ApiKey | None
     temperature: float
     max_tokens: int
     timeout: float
     is_hosted: bool = False
 
     @classmethod
-    def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
+    def of(cls, model: ModelOptions, registered: RegisteredProvider, key: ApiKey | None) -> Self:
         """The provider for a model.
 
         Raises any error from required_sdk() and endpoint(), and LanguageModelError if the hosted service is used without a key.
@@ -161,7 +161,7 @@ class HttpModel(abc.ABC):
         """Ask the model. text: receives the answer as it arrives. body: additional fields of the request's body."""
 
 
-class Slow(Exception):
+class AnswerTimeoutError(Exception):
     """The answer was not completed in time."""
 
     def __init__(self, seconds: float):
@@ -182,24 +182,24 @@ def _limited_stream(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[b
 def _translate_errors(sdk: ModuleType, endpoint: str, seconds: float) -> Iterator[None]:
     try:
         yield
-    except (Slow, sdk.APITimeoutError) as error:
+    except (AnswerTimeoutError, sdk.APITimeoutError) as error:
         raise _too_slow(endpoint, seconds) from error
     except sdk.APIStatusError as error:
         raise _status_error(error, endpoint) from error
     except sdk.APIConnectionError as error:
-        if isinstance(error.__cause__, TooLong):
+        if isinstance(error.__cause__, AnswerTooLongError):
             raise error.__cause__ from error
-        if isinstance(error.__cause__, Slow):
+        if isinstance(error.__cause__, AnswerTimeoutError):
             raise _too_slow(endpoint, seconds) from error
-        raise Transient(f"the connection failed ({_reason(error)})") from error
+        raise TransientError(f"the connection failed ({_reason(error)})") from error
     except sdk.APIError as error:  # reported within the stream
-        raise Transient(f"the answer ended with an error ({_shortened(error.message)})") from error
+        raise TransientError(f"the answer ended with an error ({_shortened(error.message)})") from error
     except Exception as error:
         kinds = {kind.__name__ for kind in type(error).__mro__}
         if "TimeoutException" in kinds:  # of the HTTP library; one SDK lets it through while reading a stream
             raise _too_slow(endpoint, seconds) from error
         if "TransportError" in kinds:
-            raise Transient(f"the connection failed ({_shortened(str(error))})") from error
+            raise TransientError(f"the connection failed ({_shortened(str(error))})") from error
         if not isinstance(error, ValueError | TypeError | AttributeError | LookupError):
             raise
         raise LanguageModelError(
@@ -218,7 +218,7 @@ def _status_error(error: Any, endpoint: str) -> Exception:
     if status == 400 and "temperature" in message:
         return NoTemperatureError()
     if status in _BUSY or status >= 500:
-        return Transient(message, _retry_after(error.response.headers))
+        return TransientError(message, _retry_after(error.response.headers))
     hint = "see its message"
     if status in (401, 403):
         hint = "check the key in the environment"
@@ -253,4 +253,4 @@ def _reason(error: BaseException) -> str:
 
 def _shortened(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
+    return text if len(text) <= _MAX_MESSAGE_LENGTH else text[:_MAX_MESSAGE_LENGTH] + " ..."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rocm_perf_lab.llm.providers import http
-from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, Transient
+from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, TransientError
 
 
 class OpenAICompatible(http.HttpModel):
@@ -40,7 +40,7 @@ class OpenAICompatible(http.HttpModel):
                 text.add(getattr(getattr(choice, "delta", None), "content", None) or "")
                 finished = getattr(choice, "finish_reason", None) or finished
         if finished is None:
-            raise Transient("the answer ended too early")
+            raise TransientError("the answer ended too early")
         return Answer(
             text.text,
             model,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-LONGEST_ANSWER = 256 * 1024  # characters; a longer answer is cut off while it arrives
-MOST_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in hundreds of bytes of JSON
-LONGEST_LINE = 4 << 20  # bytes; the SDKs keep a line in memory until its line break arrives
+MAX_ANSWER_LENGTH = 256 * 1024  # characters; a longer answer is cut off while it arrives
+MAX_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in hundreds of bytes of JSON
+MAX_LINE_BYTES = 4 << 20  # the SDKs keep a line in memory until its line break arrives
 
 Progress = Callable[[int], None]
 """Receives the number of characters that have arrived so far."""
@@ -55,7 +55,7 @@ class ModelOptions:
     max_cost: float | None = None
 
 
-class Transient(Exception):
+class TransientError(Exception):
     """A failure that may not happen again. what: what happened. retry_after: how many seconds the server asks the client to
     wait, if it says so.
 
@@ -67,7 +67,7 @@ class Transient(Exception):
         self.what, self.retry_after, self.begun = what, retry_after, False
 
 
-class TooLong(Exception):
+class AnswerTooLongError(Exception):
     """The answer was cut off or refused. what: the limit that it exceeded, or why it was refused."""
 
     def __init__(self, what: str):
@@ -81,11 +81,11 @@ class Provider(Protocol):
         """Where prompts are sent, as shown to the user: an endpoint or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        """Ask a question and wait for the answer. Raises LanguageModelError, Transient or TooLong."""
+        """Ask a question and wait for the answer. Raises LanguageModelError, TransientError or AnswerTooLongError."""
 
 
 class AnswerCollector:
-    """Collects an answer's text as it arrives. Raises TooLong."""
+    """Collects an answer's text as it arrives. Raises AnswerTooLongError."""
 
     def __init__(self, progress: Progress):
         self._parts: list[str] = []
@@ -93,8 +93,8 @@ class AnswerCollector:
 
     def add(self, text: str) -> None:
         self._length += len(text)
-        if self._length > LONGEST_ANSWER:
-            raise TooLong(f"the answer is longer than {LONGEST_ANSWER // 1024} KiB and was cut off")
+        if self._length > MAX_ANSWER_LENGTH:
+            raise AnswerTooLongError(f"the answer is longer than {MAX_ANSWER_LENGTH // 1024} KiB and was cut off")
         self._parts.append(text)
         self._progress(self._length)
 

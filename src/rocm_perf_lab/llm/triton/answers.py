@@ -11,12 +11,12 @@ from pathlib import Path
 from rocm_perf_lab.llm.fenced import blocks_in
 from rocm_perf_lab.llm.language import AnsweredChange
 from rocm_perf_lab.llm.system_prompt import system_prompt
-from rocm_perf_lab.llm.unusable import Unusable
+from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 from rocm_perf_lab.triton_source import Edit, TritonKernel, TritonSource
 from rocm_perf_lab.triton_source.replacement import why_not_replacement
 
-LONGEST_CODE = 128 * 1024  # bytes; even long functions have only hundreds of lines
+MAX_CODE_BYTES = 128 * 1024  # even long functions have only hundreds of lines
 
 _LANGUAGES = ("python", "py", "python3", "triton", "")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -37,34 +37,36 @@ class TritonAnswers:
         "or a function other than the baseline's (exp2 for exp) changes them."
     )
 
-    def change(self, source: TritonSource, name: str, answer: str) -> AnsweredChange | Unusable:
+    def change(self, source: TritonSource, name: str, answer: str) -> AnsweredChange | UnusableAnswer:
         code, kernel = code_of(answer), source.kernel(name)
-        if isinstance(code, Unusable):
+        if isinstance(code, UnusableAnswer):
             return code
         if (reason := why_not_replacement(source, kernel, code)) is not None:
-            return Unusable(reason)
+            return UnusableAnswer(reason)
         return AnsweredChange((Edit(kernel.span.start, kernel.span.end, _indented(kernel, code)),))
 
     def reader(self, settings: SourceSettings, source: Path) -> Callable[[bytes], TritonSource]:
         return lambda text: TritonSource(source, text)
 
 
-def code_of(answer: str) -> str | Unusable:
+def code_of(answer: str) -> str | UnusableAnswer:
     """The Python code in an answer, dedented; fenced blocks in other languages are ignored."""
     blocks = blocks_in(answer, _LANGUAGES)
     if len(blocks) != 1:
-        return Unusable(f"the answer has {len(blocks) or 'no'} fenced Python blocks; exactly one is needed: ```python ... ```")
+        return UnusableAnswer(
+            f"the answer has {len(blocks) or 'no'} fenced Python blocks; exactly one is needed: ```python ... ```"
+        )
     if blocks[0] is None:
-        return Unusable("the fenced Python block does not end: the answer seems to be cut off; give a shorter one")
+        return UnusableAnswer("the fenced Python block does not end: the answer seems to be cut off; give a shorter one")
     code = textwrap.dedent(blocks[0]).strip("\n")
-    if len(code.encode(errors="replace")) > LONGEST_CODE:
-        return Unusable(f"the fenced Python block is longer than {LONGEST_CODE // 1024} KiB")
+    if len(code.encode(errors="replace")) > MAX_CODE_BYTES:
+        return UnusableAnswer(f"the fenced Python block is longer than {MAX_CODE_BYTES // 1024} KiB")
     if match := _CONTROL.search(code):
-        return Unusable(f"the code has the control character {ord(match[0]):#04x}")
+        return UnusableAnswer(f"the code has the control character {ord(match[0]):#04x}")
     try:
         ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return Unusable(f"the code is not Python: {error}")
+        return UnusableAnswer(f"the code is not Python: {error}")
     return code
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rocm_perf_lab.llm.ask import Consent
 from rocm_perf_lab.llm.entry import LlmRequest, run_with
-from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.model_target import ModelTarget
-from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.llm.triton.answers import TRITON
 from rocm_perf_lab.llm.triton.backend import TritonModelBackend
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
@@ -22,12 +22,12 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 def llm_optimize_function(
     kernel: ScriptKernel,
     request: LlmRequest,
-    keys: Mapping[str, Key],
+    keys: Mapping[str, ApiKey],
     environment: Mapping[str, str],
     approve: Approve,
     consent: Consent,
     note: Callable[[str], None],
-) -> ModelOutcome:
+) -> LlmOptimizeResult:
     """Like llm.entry.llm_optimize(), for a Triton function. Also raises errors from finding it and from running the script."""
     timeout = request.backend_options.timeout
     file, found_by = file_of(kernel, request.backend_options.device, timeout)

@@ -59,8 +59,8 @@ def _join_proposals(before: bytes, first: Proposal, second: Proposal, after: byt
 def _difference(before: bytes, after: bytes) -> Edit:
     """The difference between the texts, as one edit of whole lines."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    most = min(len(old), len(new))
-    head = next((i for i in range(most) if old[i] != new[i]), most)
-    tail = next((i for i in range(most - head) if old[-1 - i] != new[-1 - i]), most - head)
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
     start, end = len(b"".join(old[:head])), len(b"".join(old[: len(old) - tail]))
     return Edit(start, end, b"".join(new[head : len(new) - tail]).decode())

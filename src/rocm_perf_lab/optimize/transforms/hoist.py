@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
-from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
+from rocm_perf_lab.hip_source.invariant_loads import InvariantLoad, LoopEntry, entry_of, invariant_loads
 from rocm_perf_lab.hip_source.model import Construct
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
@@ -56,7 +56,7 @@ def why_not(loop: Loop) -> str | None:
     return next((f"it holds a {construct}" for construct in loop.constructs if construct.construct in _FORBIDDEN), None)
 
 
-def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) -> tuple[Edit, ...]:
+def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: LoopEntry) -> tuple[Edit, ...]:
     names = new_names(text, "hoisted", len(loads))
     start, end = before_pragmas(text, loop.span.start), _end(text, loop)
     indent = indentation(text, loop.span.start)

@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "launch_bounds"
 _BOUNDS = ("launch_bounds", "amdgpu_flat_work_group_size", "reqd_work_group_size")
-_LARGEST = 1024  # the workgroup size that the compiler assumes without a bound
+_DEFAULT_BOUND = 1024  # the workgroup size that the compiler assumes without a bound
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
@@ -47,4 +47,4 @@ def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
     threads = max((prod(block) for block in blocks if block), default=0)
     if reason := broken_in_source(source, kernel.name, Promises(threads=threads)):
         return 0, reason
-    return threads, f"its workgroups have {threads} threads, as the compiler assumes" if threads >= _LARGEST else None
+    return threads, f"its workgroups have {threads} threads, as the compiler assumes" if threads >= _DEFAULT_BOUND else None

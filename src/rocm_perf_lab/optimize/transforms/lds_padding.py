@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "lds_padding"
 _WORD = 4  # bytes per bank
-_WIDEST = 16  # bytes of the widest LDS access, which must be aligned to its size
+_MAX_ACCESS_BYTES = 16  # bytes of the widest LDS access, which must be aligned to its size
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
@@ -63,7 +63,7 @@ def paddings(array: SharedArray) -> list[int]:
     if row % unit or unit % element or row // unit % 2:
         return []
     least = unit // element
-    return [least] + ([_WIDEST // element] if row % _WIDEST == 0 and unit < _WIDEST else [])
+    return [least] + ([_MAX_ACCESS_BYTES // element] if row % _MAX_ACCESS_BYTES == 0 and unit < _MAX_ACCESS_BYTES else [])
 
 
 def _edits(text: bytes, row: Span, padding: int) -> tuple[Edit, ...]:

@@ -32,7 +32,7 @@ _ALLOWED = (Construct.ATOMIC,)
 _TYPES = ("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long")
 
 
-class _Unfit(Exception):
+class _NotApplicableError(Exception):
     """Why the loop is left unchanged."""
 
 
@@ -43,7 +43,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             cursor, step, bound = _expect_counted_loop(source, kernel, loop)
             reads = _predictable_loads(source.device, kernel, loop, cursor)
             promises = _promises(source, kernel, cursor, reads)
-        except _Unfit as error:
+        except _NotApplicableError as error:
             yield Refusal(NAME, kernel.name, loop.span.line, str(error))
             continue
         for factor in factors:
@@ -65,14 +65,14 @@ def _expect_counted_loop(source: HipSource, kernel: SourceKernel, loop: Loop) ->
     """The loop, its step and its bound."""
     unit = source.device
     if loop.in_macro or loop.hint:
-        raise _Unfit("it comes from a macro" if loop.in_macro else "its author has already specified unrolling")
+        raise _NotApplicableError("it comes from a macro" if loop.in_macro else "its author has already specified unrolling")
     if forbidden := next((construct for construct in loop.constructs if construct.construct not in _ALLOWED), None):
-        raise _Unfit(f"it holds a {forbidden}")
+        raise _NotApplicableError(f"it holds a {forbidden}")
     if not loop.innermost or loop.kind != "for" or loop.variable is None:
-        raise _Unfit("it is not an innermost loop that counts")
+        raise _NotApplicableError("it is not an innermost loop that counts")
     cursor = find_by_span(function_of(unit, kernel), loop.span, "FOR_STMT")
     if any(node.kind.name in LEAVES for node in walk(cursor)):
-        raise _Unfit("its body may be left before its end")
+        raise _NotApplicableError("its body may be left before its end")
     if loop.stride is not None:
         return cursor, loop.stride.step, loop.stride.bound
     init, condition, _, _ = cursor.get_children()
@@ -81,13 +81,13 @@ def _expect_counted_loop(source: HipSource, kernel: SourceKernel, loop: Loop) ->
     left, bound = list(condition.get_children()) if counts_up else (condition, condition)
     types = {operand.type.get_canonical().spelling.removeprefix("const ") for operand in (variable, left, bound)}
     if not counts_up or len(types) > 1 or not types <= set(_TYPES[:2]):
-        raise _Unfit("it is not `i < bound; i += step` on 32-bit integers")
+        raise _NotApplicableError("it is not `i < bound; i += step` on 32-bit integers")
     moving = variables_changed_in(cursor, unit.bindings) | escaping_in(function_of(unit, kernel), unit.bindings)
     named = {
         node.referenced.get_usr() for node in walk(bound) if node.kind.name == "DECL_REF_EXPR" and node.referenced is not None
     }
     if named & moving or not is_pure(unit, bound):
-        raise _Unfit("its bound may change in it")
+        raise _NotApplicableError("its bound may change in it")
     return cursor, str(loop.step), unit.text_of(bound)
 
 
@@ -106,9 +106,9 @@ def _predictable_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, 
             if not unit.is_cut_by_macro(read.cursor):
                 reads.append(read)
     if not reads:
-        raise _Unfit("no load in it depends only on the iteration number")
+        raise _NotApplicableError("no load in it depends only on the iteration number")
     if not any(loop.constructs) and not _write_targets(unit, body):
-        raise _Unfit("it writes nothing for which its loads could have to wait: the compiler can move them")
+        raise _NotApplicableError("it writes nothing for which its loads could have to wait: the compiler can move them")
     return reads
 
 
@@ -118,7 +118,7 @@ def _promises(source: HipSource, kernel: SourceKernel, cursor: Cursor, reads: li
         return NO_PROMISES
     promises = Promises(unwritten=tuple(dict.fromkeys(read.parameter.spelling for read in reads)))
     if reason := broken_in_source(source, kernel.name, promises):
-        raise _Unfit(reason)
+        raise _NotApplicableError(reason)
     return promises
 
 

@@ -34,7 +34,7 @@ _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
 _GUARD = re.compile(r"if\s*\((.*)\)\s*(\{\s*)?return\s*;?\s*\}?", re.DOTALL)
 
 
-class _Unfit(Exception):
+class _NotApplicableError(Exception):
     """Why the kernel is left unchanged."""
 
 
@@ -61,7 +61,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
         try:
             additions = _additions(unit, kernel, parameter)
             frame = _frame(source, kernel) if additions else []
-        except _Unfit as error:
+        except _NotApplicableError as error:
             has_additions = True
             yield Refusal(NAME, kernel.name, parameter.span.line, f"{parameter.name}: {error}")
             continue
@@ -81,8 +81,8 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelParameter) -> list[_Addition]:
-    """The atomic additions to the parameter's elements; empty if there are none. Raises _Unfit if the parameter has other uses
-    as well, or if all the values added to it have already been summed in LDS.
+    """The atomic additions to the parameter's elements; empty if there are none. Raises _NotApplicableError if the parameter
+    has other uses as well, or if all the values added to it have already been summed in LDS.
     """
     function = function_of(unit, kernel)
     declared = next(declaration for declaration in parameters_of(function) if declaration.spelling == parameter.name)
@@ -93,12 +93,12 @@ def _additions(unit: TranslationUnit, kernel: SourceKernel, parameter: KernelPar
             additions += [addition] if addition else []
             other = other or (0 if addition else node.location.line)
     if additions and other:
-        raise _Unfit(f"it is also used other than for adding (line {other})")
+        raise _NotApplicableError(f"it is also used other than for adding (line {other})")
     if additions and all(_is_lds(addition.call) for addition in additions):
-        raise _Unfit("what it adds has already been summed in LDS")
+        raise _NotApplicableError("what it adds has already been summed in LDS")
     element = (parameter.pointee or "").removeprefix("const ")
     if additions and element not in _ELEMENTS:
-        raise _Unfit(f"its elements are {element}")
+        raise _NotApplicableError(f"its elements are {element}")
     return additions
 
 
@@ -132,7 +132,7 @@ def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
     function = function_of(unit, kernel)
     body = body_of(function)
     if body is None or unit.cut_by_macro(unit.own, *byte_range_of(body)):
-        raise _Unfit("the kernel's body comes from a macro")
+        raise _NotApplicableError("the kernel's body comes from a macro")
     returns = [node for node in walk(body) if node.kind.name == "RETURN_STMT"]
     guards = [
         statement
@@ -140,11 +140,11 @@ def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
         if statement.kind.name == "IF_STMT" and _GUARD.fullmatch(unit.text_of(statement))
     ]
     if len(returns) != len(guards):
-        raise _Unfit(f"a thread may end in line {returns[0].location.line}")
+        raise _NotApplicableError(f"a thread may end in line {returns[0].location.line}")
     forbidden = (Construct.BARRIER, Construct.DYNAMIC_LDS, Construct.INLINE_ASM, Construct.JUMP)
     obstacles = [construct for construct in constructs.find(function, unit.bindings) if construct.construct in forbidden]
     if guards and obstacles:
-        raise _Unfit(f"it holds a {obstacles[0]}, which threads that have ended do not reach")
+        raise _NotApplicableError(f"it holds a {obstacles[0]}, which threads that have ended do not reach")
     edits = []
     for guard in guards:
         condition = _GUARD.fullmatch(unit.text_of(guard))

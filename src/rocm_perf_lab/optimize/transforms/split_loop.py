@@ -19,10 +19,10 @@ from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constr
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, find_by_span, walk, walk_below
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.grid_dimensions import depends_on, replaceable
-from rocm_perf_lab.hip_source.independent_loop import Dependent, Independence, independence_of
+from rocm_perf_lab.hip_source.independent_loop import DependentIterationsError, Independence, independence_of
 from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, Constant, Conversion, converted, operation
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood, Shape, ShapedLaunch
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, Shape, ShapedLaunch
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
@@ -34,7 +34,7 @@ _PARTS = (4, 8, 32)  # workgroups that replace one
 _AXES = "xyz"
 
 
-class _Unfit(Exception):
+class _NotApplicableError(Exception):
     """Why the kernel is left unchanged."""
 
 
@@ -60,7 +60,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             for parts in _PARTS
             if _fits(loop, parts)
         ]
-    except (_Unfit, Dependent, NotUnderstood) as error:
+    except (_NotApplicableError, DependentIterationsError, LaunchNotUnderstoodError) as error:
         yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
         return
     for parts, own_edits, other_edits in changes:
@@ -80,18 +80,18 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
     """The only outermost loop, and the conditions under which its iterations are independent."""
     unit = source.device
     if len(kernel.loops) != 1:
-        raise _Unfit(f"it has {len(kernel.loops)} outermost loops, not one" if kernel.loops else "it has no loop")
+        raise _NotApplicableError(f"it has {len(kernel.loops)} outermost loops, not one" if kernel.loops else "it has no loop")
     (loop,) = kernel.loops
     if loop.in_macro or loop.kind != "for" or loop.variable is None or _step(loop) is None:
-        raise _Unfit("its loop is not a plain one that counts upwards")
+        raise _NotApplicableError("its loop is not a plain one that counts upwards")
     function = function_of(unit, kernel)
     if construct := next(iter(constructs.find(function, unit.bindings)), None):
-        raise _Unfit(f"it holds a {construct}")
+        raise _NotApplicableError(f"it holds a {construct}")
     body = body_of(function)
     cursor = find_by_span(function, loop.span, "FOR_STMT")
     condition = list(cursor.get_children())[1]
     if body is None or libclang.operator(unit.bindings, condition) not in ("<", "<="):
-        raise _Unfit("its loop is not limited by an upper bound")
+        raise _NotApplicableError("its loop is not limited by an upper bound")
     _expect_in_block(body, cursor)
     return loop, independence_of(unit, body, cursor)
 
@@ -104,7 +104,7 @@ def _expect_in_block(body: Cursor, loop: Cursor) -> None:
     while holders and holders[-1].kind.name == "UNEXPOSED_STMT":
         holders.pop()
     if not holders or holders[-1].kind.name != "COMPOUND_STMT":
-        raise _Unfit("its loop is the only statement of another one")
+        raise _NotApplicableError("its loop is the only statement of another one")
 
 
 def _promises(source: HipSource, kernel: SourceKernel, independence: Independence) -> Promises:
@@ -112,7 +112,7 @@ def _promises(source: HipSource, kernel: SourceKernel, independence: Independenc
     promised = tuple(stored for stored in independence.stored if stored not in restricted)
     promises = Promises(restrict=promised) if promised else NO_PROMISES
     if reason := broken_in_source(source, kernel.name, promises):
-        raise _Unfit(reason)
+        raise _NotApplicableError(reason)
     return promises
 
 
@@ -136,7 +136,7 @@ def _find_placement(source: HipSource, kernel: SourceKernel, sites: list[ShapedL
         blocks = replaceable(unit, kernel, _AXES[axis])
         if blocks:
             return _Placement(axis, tuple(blocks))
-    raise _Unfit("it depends on all dimensions of the grid, and not only through `blockIdx`")
+    raise _NotApplicableError("it depends on all dimensions of the grid, and not only through `blockIdx`")
 
 
 def _has_one_workgroup(shape: Shape, axis: int) -> bool:
@@ -209,5 +209,5 @@ def _launch_edit(site: ShapedLaunch, placement: _Placement, parts: int) -> tuple
     groups[placement.axis] = converted(more, UNSIGNED)
     grid, block, lds = shape_in_words(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
     if "_cast<" in grid + block + lds:
-        raise _Unfit(f"the shape of the launch in line {site.line} mixes types of integers")
+        raise _NotApplicableError(f"the shape of the launch in line {site.line} mixes types of integers")
     return site.file, Edit(site.start, site.end, site.replacement_text(grid, block, lds))

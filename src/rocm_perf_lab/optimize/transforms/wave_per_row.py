@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libcla
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, unwrapped, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.launch_shapes import NotUnderstood
+from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError
 from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 from rocm_perf_lab.hip_source.variables import variables_changed_in
 from rocm_perf_lab.optimize.transforms.nan_order import extremum_of, keep_nan_order
@@ -33,7 +33,7 @@ _CHOOSING_FUNCTIONS = ("fmaxf", "fmax", "fminf", "fmin", "max", "min", "std::max
 _ZERO = re.compile(r"0(\.0*)?[fFuUlL]*")
 
 
-class _Unfit(Exception):
+class _NotApplicableError(Exception):
     """Why the kernel is left unchanged."""
 
 
@@ -42,7 +42,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
     try:
         edits, rows = _edits(source, kernel)
         own_edits, other_edits = by_file(source, list(_launches(source, kernel, rows)))
-    except (_Unfit, NotUnderstood) as error:
+    except (_NotApplicableError, LaunchNotUnderstoodError) as error:
         yield Refusal(NAME, kernel.name, kernel.span.line, str(error))
         return
     yield Proposal(
@@ -62,16 +62,16 @@ def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
     body = body_of(function_of(unit, kernel))
     statements = list(body.get_children()) if body is not None else []
     if body is None or len(statements) < 2 or unit.cut_by_macro(unit.own, *byte_range_of(body)):
-        raise _Unfit("its body is too short, or comes from a macro")
+        raise _NotApplicableError("its body is too short, or comes from a macro")
     first, guard, *remaining = statements
     row, type_ = _row_of(unit, first)
     rows, inside = _bound_of(unit, guard, row)
     if inside is not None and remaining:
-        raise _Unfit("it does something for rows past the last")
+        raise _NotApplicableError("it does something for rows past the last")
     begin = byte_range_of(guard)[1] if inside is None else byte_range_of(inside)[0]
     remaining = remaining if inside is None else _statements(inside)
     if _PLACES.search(source.text[begin : kernel.body.end]):
-        raise _Unfit("it uses its position in the grid, or LDS, for more than its row")
+        raise _NotApplicableError("it uses its position in the grid, or LDS, for more than its row")
     lane, step = new_names(source.text, "lane", 1)[0], new_names(source.text, "step", 1)[0]
     start, end = byte_range_of(first)
     margin = indentation(source.text, start)
@@ -82,7 +82,7 @@ def _edits(source: HipSource, kernel: SourceKernel) -> tuple[list[Edit], str]:
         loop = loops.pop(byte_range_of(statement), None)
         edits += _shared(unit, statement, loop, lane, step) if loop else _once_per_wave(unit, statement, lane)
     if loops or len(edits) == 1:
-        raise _Unfit("it has no loop over its row's elements")
+        raise _NotApplicableError("it has no loop over its row's elements")
     return edits, rows
 
 
@@ -91,7 +91,7 @@ def _row_of(unit: TranslationUnit, statement: Cursor) -> tuple[str, str]:
     declared = list(statement.get_children())
     initializers = [child for child in declared[0].get_children() if child.kind.is_expression()] if len(declared) == 1 else []
     if not initializers or statement.kind.name != "DECL_STMT" or _without_spaces(unit.text_of(initializers[-1])) not in _THREAD:
-        raise _Unfit("it does not begin by taking its thread's number as its row")
+        raise _NotApplicableError("it does not begin by taking its thread's number as its row")
     return str(declared[0].spelling), declared[0].type.spelling.removeprefix("const ")
 
 
@@ -105,13 +105,15 @@ def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, 
     parts = list(statement.get_children())
     if (match := re.match(rf"if\({row}<(\w+)\){{", text)) and statement.kind.name == "IF_STMT" and len(parts) == 2:
         return match[1], parts[1]
-    raise _Unfit(f"the end of the rows is not checked by `if ({row} >= ...) return;` or `if ({row} < ...) {{ ... }}`")
+    raise _NotApplicableError(
+        f"the end of the rows is not checked by `if ({row} >= ...) return;` or `if ({row} < ...) {{ ... }}`"
+    )
 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
     """The edits that make the lanes divide up the row's elements in the loop and combine their results after it."""
     if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.constructs or loop.in_macro:
-        raise _Unfit(f"the loop of line {loop.span.line} is not a plain one over elements")
+        raise _NotApplicableError(f"the loop of line {loop.span.line} is not a plain one over elements")
     init, _, increment, inside = list(statement.get_children())
     first = list(list(init.get_children())[0].get_children())[-1]
     start, end = byte_range_of(first)
@@ -140,7 +142,7 @@ def _nan_edits(unit: TranslationUnit, inside: Cursor, loop: tuple[int, int], lin
         return [], "".join(f"\n{margin}{line}" for line in lines)
     stores = any(next(statement.get_children()).kind.name == "ARRAY_SUBSCRIPT_EXPR" for statement in _under_conditions(inside))
     if len(lines) > 1 or stores or not extrema[0].value or any(True for _ in _conditions(inside)):
-        raise _Unfit(f"in line {extrema[0].statement.location.line}, the effect of a NaN depends on its position")
+        raise _NotApplicableError(f"in line {extrema[0].statement.location.line}, the effect of a NaN depends on its position")
     return keep_nan_order(unit.text, loop, extrema[0], lines[0])
 
 
@@ -156,17 +158,17 @@ def _expect_independent(unit: TranslationUnit, inside: Cursor) -> None:
         names = [node.spelling for node in walk(statement) if node.kind.name == "DECL_REF_EXPR"]
         for name in reduced:
             if names.count(name) > (0 if target.spelling != name else 1 + (statement.kind.name == "BINARY_OPERATOR")):
-                raise _Unfit(f"{name} is used while it is being accumulated, in line {statement.location.line}")
+                raise _NotApplicableError(f"{name} is used while it is being accumulated, in line {statement.location.line}")
         for name in stored:
             if names.count(name) > (_base_name(target) == name):
-                raise _Unfit(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
+                raise _NotApplicableError(f"the loop reads {name}, which it stores to, in line {statement.location.line}")
     results = [parts[0].referenced for _, parts in statements if parts[0].kind.name == "DECL_REF_EXPR"]
     declared = [node for node in walk(inside) if node.kind.name == "VAR_DECL"]
     if variables_changed_in(inside, unit.bindings) - {variable.get_usr() for variable in (*results, *declared)}:
-        raise _Unfit(f"the loop of line {inside.location.line} changes variables other than those it reduces")
+        raise _NotApplicableError(f"the loop of line {inside.location.line} changes variables other than those it reduces")
     for condition in _conditions(inside):
         if name := next((changed for changed in (*reduced, *stored) if _mentions(condition, changed)), None):
-            raise _Unfit(f"the condition of line {condition.location.line} needs {name}, which the loop changes")
+            raise _NotApplicableError(f"the condition of line {condition.location.line} needs {name}, which the loop changes")
 
 
 def _under_conditions(inside: Cursor) -> Iterator[Cursor]:
@@ -211,16 +213,16 @@ def _combining_code(unit: TranslationUnit, statement: Cursor, step: str, own: se
         return ""
     decl = target.referenced if target.kind.name == "DECL_REF_EXPR" else None
     if decl is None or decl.kind.name != "VAR_DECL":
-        raise _Unfit(f"line {statement.location.line} neither stores an element nor reduces")
+        raise _NotApplicableError(f"line {statement.location.line} neither stores an element nor reduces")
     name = decl.spelling
     if operator == "+=" and not _mentions(values[0], name):
         initializers = [child for child in decl.get_children() if child.kind.is_expression()]
         if not initializers or not _ZERO.fullmatch(unit.text_of(initializers[-1])):
-            raise _Unfit(f"{name} does not start at 0")
+            raise _NotApplicableError(f"{name} does not start at 0")
         return f"{name} += __shfl_xor({name}, {step});"
     chosen = _choosing_function(unit, values[0], name) if operator == "=" else ""
     if not chosen:
-        raise _Unfit(f"line {statement.location.line} reduces in a way that is not known")
+        raise _NotApplicableError(f"line {statement.location.line} reduces in a way that is not known")
     return f"{name} = {chosen}({name}, __shfl_xor({name}, {step}));"
 
 
@@ -249,7 +251,7 @@ def _once_per_wave(unit: TranslationUnit, statement: Cursor, lane: str) -> Itera
         yield Edit(start, start, f"if ({lane} == 0) ")
         return
     if target is None or operator != "=" or target.kind.name != "ARRAY_SUBSCRIPT_EXPR":
-        raise _Unfit(f"line {statement.location.line} is neither a loop, a plain assignment nor an atomic")
+        raise _NotApplicableError(f"line {statement.location.line} is neither a loop, a plain assignment nor an atomic")
     start = byte_range_of(statement)[0]
     yield Edit(start, start, f"if ({lane} == 0) ")
 
@@ -259,7 +261,7 @@ def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[tu
     for site in program_launches(source, kernel):
         passed = next((argument.name for argument in site.arguments.values() if argument.position == position), None)
         if passed is None or passed in site.changing:
-            raise _Unfit(f"the launch in line {site.line} does not pass the number of rows as a plain variable")
+            raise _NotApplicableError(f"the launch in line {site.line} does not pass the number of rows as a plain variable")
         shape = site.replacement_text(f"({passed} + {_ROWS - 1}) / {_ROWS}", f"{_LANES * _ROWS}")
         yield site.file, Edit(site.start, site.end, shape)
 

@@ -47,8 +47,8 @@ class TritonBackend:
         if not options.view.trusted:
             cage.expect_mechanism()
 
-    def read(self, text: bytes) -> TritonSource:
-        return TritonSource(self._file, text)
+    def read(self, state: bytes) -> TritonSource:
+        return TritonSource(self._file, state)
 
     def profile(self, source: TritonSource) -> ProfileSummary:
         """Raises whatever profiling raises, and NoKernelsError if the function is not launched."""

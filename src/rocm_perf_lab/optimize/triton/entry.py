@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoop, OptimizeLoopOptions
 from rocm_perf_lab.optimize.open_run import folder_of, open_run
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_page import page, write_page
@@ -41,9 +41,9 @@ def optimize_function(request: TritonOptimizeRequest, approve: Approve, note: Ca
     with open_run(folder, COMMAND, request.resume, note) as (run, journal):
         note(f"source: {file} (by {found_by}); journal: {run}")
         backend = TritonBackend(request.kernel, file, run, with_seed(options, journal), journal.append, note)
-        session = Session(file, found_by, run, journal, backend, request.loop, approve, note, transformations=TRANSFORMS)
+        loop = OptimizeLoop(file, found_by, run, journal, backend, request.loop, approve, note, transformations=TRANSFORMS)
         try:
-            result = session.optimize()
+            result = loop.optimize()
             note(f"page for browsers: {write_page(run, page(result.document()))}")
             return result
         finally:

@@ -10,7 +10,7 @@ from rocm_perf_lab.errors import NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel.device import software_device
 from rocm_perf_lab.gate.triton_kernel.launching_script import launching
 from rocm_perf_lab.hip_source.source import content_of
-from rocm_perf_lab.triton_launches import ScriptExited, ScriptKernel, ScriptTimeout
+from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptKernel, ScriptTimeoutError
 from rocm_perf_lab.triton_source import TritonSource
 
 _SECONDS = 120.0  # timeout for the script's first launch
@@ -29,7 +29,7 @@ def file_of(kernel: ScriptKernel, device: str, timeout: float | None) -> tuple[P
         try:
             with launching(kernel, chosen, scratch, scratch, (), None, timeout or _SECONDS) as script:
                 launched = script.next()
-        except (ScriptExited, ScriptTimeout) as error:
+        except (ScriptExitedError, ScriptTimeoutError) as error:
             raise SourceError(f"{kernel.script} {error}", "make it run with `rocm-perf run` first") from error
     if isinstance(launched, int):
         message = f"{kernel.script} launches no kernel called {kernel.kernel} (status {launched})"

@@ -20,12 +20,12 @@ from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.report.timeline_schema import TimelineDocument
 from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import Names
+from rocm_perf_lab.text.names import KernelNames
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import CoreDocuments
 
-_MOST_ADVICE = 5
+_MAX_ADVICE = 5
 _SCRIPTS = (
     "timeline.js", "roofline.js", "kernel_time_stack.js", "kernels.js", "source.js", "kernels_init.js",
     "program_time_stack.js", "what_if.js",
@@ -79,7 +79,7 @@ def _shortened(value: Any, names: dict[str, str]) -> Any:
 
 def _answer(documents: CoreDocuments) -> Iterator[list[str]]:
     kernel = kernel_of_interest(documents)
-    yield from map(list, answer(documents.dag, kernel, Names(analysed.kernel for analysed in documents.analysis.kernels)))
+    yield from map(list, answer(documents.dag, kernel, KernelNames(analysed.kernel for analysed in documents.analysis.kernels)))
 
 
 def _kernel(kernel: KernelAnalysis, documents: CoreDocuments) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _kernel(kernel: KernelAnalysis, documents: CoreDocuments) -> dict[str, Any]:
             "why": bottleneck.why,
             "evidence": list(map(_evidence, bottleneck.evidence)),
             "factors": [f"{factor.name}: {factor.why}" for factor in bottleneck.factors],
-            "advice": bottleneck.advice[:_MOST_ADVICE],
+            "advice": bottleneck.advice[:_MAX_ADVICE],
         },
         "stack": _stack(kernel),
         "headroom": {"priority": headroom.priority, "lines": _headroom(kernel)},

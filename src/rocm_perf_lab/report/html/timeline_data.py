@@ -13,7 +13,7 @@ from rocm_perf_lab.report.timeline import unpacked
 from rocm_perf_lab.report.timeline_schema import TimelineDocument, TimelineSection, TimelineTrack
 from rocm_perf_lab.text import words
 
-_MOST_IN_LEGEND = 24
+_MAX_IN_LEGEND = 24
 _BY_STREAM = "by HIP stream"
 _NO_KERNEL = {COPY: -1, CALL: -2}  # colours of slices that are not kernels, as in timeline.js
 
@@ -68,4 +68,4 @@ def _tracks(tracks: list[TimelineTrack]) -> Iterator[dict[str, Any]]:
 def _legend(timeline: TimelineSection, time: Any) -> list[int]:
     """Indices of the names with the most GPU time, longest first, excluding host calls. time: the total time for each name."""
     order = np.argsort(-time, kind="stable").tolist()
-    return [number for number in order if time[number] > 0 and timeline.kinds[number] != CALL][:_MOST_IN_LEGEND]
+    return [number for number in order if time[number] > 0 and timeline.kinds[number] != CALL][:_MAX_IN_LEGEND]

@@ -12,7 +12,7 @@ from rocm_perf_triton.device_memory import MEMORY, Mirror
 from rocm_perf_triton.kernel_arguments import Pointer, Word
 from rocm_perf_triton.versions import descriptor_words
 
-_MOST_THREADS = 1024  # threads of a workgroup
+_MAX_THREADS = 1024  # threads of a workgroup
 
 _depth = 0  # nesting depth, since a launch may contain others, as in benchmarks
 
@@ -54,7 +54,7 @@ class Launcher:
         self.names = tuple(map(str, source.signature))
         self.types = tuple(source.signature.values())
         self.threads = metadata.num_warps * metadata.warp_size
-        _expect_at_most(_MOST_THREADS, self.threads)
+        _expect_at_most(_MAX_THREADS, self.threads)
         self.shared = metadata.shared
         self.cooperative = bool(metadata.launch_cooperative_grid)
         # Scratch memory in bytes per workgroup, in the order of the kernel's last arguments.
@@ -112,15 +112,15 @@ class Launcher:
             mirror.copy_back()
 
 
-def _expect_at_most(most: int, threads: int) -> None:
+def _expect_at_most(limit: int, threads: int) -> None:
     """Raises Triton's OutOfResources, which makes autotuning reject a configuration.
 
     Triton 3.4 itself raises this error only for the first launch; it leaves it to HIP to refuse later ones.
     """
-    if threads > most:
+    if threads > limit:
         from triton.runtime.errors import OutOfResources
 
-        raise OutOfResources(threads, most, "threads")
+        raise OutOfResources(threads, limit, "threads")
 
 
 def _descriptor_words(descriptor: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 OLDEST, NEWEST_TRIED = (3, 4), (3, 9)
-_LONGEST_FILE_NAME = 150  # of a file in Triton's cache, without its suffix
+_MAX_FILE_NAME_LENGTH = 150  # of a file in Triton's cache, without its suffix
 
 Words = list[Any]
 
@@ -53,7 +53,7 @@ def compiled_files(kernel: Any, version: str) -> dict[str, str]:
     else:
         from triton.runtime.cache import get_cache_manager
 
-        group = get_cache_manager(kernel.hash).get_group(f"{kernel.src.name[:_LONGEST_FILE_NAME]}.json")
+        group = get_cache_manager(kernel.hash).get_group(f"{kernel.src.name[:_MAX_FILE_NAME_LENGTH]}.json")
     return {os.path.splitext(name)[1]: str(path) for name, path in group.items()}
 
 

@@ -26,11 +26,11 @@ def float_sum(old: int, value: int, bits: int) -> int:
         return as_bits(as_float(old, bits) + as_float(value, bits), bits)
 
 
-def float_least(old: int, value: int, bits: int) -> int:
+def float_min(old: int, value: int, bits: int) -> int:
     return value if as_float(value, bits) < as_float(old, bits) else old
 
 
-def float_most(old: int, value: int, bits: int) -> int:
+def float_max(old: int, value: int, bits: int) -> int:
     return value if as_float(value, bits) > as_float(old, bits) else old
 
 
@@ -69,8 +69,8 @@ UPDATES: dict[str, Update] = {
     "xor": lambda old, v, bits: old ^ v,
     "swap": lambda old, v, bits: v,
     "add_f": float_sum,
-    "min_f": float_least,
-    "max_f": float_most,
+    "min_f": float_min,
+    "max_f": float_max,
     "pk_add_f16": packed_half_sum,
     "pk_add_bf16": packed_bfloat_sum,
 }

@@ -9,7 +9,7 @@ import pytest
 from test_matrix import OCP_VALUES
 
 KINDS = {"fp8": "e4m3", "bf8": "e5m2"}
-LARGEST = {"fp8": 0x7E, "bf8": 0x7B}
+MAX_FINITE = {"fp8": 0x7E, "bf8": 0x7B}
 BEYOND = {"fp8": 0x7F, "bf8": 0x7C}  # NaN, infinity
 OVERFLOW_SATURATES = 1 << 23
 MANTISSA = {"fp8": 3, "bf8": 2}
@@ -30,14 +30,14 @@ def run(assembler, probe, line: str, sources: list[np.ndarray], mode: int = DEFA
 
 def nearest(kind: str, numbers: np.ndarray, saturates: bool) -> np.ndarray:
     """Bytes rounded to nearest even, on a grid whose last point is the first number that overflows."""
-    values = np.array(OCP_VALUES[KINDS[kind]])[: LARGEST[kind] + 1]
+    values = np.array(OCP_VALUES[KINDS[kind]])[: MAX_FINITE[kind] + 1]
     grid = np.append(values, 2 * values[-1] - values[-2])
     finite = np.isfinite(numbers)
     size = np.minimum(np.abs(np.where(finite, numbers, 0).astype(np.float64)), grid[-1])
-    below = np.clip(np.searchsorted(grid, size, "right") - 1, 0, LARGEST[kind])
+    below = np.clip(np.searchsorted(grid, size, "right") - 1, 0, MAX_FINITE[kind])
     middle = (grid[below] + grid[below + 1]) / 2
     byte = below + ((size > middle) | ((size == middle) & (below % 2 == 1)))
-    byte = np.where(byte > LARGEST[kind], LARGEST[kind] if saturates else BEYOND[kind], byte)
+    byte = np.where(byte > MAX_FINITE[kind], MAX_FINITE[kind] if saturates else BEYOND[kind], byte)
     return np.where(finite, byte, BEYOND[kind]) | np.signbit(numbers) * 0x80
 
 
@@ -80,8 +80,8 @@ def test_every_byte_is_widened(newer_assembler, probe, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_stochastic_rounding_goes_up_as_often_as_the_remainder_says(newer_assembler, probe, random, kind):
     """One random bit for each bit of the mantissa that the result lacks, the upper ones, as on gfx942."""
-    values = np.array(OCP_VALUES[KINDS[kind]])[: LARGEST[kind] + 1]
-    below = random.integers(0, LARGEST[kind], 64 * LANES)
+    values = np.array(OCP_VALUES[KINDS[kind]])[: MAX_FINITE[kind] + 1]
+    below = random.integers(0, MAX_FINITE[kind], 64 * LANES)
     step = values[below + 1] - values[below]
     numbers = (values[below] + step * random.integers(0, 2**12, below.size) / 2**12).astype(np.float32)
     draws = random.integers(0, 2**32, below.size, np.uint32)

@@ -18,8 +18,8 @@ from rocm_perf_lab.triton_source.names import dotted, keyword
 NAME = "configuration"
 _WARPS, _STAGES = "num_warps", "num_stages"
 _USUAL = {_WARPS: 4, _STAGES: 2}  # Triton's defaults on AMD GPUs
-_MOST = {_WARPS: 16, _STAGES: 4}
-_LEAST_BLOCK, _MOST_BLOCK = 16, 8192
+_MAX = {_WARPS: 16, _STAGES: 4}
+_MIN_BLOCK, _MAX_BLOCK = 16, 8192
 
 
 def propose(source: TritonSource, kernel: TritonKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
@@ -66,14 +66,12 @@ def _value(launch: ast.Call, name: str, usual: int | None) -> int | None:
 
 def _neighbours(name: str, value: int) -> list[int]:
     if name == _STAGES:
-        return [neighbour for neighbour in (value - 1, value + 1) if 1 <= neighbour <= _MOST[name]]
+        return [neighbour for neighbour in (value - 1, value + 1) if 1 <= neighbour <= _MAX[name]]
     if value < 1 or value & (value - 1):
         return []
     if name == _WARPS:
-        return [neighbour for neighbour in (value // 2, value * 2) if 1 <= neighbour <= _MOST[name]]
-    return [
-        neighbour for neighbour in (value // 2, value * 2) if _LEAST_BLOCK <= neighbour <= _MOST_BLOCK and value >= _LEAST_BLOCK
-    ]
+        return [neighbour for neighbour in (value // 2, value * 2) if 1 <= neighbour <= _MAX[name]]
+    return [neighbour for neighbour in (value // 2, value * 2) if _MIN_BLOCK <= neighbour <= _MAX_BLOCK and value >= _MIN_BLOCK]
 
 
 def _edit(source: TritonSource, launch: ast.Call, name: str, value: int) -> Edit:

@@ -17,8 +17,8 @@ from rocm_perf_triton.served.launch import ServedLaunch, Values
 from rocm_perf_triton.served.memory import ArgumentMemory, stored
 
 Message = dict[str, Any]
-_MOST_PROGRAMS = 256
-_MOST_WAITING = 10  # limit on the elapsed time, as a multiple of the processor time allowed
+_MAX_PROGRAMS = 256
+_MAX_WAIT_FACTOR = 10  # limit on the elapsed time, as a multiple of the processor time allowed
 
 
 def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) -> Message:
@@ -32,7 +32,7 @@ def interpreted(launch: ServedLaunch, memory: ArgumentMemory, request: Message) 
     programs = 1
     for count in grid:
         programs *= count
-    if programs > _MOST_PROGRAMS:
+    if programs > _MAX_PROGRAMS:
         return {"obstacle": f"{programs} programs are too many"}
     answers, to_parent = os.pipe()
     child = os.fork()
@@ -57,7 +57,7 @@ def _in_child(launch: ServedLaunch, memory: ArgumentMemory, request: Message, gr
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_MOST_WAITING * int(request["seconds"]))
+    signal.alarm(_MAX_WAIT_FACTOR * int(request["seconds"]))
     folder = Path(request["folder"])
     try:
         contents = {name: file for name, file in request["contents"].items() if name in memory.pieces}

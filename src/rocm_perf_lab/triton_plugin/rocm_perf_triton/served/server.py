@@ -14,7 +14,7 @@ from rocm_perf_triton.served.memory import ArgumentMemory
 from rocm_perf_triton.served.recording import recorded_launch
 from rocm_perf_triton.versions import compiled_files
 
-_LONGEST_REASON = 500
+_MAX_REASON_LENGTH = 500
 
 
 class Server:
@@ -98,7 +98,9 @@ _HANDLERS = {"compile": _compile, "evaluate": _evaluate, "record": _record, "int
 def _reason(error: Exception) -> str:
     """The error's type and message. The middle of a long message, which mostly quotes source code, is cut out."""
     text = " ".join(str(error).split())
-    shown = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON // 2]} ... {text[-_LONGEST_REASON // 2 :]}"
+    shown = (
+        text if len(text) <= _MAX_REASON_LENGTH else f"{text[: _MAX_REASON_LENGTH // 2]} ... {text[-_MAX_REASON_LENGTH // 2 :]}"
+    )
     return f"{type(error).__name__}: {shown}"
 
 

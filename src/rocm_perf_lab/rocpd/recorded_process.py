@@ -1,4 +1,4 @@
-"""Determines the origin of a database: facts that are available without reading its dispatches one by one."""
+"""Finds the processes recorded in a database, with the facts that are available without reading its dispatches one by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import validate
-from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
+from rocm_perf_lab.rocpd.connect import Connection, MissingTableError, connect, suffixes, table
 from rocm_perf_lab.rocpd.software_device_traces import software_device
 from rocm_perf_lab.rocpd.trace import Process
 
@@ -18,7 +18,7 @@ RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID
 
 
 @dataclass(frozen=True)
-class Origin:
+class RecordedProcess:
     """One process in a database. suffix: the suffix of its tables; None if the file holds only one process.
 
     gpus: the unique ids of the GPUs that the process saw; empty if they were not recorded.
@@ -43,16 +43,16 @@ class Origin:
         """The path that the user knows: of the imported file, if there was one."""
         return self.imported_from or str(self.path)
 
-    def absolute(self) -> Origin:
+    def absolute(self) -> RecordedProcess:
         return replace(self, path=self.path.resolve())
 
-    def overlaps(self, other: Origin) -> bool:
+    def overlaps(self, other: RecordedProcess) -> bool:
         """Whether both ran on one machine, and their spans overlap by its clock."""
         if self.span is None or other.span is None or not self.is_on_machine_of(other):
             return False
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
 
-    def is_on_machine_of(self, other: Origin) -> bool:
+    def is_on_machine_of(self, other: RecordedProcess) -> bool:
         """Whether both ran on one machine: they have the same host name or a GPU in common.
 
         A container's host name is a random number, so two containers are also assumed to be on one machine, unless the GPUs of
@@ -61,10 +61,10 @@ class Origin:
         if self.host == other.host or self.gpus & other.gpus:
             return True
         nothing_known = not (self.gpus and other.gpus)
-        return nothing_known and all(_CONTAINER.fullmatch(origin.host) for origin in (self, other))
+        return nothing_known and all(_CONTAINER.fullmatch(process.host) for process in (self, other))
 
 
-def origins(path: Path) -> list[Origin]:
+def recorded_processes(path: Path) -> list[RecordedProcess]:
     """Every process in the database at `path`. Raises TraceError for a file that cannot be read or is incomplete."""
     path = Path(path)
     with connect(path) as connection:
@@ -74,13 +74,13 @@ def origins(path: Path) -> list[Origin]:
             connection.suffix = suffix if len(several) > 1 else None
             try:
                 processes += _of_process(connection, path)
-            except MissingTable as error:
+            except MissingTableError as error:
                 raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
     return processes
 
 
-def _of_process(connection: Connection, path: Path) -> list[Origin]:
-    """The process of these tables. If the writer died before it wrote any record, the origin is empty; reading the trace will
+def _of_process(connection: Connection, path: Path) -> list[RecordedProcess]:
+    """The process of these tables. If the writer died before it wrote any record, the result is empty; reading the trace will
     report that.
     """
     dispatches = table(connection, "kernel_dispatch")
@@ -90,7 +90,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
             LEFT JOIN "{table(connection, "info_node")}" n ON n.id = p.nid ORDER BY p.id LIMIT 1"""
     ).fetchone()
     if process is None:
-        return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
+        return [RecordedProcess(path, connection.suffix, "", 0, "", None, None, False)]
     pid, command, host, extdata, environment = process
     # The first and last thousand dispatches by id suffice to tell runs apart, without reading ten million rows.
     ends = connection.execute(
@@ -104,7 +104,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     slowed = counters and not process.is_modelled
     rank, gpus = _rank(environment), _gpus(connection)
     return [
-        Origin(
+        RecordedProcess(
             path, connection.suffix, process.host, process.pid, process.command, rank, span, slowed, gpus, process.imported_from
         )
     ]

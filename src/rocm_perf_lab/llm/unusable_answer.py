@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Unusable:
+class UnusableAnswer:
     """An answer or a candidate that cannot be used. reason: one sentence that tells the author what to fix."""
 
     reason: str

@@ -16,7 +16,7 @@ _COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
 
 
 @dataclass(frozen=True)
-class Caged:
+class ReplayCage:
     """Settings of a replay in the cage. writable: existing folders for results. seconds: limit on the wall time of all runs
     together.
     """

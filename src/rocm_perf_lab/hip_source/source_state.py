@@ -14,15 +14,15 @@ _FILE = b"\0file "  # no source contains this: Clang warns about null characters
 _END = b"\0"
 
 
-def join_texts(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
+def join_state(own: bytes, other_files: Mapping[Path, bytes]) -> bytes:
     """Join texts into a state. own: the text of the file with the kernel. other_files: texts of other files, keyed by real
     path.
     """
     return own + b"".join(_FILE + os.fsencode(path) + _END + other_files[path] for path in sorted(other_files))
 
 
-def parted(state: bytes) -> tuple[bytes, dict[Path, bytes]]:
-    """The inverse of join_texts()."""
+def split_state(state: bytes) -> tuple[bytes, dict[Path, bytes]]:
+    """The inverse of join_state()."""
     own, *other_files = state.split(_FILE)
     pairs = (other.partition(_END) for other in other_files)
     return own, {Path(os.fsdecode(path)): text for path, _, text in pairs}

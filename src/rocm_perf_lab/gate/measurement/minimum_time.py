@@ -26,7 +26,7 @@ _REQUEST_BYTES = 32  # smallest request to memory beyond the L2
 
 
 @dataclass(frozen=True)
-class Work:
+class DispatchWork:
     """The part of a dispatch's work that counts towards the bound.
 
     waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions: executed by all
@@ -39,7 +39,7 @@ class Work:
     requests: float = 0.0
 
     @classmethod
-    def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: CountedSection | None) -> Work:
+    def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: CountedSection | None) -> DispatchWork:
         """The work of a dispatch. packet: its `grid` and `workgroup` in work-items; counted: the replay's counts, or None."""
         groups = math.prod(math.ceil(g / w) for g, w in zip(packet["grid"], packet["workgroup"], strict=True))
         waves = groups * math.ceil(math.prod(packet["workgroup"]) / _WAVE_SIZE)
@@ -48,7 +48,7 @@ class Work:
         return cls(waves, written_bytes, counted.instructions, counted.requests_beyond_l2)
 
 
-def least_milliseconds(target: str, work: Work) -> float:
+def min_milliseconds(target: str, work: DispatchWork) -> float:
     """The time of whichever part of the work takes longest on the fastest product with this target; 0 if none is known.
 
     Trips: one to memory, and a second one if memory is written. Issue: every wave executes at least one instruction. Stores:
@@ -57,12 +57,12 @@ def least_milliseconds(target: str, work: Work) -> float:
     not even a kernel that overlaps them perfectly can be faster.
     """
     known = [product for product in products() if product.gfx_target == target]
-    times = [time for product in known if (time := _least_on(product, work)) is not None]
+    times = [time for product in known if (time := _min_milliseconds_on(product, work)) is not None]
     fastest = max((rate for product in known if (rate := product.figure("mall_gbps"))), default=math.inf)
     return max(min(times), work.requests * _REQUEST_BYTES / (fastest * 1e6)) if times else 0.0
 
 
-def _least_on(product: Product, work: Work) -> float | None:
+def _min_milliseconds_on(product: Product, work: DispatchWork) -> float | None:
     """The bound in ms, ignoring requests beyond the L2; None if the product's size or clock is not known."""
     cus, simds, megahertz = product.figure("cu"), product.figure("simd_per_cu"), product.figure("max_clock_mhz")
     if not cus or not simds or not megahertz:

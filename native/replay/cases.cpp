@@ -38,7 +38,7 @@ nlohmann::json described(size_t number, const Times& times, const std::optional<
 
 std::vector<Case> read_cases(const std::string& path) {
   std::ifstream file(path);
-  if (!file.is_open()) throw WrongCases(path + " cannot be read");
+  if (!file.is_open()) throw InvalidCases(path + " cannot be read");
   std::vector<Case> cases;
   try {
     for (const nlohmann::json& entry : nlohmann::json::parse(file)) {
@@ -54,7 +54,7 @@ std::vector<Case> read_cases(const std::string& path) {
       cases.push_back(std::move(run));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw WrongCases(path + ": " + error.what());
+    throw InvalidCases(path + ": " + error.what());
   }
   return cases;
 }

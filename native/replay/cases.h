@@ -13,7 +13,7 @@
 
 namespace rpd::replay {
 
-struct WrongCases : std::runtime_error {
+struct InvalidCases : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -28,7 +28,7 @@ struct Case {
 // Reads a file with a JSON list of {"poison": BYTE or null, "launch": {"groups": [X, Y, Z], "group_size": [X, Y, Z],
 // "dynamic_lds": BYTES} or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": PREFIX or null,
 // "device_options": TEXT, "flush_cache": BOOL, "compare": BOOL}. The software device writes the findings of its race check to
-// files whose names begin with PREFIX. Throws WrongCases.
+// files whose names begin with PREFIX. Throws InvalidCases.
 std::vector<Case> read_cases(const std::string& path);
 
 // Runs each case once and prints one line of JSON when the case ends. An exception from a case ends the whole run.

@@ -9,7 +9,7 @@
 namespace rpd::replay {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw UnfitCode(why); }
+[[noreturn]] void refuse(const std::string& why) { throw UnfitCodeError(why); }
 
 std::string name_of(hsa_executable_symbol_t symbol) {
   uint32_t length = 0;
@@ -94,8 +94,8 @@ void check_workgroup(const capture::Packet& packet, const capture::KernelMetadat
 
 }  // namespace
 
-Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured,
-        std::span<const unsigned char> replacement) {
+ReplacementFit fit_replacement(const capture::Dispatch& dispatch, std::span<const unsigned char> captured,
+                               std::span<const unsigned char> replacement) {
   if (const std::string damage = damage_of(replacement); !damage.empty()) refuse("it is damaged: " + damage);
   const auto now = capture::code_metadata(replacement);
   if (!now) refuse("it is not an AMD GPU code object");
@@ -106,14 +106,14 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
   check_workgroup(dispatch.packet, *kernel);
   const auto then = capture::code_metadata(captured);
   const capture::KernelMetadata* original = then ? then->find(dispatch.kernel.symbol) : nullptr;
-  Fit fit;
+  ReplacementFit fit;
   fit.kernel = *kernel;
-  if (original != nullptr) fit.more_arguments = check_arguments(*original, *kernel);
+  if (original != nullptr) fit.has_uncaptured_arguments = check_arguments(*original, *kernel);
   if (original == nullptr && kernel->kernarg_bytes != dispatch.kernel.kernarg_bytes)
     refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " +
            std::to_string(dispatch.kernel.kernarg_bytes) + " were captured");
 
-  const uint32_t dynamic = dynamic_lds_of(dispatch), limit = most_group_bytes(dispatch);
+  const uint32_t dynamic = dynamic_lds_of(dispatch), limit = max_group_bytes(dispatch);
   if (uint64_t{kernel->group_bytes} + dynamic > limit)
     refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, but there are " +
            std::to_string(limit));

@@ -15,13 +15,13 @@
 namespace rpd::replay {
 
 // The replacement does not fit the captured dispatch.
-struct UnfitCode : std::runtime_error {
+struct UnfitCodeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class LoadedCode {
  public:
-  // Throws UnfitCode if ROCr rejects the code object, or if the code object has no kernel of this name.
+  // Throws UnfitCodeError if ROCr rejects the code object, or if the code object has no kernel of this name.
   LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol);
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
@@ -40,14 +40,15 @@ class LoadedCode {
 };
 
 // The packet fields for which the replacement's kernel may need values other than the captured ones, and the kernel's metadata.
-struct Fit {
+struct ReplacementFit {
   uint32_t private_bytes = 0, group_bytes = 0;
-  bool more_arguments = false;  // it takes hidden arguments that were not captured but can be derived from the packet
+  bool has_uncaptured_arguments = false;  // it takes hidden arguments that were not captured but can be derived from the packet
   capture::KernelMetadata kernel{};
 };
 
-// dispatch: the dispatch as it is to be launched. Throws UnfitCode, naming the mismatch: a truncated file, a different target,
-// no such kernel, different arguments, too much LDS, or a workgroup size for which the kernel was not compiled.
-Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement);
+// dispatch: the dispatch as it is to be launched. Throws UnfitCodeError, naming the mismatch: a truncated file, a different
+// target, no such kernel, different arguments, too much LDS, or a workgroup size for which the kernel was not compiled.
+ReplacementFit fit_replacement(const capture::Dispatch& dispatch, std::span<const unsigned char> captured,
+                               std::span<const unsigned char> replacement);
 
 }  // namespace rpd::replay

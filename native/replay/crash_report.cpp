@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kPatienceSeconds = 60;
 constexpr size_t kStackBytes = 64 << 10;  // the handler's own stack, in case the normal one has overflowed
 
-std::atomic<const Doing*> doing{nullptr};
+std::atomic<const CurrentActivity*> current_activity{nullptr};
 
 struct Death {
   int signal;
@@ -27,10 +27,10 @@ constexpr Death kDeaths[] = {{SIGSEGV, "died of SIGSEGV"}, {SIGBUS, "died of SIG
 
 }  // namespace
 
-// Prints the line of the innermost Doing and ends the process; returns if there is no Doing. Does only what is allowed in a
-// signal handler.
+// Prints the line of the innermost CurrentActivity and ends the process; returns if there is none. Does only what is allowed in
+// a signal handler.
 void end_with(const char* how) {
-  const Doing* now = doing.load();
+  const CurrentActivity* now = current_activity.load();
   if (now == nullptr) return;
   const std::string& line = now->line_;
   const size_t gap = line.find('\n');
@@ -41,7 +41,7 @@ void end_with(const char* how) {
 }
 
 void end_at_exit() {
-  if (const Doing* now = doing.load(); now != nullptr && now->is_foreign_) end_with("ended the process");
+  if (const CurrentActivity* now = current_activity.load(); now != nullptr && now->is_foreign_) end_with("ended the process");
 }
 
 namespace {
@@ -66,18 +66,19 @@ void report_crashes() {
   std::atexit(end_at_exit);
 }
 
-Doing::Doing(const std::string& subject, const std::string& activity, int exit_code, const std::string& hint, bool is_foreign)
-    : exit_code_(exit_code), is_foreign_(is_foreign), outer_(doing.load()) {
+CurrentActivity::CurrentActivity(const std::string& subject, const std::string& activity, int exit_code,
+                                 const std::string& hint, bool is_foreign)
+    : exit_code_(exit_code), is_foreign_(is_foreign), outer_(current_activity.load()) {
   for (const char c : "rocm-perf: error: " + subject + ": " + activity + " ")
     line_ += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
   line_ += "\n; " + hint + "\n";
-  doing.store(this);
+  current_activity.store(this);
   if (!is_foreign_) return;
   alarm(kPatienceSeconds);
 }
 
-Doing::~Doing() {
-  doing.store(outer_);
+CurrentActivity::~CurrentActivity() {
+  current_activity.store(outer_);
   if (is_foreign_) alarm(0);
 }
 

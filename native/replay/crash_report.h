@@ -12,20 +12,20 @@ void report_crashes();
 
 // While this object exists, it names what the whole process is doing, for example "ROCr's loader". If several exist, the
 // innermost one counts.
-class Doing {
+class CurrentActivity {
  public:
   // subject: the file to blame. is_foreign: the work is done by code that may call exit() or never return; such code is given
   // one minute.
-  Doing(const std::string& subject, const std::string& activity, int exit_code, const std::string& hint,
-        bool is_foreign = false);
-  ~Doing();
-  Doing(const Doing&) = delete;
+  CurrentActivity(const std::string& subject, const std::string& activity, int exit_code, const std::string& hint,
+                  bool is_foreign = false);
+  ~CurrentActivity();
+  CurrentActivity(const CurrentActivity&) = delete;
 
  private:
   std::string line_;  // with a gap for how the process ended
   int exit_code_;
   bool is_foreign_;
-  const Doing* outer_;
+  const CurrentActivity* outer_;
 
   friend void end_with(const char* how);
   friend void end_at_exit();

@@ -9,13 +9,13 @@ namespace {
 constexpr double kDrift = 0.01, kGraceMs = 0.1;
 
 [[noreturn]] void contradict(const std::string& contradiction) {
-  throw Contradiction("the times of the dispatch contradict each other: " + contradiction +
-                      "; the kernel may write its own completion signal");
+  throw InconsistentTimes("the times of the dispatch contradict each other: " + contradiction +
+                          "; the kernel may write its own completion signal");
 }
 
 }  // namespace
 
-double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second,
+double kernel_milliseconds(const Timestamps& before, const Timestamps& kernel, const Timestamps& after, uint64_t ticks_a_second,
                            double host_ms) {
   if (kernel.end <= kernel.start) contradict("it ends before it starts");
   if (kernel.start < before.end) contradict("it starts before the packet in front of it has ended");

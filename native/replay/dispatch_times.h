@@ -9,12 +9,12 @@
 namespace rpd::replay {
 
 // The times in one packet's completion signal, in ticks.
-struct Stamps {
+struct Timestamps {
   uint64_t start = 0, end = 0;
 };
 
 // The times of a dispatch contradict each other.
-struct Contradiction : std::runtime_error {
+struct InconsistentTimes : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -23,7 +23,7 @@ struct Contradiction : std::runtime_error {
 // host_ms: the time on the host's clock from ringing the doorbell for the kernel to seeing `after` complete. Throws
 // Contradiction if the kernel started before `before` ended, ended after `after`, ended before it started, or took longer than
 // the host waited.
-double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second,
+double kernel_milliseconds(const Timestamps& before, const Timestamps& kernel, const Timestamps& after, uint64_t ticks_a_second,
                            double host_ms);
 
 }  // namespace rpd::replay

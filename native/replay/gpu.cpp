@@ -151,7 +151,7 @@ void Gpu::check_failures() const {
 
 // On the software device, timeouts are in modelled time, so a wait with a timeout would last as long as the kernel. So until
 // the limit is reached, the signal's value is polled instead.
-void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
+void Gpu::poll_until_complete(hsa_signal_t signal, std::chrono::seconds limit) const {
   const auto began = Clock::now();
   const auto* const value = &reinterpret_cast<const amd_signal_t*>(signal.handle)->value;
   while (__atomic_load_n(value, __ATOMIC_ACQUIRE) > 0) {
@@ -163,7 +163,7 @@ void Gpu::look_at(hsa_signal_t signal, std::chrono::seconds limit) const {
 }
 
 void Gpu::wait_for(hsa_signal_t signal, std::chrono::seconds limit) {
-  if (device_ != nullptr) look_at(signal, limit);
+  if (device_ != nullptr) poll_until_complete(signal, limit);
   const auto began = Clock::now();
   const uint64_t slice = ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY) / 10;
   while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_ACTIVE) > 0) {
@@ -190,11 +190,11 @@ Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
       if (std::find(names.begin(), names.end(), device_->counters[i].name) != names.end()) total += counters[i];
     return total;
   };
-  const Counted counted{sum({"SQ_INSTS"}), sum({"TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum"})};
+  const DeviceCounts counted{sum({"SQ_INSTS"}), sum({"TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum"})};
   return {static_cast<double>(times.end_ns - times.start_ns) / 1e6, wait_ms, counted};
 }
 
-Stamps Gpu::stamps_of(hsa_signal_t signal) const {
+Timestamps Gpu::timestamps_of(hsa_signal_t signal) const {
   hsa_amd_profiling_dispatch_time_t times{};
   check(hsa_amd_profiling_get_dispatch_time(target_.agent, signal, &times), "no times of the dispatch");
   return {times.start, times.end};
@@ -204,7 +204,7 @@ Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
   if (queue_ == nullptr) open_queue();
   ring(submit_barrier(signals_.before));
   wait_for(signals_.before, limit);
-  const Stamps before = stamps_of(signals_.before);
+  const Timestamps before = timestamps_of(signals_.before);
   submit_kernel(packet);
   const uint64_t last = submit_barrier(signals_.after);
   const auto began = Clock::now();
@@ -214,7 +214,9 @@ Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
   check_failures();
   if (device_ != nullptr) return recorded(wait_ms, limit);
   const auto frequency = ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY);
-  return {kernel_milliseconds(before, stamps_of(signals_.kernel), stamps_of(signals_.after), frequency, wait_ms), wait_ms, {}};
+  return {kernel_milliseconds(before, timestamps_of(signals_.kernel), timestamps_of(signals_.after), frequency, wait_ms),
+          wait_ms,
+          {}};
 }
 
 std::string runtime_version() {

@@ -16,7 +16,7 @@
 namespace rpd::replay {
 
 // What the software device counted for a dispatch.
-struct Counted {
+struct DeviceCounts {
   double instructions = 0;         // of all waves
   double requests_beyond_l2 = 0;   // reads and writes, of at least 32 bytes each
 };
@@ -24,7 +24,7 @@ struct Counted {
 struct Times {
   double gpu_ms = 0;   // from the GPU's timestamps (see dispatch_times.h), or from the software device's own record
   double wait_ms = 0;  // on the host's clock, from ringing the doorbell to seeing the packet after the kernel complete
-  std::optional<Counted> counted{};  // empty on hardware
+  std::optional<DeviceCounts> counted{};  // empty on hardware
 };
 
 struct Packet {
@@ -61,10 +61,10 @@ class Gpu {
   uint64_t submit_kernel(const Packet& packet);
   void ring(uint64_t index);
   void check_failures() const;
-  void look_at(hsa_signal_t signal, std::chrono::seconds limit) const;
+  void poll_until_complete(hsa_signal_t signal, std::chrono::seconds limit) const;
   void wait_for(hsa_signal_t signal, std::chrono::seconds limit);
   Times recorded(double wait_ms, std::chrono::seconds limit) const;
-  Stamps stamps_of(hsa_signal_t signal) const;
+  Timestamps timestamps_of(hsa_signal_t signal) const;
 
   struct Signals {
     hsa_signal_t before{}, kernel{}, after{};

@@ -7,8 +7,8 @@
 namespace rpd::replay {
 namespace {
 
-constexpr uint64_t kMostItems = 1024;              // the limit for a workgroup, on all supported families
-constexpr uint64_t kMostInGrid = 0xffff'ffff;      // work-items in one dimension: the packet's fields have 32 bits
+constexpr uint64_t kMaxItems = 1024;              // the limit for a workgroup, on all supported families
+constexpr uint64_t kMaxGridItems = 0xffff'ffff;      // work-items in one dimension: the packet's fields have 32 bits
 constexpr uint16_t kDimensions = 3;                // bits of the packet's setup that hold the number of dimensions
 
 uint64_t product(const Extent& extent) { return uint64_t{extent[0]} * extent[1] * extent[2]; }
@@ -24,9 +24,9 @@ Extent groups_of(const capture::Packet& packet) {
 }
 
 void check_group(const Extent& size) {
-  const bool fits = std::all_of(size.begin(), size.end(), [](uint32_t n) { return n >= 1 && n <= kMostItems; });
-  if (!fits || product(size) > kMostItems)
-    throw WrongLaunch("workgroups of " + in_words(size) + " work-items: a workgroup has 1 to " + std::to_string(kMostItems));
+  const bool fits = std::all_of(size.begin(), size.end(), [](uint32_t n) { return n >= 1 && n <= kMaxItems; });
+  if (!fits || product(size) > kMaxItems)
+    throw InvalidLaunch("workgroups of " + in_words(size) + " work-items: a workgroup has 1 to " + std::to_string(kMaxItems));
 }
 
 uint16_t dimensions_of(const capture::Packet& packet) {
@@ -58,15 +58,15 @@ Extent extent_from(const std::string& text) {
     char* end = nullptr;
     errno = 0;
     const uint64_t value = *cursor >= '0' && *cursor <= '9' ? std::strtoull(cursor, &end, 10) : 0;
-    if (value < 1 || value > kMostInGrid || errno != 0 || (*end != ',' && *end != '\0')) break;
+    if (value < 1 || value > kMaxGridItems || errno != 0 || (*end != ',' && *end != '\0')) break;
     extent[i] = static_cast<uint32_t>(value);
     if (*end == '\0') return extent;
     cursor = end + 1;
   }
-  throw WrongLaunch(text + ": not one to three numbers of at least 1, separated by commas");
+  throw InvalidLaunch(text + ": not one to three numbers of at least 1, separated by commas");
 }
 
-uint32_t most_group_bytes(const capture::Dispatch& dispatch) {
+uint32_t max_group_bytes(const capture::Dispatch& dispatch) {
   return (dispatch.origin.isa.find("gfx950") == std::string::npos ? 64 : 160) * 1024;
 }
 
@@ -84,16 +84,16 @@ capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfig
     check_group(adjusted.packet.workgroup);
     for (size_t i = 0; i < 3; ++i) {
       const uint64_t items = uint64_t{groups[i]} * adjusted.packet.workgroup[i];
-      if (items < 1 || items > kMostInGrid)
-        throw WrongLaunch(in_words(groups) + " workgroups of " + in_words(adjusted.packet.workgroup) +
-                          " work-items: a grid has 1 to " + std::to_string(kMostInGrid) + " in each dimension");
+      if (items < 1 || items > kMaxGridItems)
+        throw InvalidLaunch(in_words(groups) + " workgroups of " + in_words(adjusted.packet.workgroup) +
+                            " work-items: a grid has 1 to " + std::to_string(kMaxGridItems) + " in each dimension");
       adjusted.packet.grid[i] = static_cast<uint32_t>(items);
     }
     adjusted.packet.setup = static_cast<uint16_t>((dispatch.packet.setup & ~kDimensions) | dimensions_of(adjusted.packet));
   }
   const uint32_t dynamic = launch.dynamic_lds.value_or(dynamic_lds_of(dispatch));
-  if (const uint32_t limit = most_group_bytes(dispatch); dynamic > limit)
-    throw WrongLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(limit));
+  if (const uint32_t limit = max_group_bytes(dispatch); dynamic > limit)
+    throw InvalidLaunch(std::to_string(dynamic) + " bytes of LDS: there are " + std::to_string(limit));
   adjusted.packet.group_bytes = dispatch.kernel.group_bytes + dynamic;
   return adjusted;
 }

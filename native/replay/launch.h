@@ -14,7 +14,7 @@
 namespace rpd::replay {
 
 // Thrown for a launch shape that no queue accepts.
-struct WrongLaunch : std::runtime_error {
+struct InvalidLaunch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -29,15 +29,15 @@ struct LaunchConfiguration {
   friend bool operator==(const LaunchConfiguration&, const LaunchConfiguration&) = default;
 };
 
-// "8", "8,4" or "8,4,2". Throws WrongLaunch.
+// "8", "8,4" or "8,4,2". Throws InvalidLaunch.
 Extent extent_from(const std::string& text);
 
 // The most LDS that a workgroup can have on the capture's GPU.
-uint32_t most_group_bytes(const capture::Dispatch& dispatch);
+uint32_t max_group_bytes(const capture::Dispatch& dispatch);
 
 uint32_t dynamic_lds_of(const capture::Dispatch& dispatch);
 
-// The dispatch with the packet that this launch would have had. Throws WrongLaunch.
+// The dispatch with the packet that this launch would have had. Throws InvalidLaunch.
 capture::Dispatch launched(const capture::Dispatch& dispatch, const LaunchConfiguration& launch);
 
 // Bytes among the kernel's arguments that the host derives from the packet.

@@ -26,9 +26,9 @@ constexpr unsigned kAttempts = 16;
 
 // If the thunk manages a range of addresses itself, that range ends below this address [libhsakmt, fmm.c:
 // SVM_RESERVATION_LIMIT].
-constexpr uint64_t kHighestSvmRange = 1ull << 40;
+constexpr uint64_t kMaxSvmAddress = 1ull << 40;
 
-struct CannotWrite : std::runtime_error {
+struct OutputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -51,7 +51,7 @@ std::vector<Placement> reserved(const Options& options, const capture::Capture& 
   if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
   uint64_t end = 0;
   for (const Placement& placement : placements)
-    if (placement.base < kHighestSvmRange) end = std::max(end, placement.base + placement.bytes);
+    if (placement.base < kMaxSvmAddress) end = std::max(end, placement.base + placement.bytes);
   if (end != 0) start_svm_range_above(end);
   return placements;
 }
@@ -71,7 +71,7 @@ std::vector<unsigned char> replacement(const Options& options) {
   if (options.hsaco.empty()) return {};
   std::ifstream file(options.hsaco, std::ios::binary);
   std::vector<unsigned char> bytes((std::istreambuf_iterator<char>(file)), {});
-  if (!file.is_open() || bytes.empty()) throw UnfitCode("it cannot be read, or is empty");
+  if (!file.is_open() || bytes.empty()) throw UnfitCodeError("it cannot be read, or is empty");
   return bytes;
 }
 
@@ -79,8 +79,8 @@ void check_fit(const Options& options, const capture::Capture& capture, const st
                const LaunchConfiguration& launch) {
   const capture::Dispatch dispatch = launched(capture.dispatch(), launch);
   if (code.empty() && launch.as_captured()) return;
-  const Doing reading(options.hsaco, "reading it", kUnfit, kBuildIt, true);
-  fit(dispatch, capture.code(), code.empty() ? std::span(capture.code()) : std::span(code));
+  const CurrentActivity reading(options.hsaco, "reading it", kUnfit, kBuildIt, true);
+  fit_replacement(dispatch, capture.code(), code.empty() ? std::span(capture.code()) : std::span(code));
 }
 
 Times one_iteration(const Options& options, Session& session, std::vector<double>* restores) {
@@ -97,20 +97,20 @@ Times one_iteration(const Options& options, Session& session, std::vector<double
 void make_dump_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw CannotWrite(path + ": " + error.message());
-  if (!std::filesystem::is_empty(path, error)) throw CannotWrite(path + " is not empty");
+  if (error) throw OutputError(path + ": " + error.message());
+  if (!std::filesystem::is_empty(path, error)) throw OutputError(path + " is not empty");
 }
 
 void require_exact(const std::vector<Placement>& placements) {
   if (const Placement* bad = first_not_exact(placements))
-    throw NotExact(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
+    throw PlacementError(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
 }
 
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
   check_fit(options, capture, code, options.launch);  // an unfit launch must be refused before anything is set up
   if (!capture.dispatch().completed && (options.compare || options.poison))
-    throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so memory after it is unknown");
+    throw UsageError("--compare and --poison: the kernel failed when it was captured, so memory after it is unknown");
   if (!options.dump.empty()) make_dump_folder(options.dump);
   const auto began = Clock::now();
   capture.check_holes(capture::Phase::before);
@@ -139,7 +139,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
     try {
       session.dump(options.dump);
     } catch (const std::runtime_error& error) {
-      throw CannotWrite(error.what());
+      throw OutputError(error.what());
     }
   }
   std::fputs((options.json ? json_of(options, capture, session, result) : text_of(options, capture, session, result)).c_str(),
@@ -167,7 +167,7 @@ void unpack(const Options& options, const capture::Capture& capture) {
       if (std::any_of(changed.begin(), changed.end(), [i](const capture::Block& block) { return block.region == i; }))
         write_sparse(folder, name + ".after.bin", image.expected(i), region.bytes);
     } catch (const std::runtime_error& error) {
-      throw CannotWrite(error.what());
+      throw OutputError(error.what());
     }
   }
 }
@@ -183,7 +183,7 @@ int run_all_cases(const Options& options, const capture::Capture& capture, int c
 }
 
 int run(const Options& options, int count, char** words) {
-  const Doing replaying(options.capture, "the replay", kFailed, "see docs/REPLAY.md for what a replay cannot do");
+  const CurrentActivity replaying(options.capture, "the replay", kFailed, "see docs/REPLAY.md for what a replay cannot do");
   const capture::Capture capture(options.capture);
   switch (options.action) {
     case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
@@ -212,23 +212,23 @@ int guarded(int count, char** words) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       return fail(kOutput, "the output cannot be written", "free some disk space");
     return code;
-  } catch (const WrongUsage& error) {
+  } catch (const UsageError& error) {
     return fail(kUsage, error.what(), "`rocm-perf replay --help` lists what it accepts");
   } catch (const capture::InvalidCapture& error) {
     return fail(kBadCapture, options.capture + ": " + error.what(), "capture again with `rocm-perf isolate`");
-  } catch (const NotExact& error) {
+  } catch (const PlacementError& error) {
     return fail(kNotExact, options.capture + ": " + error.what(),
                 "`rocm-perf replay reserve-check` shows every range; try a machine with a similar address space");
-  } catch (const WrongLaunch& error) {
+  } catch (const InvalidLaunch& error) {
     return fail(kUsage, options.capture + ": " + error.what(), "choose a different --groups, --group-size or --dynamic-lds");
-  } catch (const UnfitCode& error) {
+  } catch (const UnfitCodeError& error) {
     const std::string file = options.hsaco.empty() ? options.capture + "/" + capture::kCodeFile : options.hsaco;
     return fail(kUnfit, file + ": " + error.what(), kBuildIt);
-  } catch (const WrongOverlay& error) {
+  } catch (const InvalidOverlay& error) {
     return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for the format of its records");
-  } catch (const WrongCases& error) {
+  } catch (const InvalidCases& error) {
     return fail(kUsage, std::string("--cases: ") + error.what(), "`rocm-perf` writes this file itself");
-  } catch (const CannotWrite& error) {
+  } catch (const OutputError& error) {
     return fail(kOutput, error.what(), "name an empty folder with enough free space with --dump-output");
   } catch (const std::exception& error) {
     return fail(kFailed, options.capture + ": " + error.what(), "see docs/REPLAY.md for what a replay cannot do");

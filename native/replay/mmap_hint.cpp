@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kGuard = 4096;  // the thunk leaves one page free on each side [libhsakmt, fmm.c]
 
-constexpr uint64_t kLeastSvmRange = 4ull << 30;  // [libhsakmt, fmm.c: SVM_MIN_VM_SIZE]
+constexpr uint64_t kMinSvmRange = 4ull << 30;  // [libhsakmt, fmm.c: SVM_MIN_VM_SIZE]
 constexpr uint64_t kHugePage = 2 << 20;
 
 std::atomic<uint64_t> svm_floor{0};
@@ -36,7 +36,7 @@ extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size
     if (mapping != -1) return reinterpret_cast<void*>(mapping);
   }
   const uint64_t floor = svm_floor.load(std::memory_order_relaxed);
-  if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kLeastSvmRange &&
+  if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kMinSvmRange &&
       !(flags & MAP_FIXED)) {
     const long mapping = syscall(SYS_mmap, floor, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
     if (mapping != -1) return reinterpret_cast<void*>(mapping);

@@ -11,7 +11,7 @@ uint64_t number_from(const std::string& name, const std::string& text, uint64_t 
   errno = 0;
   const uint64_t value = std::strtoull(text.c_str(), &end, 0);
   if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < minimum || value > maximum)
-    throw WrongUsage(name + " " + text + ": not a number from " + std::to_string(minimum) + " to " + std::to_string(maximum));
+    throw UsageError(name + " " + text + ": not a number from " + std::to_string(minimum) + " to " + std::to_string(maximum));
   return value;
 }
 
@@ -19,19 +19,19 @@ uint64_t number_from(const std::string& name, const std::string& text, uint64_t 
 
 Options options_from(int count, char** words) {
   Options options;
-  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm, cases, verify or unpack");
+  if (count < 2) throw UsageError("no action: reserve-check, full-vm, cases, verify or unpack");
   const std::string action = words[1];
   if (action == "reserve-check") options.action = Options::Action::reserve_check;
   else if (action == "full-vm") options.action = Options::Action::full_vm;
   else if (action == "cases") options.action = Options::Action::cases;
   else if (action == "verify") options.action = Options::Action::verify;
   else if (action == "unpack") options.action = Options::Action::unpack;
-  else throw WrongUsage(action + " is not an action: reserve-check, full-vm, cases, verify or unpack");
+  else throw UsageError(action + " is not an action: reserve-check, full-vm, cases, verify or unpack");
 
   for (int i = 2; i < count; ++i) {
     const std::string name = words[i];
     const auto value = [&]() -> std::string {
-      if (++i == count) throw WrongUsage(name + " needs a value");
+      if (++i == count) throw UsageError(name + " needs a value");
       return words[i];
     };
     if (name == "--capture-dir") options.capture = value();
@@ -53,29 +53,29 @@ Options options_from(int count, char** words) {
     else if (name == "--groups" || name == "--group-size") {
       try {
         (name == "--groups" ? options.launch.groups : options.launch.group_size) = extent_from(value());
-      } catch (const WrongLaunch& error) {
-        throw WrongUsage(name + " " + error.what());
+      } catch (const InvalidLaunch& error) {
+        throw UsageError(name + " " + error.what());
       }
     } else if (name == "--tolerance") {
       const std::string text = value();
       try {
         options.tolerances.push_back(tolerance_from(text));
       } catch (const std::invalid_argument& error) {
-        throw WrongUsage(name + " " + text + ": " + error.what());
+        throw UsageError(name + " " + text + ": " + error.what());
       }
     } else {
-      throw WrongUsage(name + " is not an option of " + action);
+      throw UsageError(name + " is not an option of " + action);
     }
   }
-  if (options.capture.empty()) throw WrongUsage("no --capture-dir");
-  if (options.action == Options::Action::unpack && options.dump.empty()) throw WrongUsage("unpack needs --dump-output");
+  if (options.capture.empty()) throw UsageError("no --capture-dir");
+  if (options.action == Options::Action::unpack && options.dump.empty()) throw UsageError("unpack needs --dump-output");
   if (options.poison && !options.recopy)
-    throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
+    throw UsageError("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
   if (options.action == Options::Action::cases && !options.launch.as_captured())
-    throw WrongUsage("each case defines its own launch");
+    throw UsageError("each case defines its own launch");
   if (!options.tolerances.empty()) options.compare = true;
   if (options.compare && !options.overlay.empty())
-    throw WrongUsage("--compare with --overlay: the captured outputs are not those that the kernel computes from other inputs");
+    throw UsageError("--compare with --overlay: the captured outputs are not those that the kernel computes from other inputs");
   return options;
 }
 

@@ -12,7 +12,7 @@
 
 namespace rpd::replay {
 
-struct WrongUsage : std::runtime_error {
+struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -31,7 +31,7 @@ struct Options {
   unsigned attempt = 0;  // how often this process has been started again because captured addresses were taken
 };
 
-// Throws WrongUsage.
+// Throws UsageError.
 Options options_from(int count, char** words);
 
 }  // namespace rpd::replay

@@ -8,7 +8,7 @@
 
 namespace rpd::replay {
 
-struct WrongOverlay : std::runtime_error {
+struct InvalidOverlay : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -18,7 +18,7 @@ struct Overlay {
 };
 
 // Reads a file of records, each an address and a length (8 bytes each, little-endian) followed by that many bytes. Throws
-// WrongOverlay.
+// InvalidOverlay.
 std::vector<Overlay> read_overlays(const std::string& path);
 
 }  // namespace rpd::replay

@@ -23,7 +23,7 @@ struct Result {
   Statistics gpu, wait, restore;  // milliseconds
   std::vector<double> gpu_ms;     // one per iteration
   double setup_ms = 0, wall_ms = 0;
-  std::optional<Counted> counted;  // counts of the last iteration
+  std::optional<DeviceCounts> counted;  // counts of the last iteration
   std::optional<Comparison> comparison;
 };
 

@@ -41,15 +41,15 @@ Session::Session(const capture::Capture& capture, std::span<const unsigned char>
       memory_(exact_memory(gpu_.target(), capture, &image_)),
       replacement_(replacement.begin(), replacement.end()) {
   const std::vector<Placement> placements = memory_->map(capture.regions());
-  if (const Placement* bad = first_not_exact(placements)) throw NotExact(described(*bad));
+  if (const Placement* bad = first_not_exact(placements)) throw PlacementError(described(*bad));
   memory_->restore();
   if (!replacement.empty()) {
-    fit(capture.dispatch(), capture.code(), replacement);
-    const Doing loading(file, "ROCr's loader", kUnfit, kBuildIt, true);
+    fit_replacement(capture.dispatch(), capture.code(), replacement);
+    const CurrentActivity loading(file, "ROCr's loader", kUnfit, kBuildIt, true);
     code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, capture.dispatch().kernel.symbol);
   }
   launch({});
-  if (code_) adopt_variables();
+  if (code_) match_variables();
 }
 
 void Session::launch(const LaunchConfiguration& launch) {
@@ -59,9 +59,10 @@ void Session::launch(const LaunchConfiguration& launch) {
              captured.packet.private_bytes, captured.packet.group_bytes};
   hidden_.clear();
   if (!code_ && launch.as_captured()) return;
-  const Fit fitted = fit(dispatch, capture_.code(), code_ ? std::span(replacement_) : std::span(capture_.code()));
+  const ReplacementFit fitted =
+      fit_replacement(dispatch, capture_.code(), code_ ? std::span(replacement_) : std::span(capture_.code()));
   packet_.private_bytes = fitted.private_bytes, packet_.group_bytes = fitted.group_bytes;
-  if (launch.as_captured() && !fitted.more_arguments) return;
+  if (launch.as_captured() && !fitted.has_uncaptured_arguments) return;
   hidden_ = hidden_values(dispatch, fitted.kernel);
 }
 
@@ -75,19 +76,19 @@ void Session::place_arguments() {
   packet_.kernarg_address = kernarg_->address();
 }
 
-void Session::adopt_variables() {
+void Session::match_variables() {
   for (const capture::Variable& loaded : code_->variables()) {
     const auto& captured = capture_.dispatch().variables;
     const auto same = std::find_if(captured.begin(), captured.end(), [&](const auto& v) { return v.name == loaded.name; });
     if (same == captured.end()) {
-      Fresh fresh{loaded.address, std::vector<unsigned char>(loaded.bytes)};
-      memory_->read(loaded.address, fresh.content.data(), loaded.bytes);
-      fresh_.push_back(std::move(fresh));
+      NewVariable variable{loaded.address, std::vector<unsigned char>(loaded.bytes)};
+      memory_->read(loaded.address, variable.content.data(), loaded.bytes);
+      new_variables_.push_back(std::move(variable));
     } else if (same->bytes != loaded.bytes) {
-      throw UnfitCode("its variable " + loaded.name + " has " + std::to_string(loaded.bytes) + " bytes instead of " +
-                      std::to_string(same->bytes));
+      throw UnfitCodeError("its variable " + loaded.name + " has " + std::to_string(loaded.bytes) + " bytes instead of " +
+                           std::to_string(same->bytes));
     } else {
-      twins_.push_back({same->address, loaded.address, loaded.bytes});
+      relocated_variables_.push_back({same->address, loaded.address, loaded.bytes});
     }
   }
   restore();
@@ -96,22 +97,23 @@ void Session::adopt_variables() {
 void Session::restore() {
   memory_->restore();
   std::vector<unsigned char> content;
-  for (const Twin& twin : twins_) {
-    content.resize(twin.bytes);
-    memory_->read(twin.captured, content.data(), twin.bytes);
-    memory_->write(twin.loaded, content.data(), twin.bytes);
+  for (const RelocatedVariable& variable : relocated_variables_) {
+    content.resize(variable.bytes);
+    memory_->read(variable.captured, content.data(), variable.bytes);
+    memory_->write(variable.loaded, content.data(), variable.bytes);
   }
-  for (const Fresh& fresh : fresh_) memory_->write(fresh.loaded, fresh.content.data(), fresh.content.size());
+  for (const NewVariable& variable : new_variables_)
+    memory_->write(variable.loaded, variable.content.data(), variable.content.size());
 }
 
 void Session::overlay(const std::vector<Overlay>& overlays) {
-  changed_by_the_captured_kernel();  // must be determined from the captured inputs
-  for (; !beneath_.empty(); beneath_.pop_back()) put(beneath_.back());
+  ranges_changed_by_captured_kernel();  // must be determined from the captured inputs
+  for (; !overwritten_.empty(); overwritten_.pop_back()) write_overlay(overwritten_.back());
   for (const Overlay& overlay : overlays) {
     const uint32_t region = region_of(overlay);
     const unsigned char* const covered = image_.before(region) + (overlay.address - capture_.regions()[region].base);
-    beneath_.push_back({overlay.address, {covered, covered + overlay.content.size()}});
-    put(overlay);
+    overwritten_.push_back({overlay.address, {covered, covered + overlay.content.size()}});
+    write_overlay(overlay);
   }
   restore();
 }
@@ -132,16 +134,16 @@ uint32_t Session::region_of(const Overlay& overlay) const {
         overlay.content.size() <= regions[i].bytes - offset && (regions[i].kind != capture::Kind::code || is_variable(overlay)))
       return i;
   }
-  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) +
-                     " are neither in a captured data region nor in a variable");
+  throw InvalidOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) +
+                       " are neither in a captured data region nor in a variable");
 }
 
-void Session::put(const Overlay& overlay) {
+void Session::write_overlay(const Overlay& overlay) {
   const uint32_t region = region_of(overlay);
   image_.overlay(region, overlay.address - capture_.regions()[region].base, overlay.content);
 }
 
-const std::vector<Session::Run>& Session::changed_by_the_captured_kernel() {
+const std::vector<Session::ChangedRange>& Session::ranges_changed_by_captured_kernel() {
   if (std::exchange(changed_known_, true)) return changed_;
   for (const capture::Block& block : capture_.blocks(capture::Phase::after)) {
     const unsigned char* const before = image_.before(block.region) + block.offset;
@@ -159,9 +161,9 @@ const std::vector<Session::Run>& Session::changed_by_the_captured_kernel() {
 
 void Session::poison(uint8_t value) {
   std::vector<unsigned char> content;
-  for (const Run& run : changed_by_the_captured_kernel()) {
-    content.assign(run.bytes, value);
-    memory_->write(run.address, content.data(), run.bytes);
+  for (const ChangedRange& range : ranges_changed_by_captured_kernel()) {
+    content.assign(range.bytes, value);
+    memory_->write(range.address, content.data(), range.bytes);
   }
 }
 
@@ -170,10 +172,10 @@ Times Session::run(std::chrono::seconds limit) {
   const Times times = gpu_.run(packet_, limit);
   if (!hidden_.empty()) kernarg_->check_unchanged();
   std::vector<unsigned char> content;
-  for (const Twin& twin : twins_) {
-    content.resize(twin.bytes);
-    memory_->read(twin.loaded, content.data(), twin.bytes);
-    memory_->write(twin.captured, content.data(), twin.bytes);
+  for (const RelocatedVariable& variable : relocated_variables_) {
+    content.resize(variable.bytes);
+    memory_->read(variable.loaded, content.data(), variable.bytes);
+    memory_->write(variable.captured, content.data(), variable.bytes);
   }
   return times;
 }

@@ -17,21 +17,21 @@
 namespace rpd::replay {
 
 // Memory is not available at the addresses that the capture needs.
-struct NotExact : std::runtime_error {
+struct PlacementError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Session {
  public:
   // The capture's ranges must have been reserved. `replacement` is the content of another code object's file, or empty; `file`
-  // is its name. Throws NotExact, UnfitCode, InvalidCapture, std::runtime_error.
+  // is its name. Throws PlacementError, UnfitCodeError, InvalidCapture, std::runtime_error.
   Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file);
 
   void restore();
-  // From now on, launches have this shape. Throws WrongLaunch, UnfitCode.
+  // From now on, launches have this shape. Throws InvalidLaunch, UnfitCodeError.
   void launch(const LaunchConfiguration& launch);
   // Replaces captured inputs with these, now and in later calls to restore(). Removes the overlays of any earlier call. Throws
-  // WrongOverlay.
+  // InvalidOverlay.
   void overlay(const std::vector<Overlay>& overlays);
   // Overwrites the bytes that the kernel changed when it was captured.
   void poison(uint8_t value);
@@ -52,24 +52,24 @@ class Session {
 
  private:
   // A variable of the replacement that corresponds to a captured variable at a different address.
-  struct Twin {
+  struct RelocatedVariable {
     uint64_t captured, loaded, bytes;
   };
-  struct Fresh {  // a variable that only the replacement has
+  struct NewVariable {  // a variable that only the replacement has
     uint64_t loaded;
     std::vector<unsigned char> content;
   };
   // A run of consecutive bytes that the captured kernel changed.
-  struct Run {
+  struct ChangedRange {
     uint64_t address, bytes;
   };
-  void adopt_variables();
+  void match_variables();
   void place_arguments();
   uint64_t count_changed(uint32_t region);
-  const std::vector<Run>& changed_by_the_captured_kernel();
+  const std::vector<ChangedRange>& ranges_changed_by_captured_kernel();
   bool is_variable(const Overlay& overlay) const;
   uint32_t region_of(const Overlay& overlay) const;
-  void put(const Overlay& overlay);
+  void write_overlay(const Overlay& overlay);
 
   const capture::Capture& capture_;
   Gpu gpu_;
@@ -80,11 +80,11 @@ class Session {
   Packet packet_;
   std::vector<HiddenValue> hidden_;  // values that differ from the captured arguments; empty if none do
   std::unique_ptr<Kernarg> kernarg_;
-  std::vector<Run> changed_;
+  std::vector<ChangedRange> changed_;
   bool changed_known_ = false;
-  std::vector<Overlay> beneath_;  // the bytes that the current overlays have replaced
-  std::vector<Twin> twins_;
-  std::vector<Fresh> fresh_;
+  std::vector<Overlay> overwritten_;  // the bytes that the current overlays have replaced
+  std::vector<RelocatedVariable> relocated_variables_;
+  std::vector<NewVariable> new_variables_;
 };
 
 // Reliably checks whether each range is available, by reserving and mapping it as a replay would.

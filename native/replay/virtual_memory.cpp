@@ -160,7 +160,7 @@ class VirtualMemory final : public ExactMemory {
     try {
       const MmapHint steering(placement.base, placement.bytes);
       code_ = std::make_unique<LoadedCode>(target_.agent, capture_.code(), capture_.dispatch().kernel.symbol);
-    } catch (const UnfitCode& error) {
+    } catch (const UnfitCodeError& error) {
       placement.outcome = Outcome::failed, placement.actual = 0, placement.why = error.what();
       return;
     }

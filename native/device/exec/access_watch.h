@@ -17,7 +17,7 @@ class AccessWatch {
   void clear() { accessed_.clear(); }
   size_t count() const { return accessed_.size(); }
   // Whether there are more accesses than waves that merely poll would make.
-  bool overflows() const { return accessed_.size() > kMost; }
+  bool overflows() const { return accessed_.size() > kMaxAccesses; }
 
   void note(uint64_t address, uint32_t bytes) {
     if (!overflows()) accessed_.emplace(address, bytes);
@@ -35,14 +35,14 @@ class AccessWatch {
   const std::set<std::pair<uint64_t, uint32_t>>& accessed() const { return accessed_; }
 
  private:
-  static constexpr size_t kMost = 65536;
+  static constexpr size_t kMaxAccesses = 65536;
   std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
 };
 
 // Passes every event on to another observer, but first records accesses to global memory in a watch.
-class WatchedMemory : public InstructionObserver {
+class AccessWatchObserver : public InstructionObserver {
  public:
-  explicit WatchedMemory(InstructionObserver& inner) : inner_(inner) {}
+  explicit AccessWatchObserver(InstructionObserver& inner) : inner_(inner) {}
   void begin(AccessWatch* watch) { watch_ = watch; }
 
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override {

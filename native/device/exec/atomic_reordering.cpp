@@ -4,8 +4,8 @@
 
 namespace rpd {
 
-void AtomicReordering::note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch,
-                            uint64_t word) {
+void AtomicReordering::add(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch,
+                           uint64_t word) {
   words_[word] = true;
   of_[wave].push_back({completed, last, &atomic, by, epoch, word, notes_++});
 }
@@ -16,7 +16,7 @@ bool AtomicReordering::sees(uint32_t reader, const Note& note) const {
 }
 
 // Another wave's store is ordered before the atomic only if there is a barrier between them.
-const Op* AtomicReordering::before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
+const Op* AtomicReordering::overtaking_atomic(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const {
   const auto entry = of_.find(wave);
   if (entry == of_.end()) return nullptr;
   const auto& notes = entry->second;

@@ -24,14 +24,14 @@ class AtomicReordering {
   };
   // Records that wave `by` issued `atomic` on `word` in `epoch` while stores by `wave`, in the same workgroup, may still have
   // been in flight. These stores are among the vector memory accesses of `wave`, from number `completed` + 1 to number `last`.
-  void note(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch, uint64_t word);
+  void add(const Wave& wave, uint32_t completed, uint32_t last, const Op& atomic, uint32_t by, uint32_t epoch, uint64_t word);
   // Records that the workgroup has executed an atomic load or read-modify-write on the word, if a recorded atomic accesses it.
-  void see(uint32_t group, uint64_t word) {
+  void note_observation(uint32_t group, uint64_t word) {
     if (words_.contains(word)) seen_[{group, word}] = notes_;
   }
   // Returns an atomic that may have overtaken the wave's store `number`, issued in `epoch`, and whose result workgroup `reader`
   // has seen; null if there is none.
-  const Op* before(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const;
+  const Op* overtaking_atomic(const Wave& wave, uint32_t number, uint32_t epoch, uint32_t reader) const;
 
   bool any() const { return notes_ > 0; }
   void clear() { *this = {}; }

@@ -30,8 +30,8 @@ constexpr uint8_t kWidths[16][kComponents] = {
 };
 
 int64_t sign_extended(uint32_t raw, int width) { return static_cast<int32_t>(raw << (32 - width)) >> (32 - width); }
-int64_t most_unsigned(int width) { return (int64_t{1} << width) - 1; }
-int64_t most_signed(int width) { return (int64_t{1} << (width - 1)) - 1; }
+int64_t max_unsigned(int width) { return (int64_t{1} << width) - 1; }
+int64_t max_signed(int width) { return (int64_t{1} << (width - 1)) - 1; }
 uint32_t single(double value) { return bits_of(static_cast<float>(value)); }
 
 // Floats with 11 or 10 bits are halves without the sign bit and the lowest bits of the mantissa.
@@ -45,9 +45,8 @@ uint32_t widen_float(uint32_t raw, int width) {
 
 uint32_t widen(uint32_t raw, int width, NumberFormat number) {
   switch (number) {
-    case NumberFormat::Unorm: return single(raw / static_cast<double>(most_unsigned(width)));
-    case NumberFormat::Snorm:
-      return single(std::max(-1.0, sign_extended(raw, width) / static_cast<double>(most_signed(width))));
+    case NumberFormat::Unorm: return single(raw / static_cast<double>(max_unsigned(width)));
+    case NumberFormat::Snorm: return single(std::max(-1.0, sign_extended(raw, width) / static_cast<double>(max_signed(width))));
     case NumberFormat::Uscaled: return single(raw);
     case NumberFormat::Sscaled: return single(static_cast<double>(sign_extended(raw, width)));
     case NumberFormat::Sint: return static_cast<uint32_t>(sign_extended(raw, width));
@@ -73,16 +72,16 @@ uint32_t narrow_float(uint32_t bits, int width) {
 
 uint32_t narrow(uint32_t bits, int width, NumberFormat number) {
   const double value = from_bits<float>(bits);
-  const int64_t maximum = most_signed(width);
+  const int64_t maximum = max_signed(width);
   switch (number) {
-    case NumberFormat::Unorm: return integer(std::nearbyint(clamped(value, 0, 1) * most_unsigned(width)));
+    case NumberFormat::Unorm: return integer(std::nearbyint(clamped(value, 0, 1) * max_unsigned(width)));
     case NumberFormat::Snorm: return integer(std::nearbyint(clamped(value, -1, 1) * maximum));
-    case NumberFormat::Uscaled: return integer(clamped(value, 0, most_unsigned(width)));
+    case NumberFormat::Uscaled: return integer(clamped(value, 0, max_unsigned(width)));
     case NumberFormat::Sscaled: return integer(clamped(value, -maximum - 1, maximum));
     case NumberFormat::Sint:
       return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(bits), -maximum - 1, maximum));
     case NumberFormat::Float: return narrow_float(bits, width);
-    default: return static_cast<uint32_t>(std::min<int64_t>(bits, most_unsigned(width)));
+    default: return static_cast<uint32_t>(std::min<int64_t>(bits, max_unsigned(width)));
   }
 }
 
@@ -108,7 +107,7 @@ std::array<uint32_t, kComponents> BufferFormat::unpack(const uint8_t* element) c
   std::array<uint32_t, kComponents> out{};
   for (int i = 0; i < kComponents && kWidths[data_][i]; ++i) {
     const int width = kWidths[data_][i];
-    out[i] = widen(static_cast<uint32_t>(bits & most_unsigned(width)), width, number_);
+    out[i] = widen(static_cast<uint32_t>(bits & max_unsigned(width)), width, number_);
     bits >>= width;
   }
   return out;
@@ -119,7 +118,7 @@ void BufferFormat::pack(const std::array<uint32_t, kComponents>& components, uin
   int bit = 0;
   for (int i = 0; i < kComponents && kWidths[data_][i]; ++i) {
     const int width = kWidths[data_][i];
-    bits |= static_cast<Element>(narrow(components[i], width, number_) & most_unsigned(width)) << bit;
+    bits |= static_cast<Element>(narrow(components[i], width, number_) & max_unsigned(width)) << bit;
     bit += width;
   }
   std::memcpy(element, &bits, bytes());

@@ -69,7 +69,7 @@ bool BusyWaitDetector::enter(Phase phase) {
 
 bool BusyWaitDetector::give_up() {
   if (phase_ != Phase::Glance) set_watch(nullptr);
-  rest_ = std::min(2 * rest_, kLongestRest);
+  rest_ = std::min(2 * rest_, kMaxRest);
   return enter(Phase::Rest);
 }
 
@@ -95,7 +95,7 @@ bool BusyWaitDetector::rest() {
 }
 
 bool BusyWaitDetector::glance() {
-  if (!same_positions()) return rounds_ == kLongestPeriod && give_up();
+  if (!same_positions()) return rounds_ == kMaxPeriod && give_up();
   period_ = rounds_;
   digest_ = digest();
   watch_.clear();

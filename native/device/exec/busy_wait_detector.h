@@ -66,9 +66,9 @@ class BusyWaitDetector {
   bool enter(Phase phase);
 
   static constexpr uint64_t kFirstRest = 64;       // rounds before the first check; doubled after each failed check ...
-  static constexpr uint64_t kLongestRest = 4096;    // ... up to this
+  static constexpr uint64_t kMaxRest = 4096;    // ... up to this
   static constexpr uint64_t kRestAfterWaiting = 4;
-  static constexpr uint64_t kLongestPeriod = 64;   // rounds
+  static constexpr uint64_t kMaxPeriod = 64;   // rounds
 
   const Xcds& xcds_;
   const AddressSpace& memory_;

@@ -174,7 +174,7 @@ void Engine::State::start(DispatchExecution& execution, uint32_t resident) {
     execution.unfinished.push_back(xcd.get());
   }
   const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
-  execution.order = small || race_check ? nullptr : execution.code->order.why_it_matters(kernel.entry);
+  execution.order = small || race_check ? nullptr : execution.code->order.why_order_matters(kernel.entry);
   execution.takes_turns = small || race_check || execution.order;
   execution.threads = execution.takes_turns ? 1 : threads;
   if (execution.takes_turns && !race_check) execution.busy_wait = std::make_unique<BusyWaitDetector>(execution.xcds(), memory);
@@ -284,9 +284,9 @@ Progress Engine::advance(DispatchExecution& execution, const Interruption& inter
                                : state_->advance_side_by_side(execution, interruption);
 }
 
-bool Engine::can_go_on(const DispatchExecution& execution) const { return execution.busy_wait->is_over(); }
+bool Engine::can_resume(const DispatchExecution& execution) const { return execution.busy_wait->is_over(); }
 
-void Engine::go_on(DispatchExecution& execution) { execution.busy_wait->resume(); }
+void Engine::resume(DispatchExecution& execution) { execution.busy_wait->resume(); }
 
 uint64_t Engine::instructions(const DispatchExecution& execution) const { return instructions_of(execution); }
 
@@ -298,7 +298,7 @@ uint64_t Engine::workgroups_done(const DispatchExecution& execution) const {
   return done;
 }
 
-std::string Engine::whereabouts(const DispatchExecution& execution) const {
+std::string Engine::describe_positions(const DispatchExecution& execution) const {
   return execution.busy_wait->describe(execution.kernel);
 }
 

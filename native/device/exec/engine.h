@@ -121,10 +121,10 @@ class Engine {
   std::shared_ptr<DispatchExecution> begin(const DispatchRequest& request, DispatchResult& refused);
   Progress advance(DispatchExecution& execution, const Interruption& interruption);
   // Whether the memory that a waiting execution polls has changed.
-  bool can_go_on(const DispatchExecution& execution) const;
-  void go_on(DispatchExecution& execution);
+  bool can_resume(const DispatchExecution& execution) const;
+  void resume(DispatchExecution& execution);
   // Describes where the waves of a waiting execution are and what they poll.
-  std::string whereabouts(const DispatchExecution& execution) const;
+  std::string describe_positions(const DispatchExecution& execution) const;
   uint64_t instructions(const DispatchExecution& execution) const;
   uint64_t workgroups(const DispatchExecution& execution) const;
   uint64_t workgroups_done(const DispatchExecution& execution) const;  // must not be called while it advances

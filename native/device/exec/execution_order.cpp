@@ -134,7 +134,7 @@ bool returns_to_caller(const Op& op) { return op.semantics->leaves && op.source[
 
 }  // namespace
 
-const char* ExecutionOrder::why_it_matters(uint64_t entry) {
+const char* ExecutionOrder::why_order_matters(uint64_t entry) {
   if (const auto cached = reasons_.find(entry); cached != reasons_.end()) return cached->second;
   std::set<uint64_t> functions{entry};
   std::vector<uint64_t> todo{entry};

@@ -18,7 +18,7 @@ class ExecutionOrder {
 
   // Why the order matters for the kernel that begins at `entry`; null if it does not matter. Follows calls whose targets are
   // constants in the code; any other computed jump is assumed to be able to lead anywhere.
-  const char* why_it_matters(uint64_t entry);
+  const char* why_order_matters(uint64_t entry);
 
   void forget() { reasons_.clear(); }
 

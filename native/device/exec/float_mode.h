@@ -30,11 +30,11 @@ class FloatMode {
   explicit constexpr FloatMode(uint32_t mode) : mode_(mode) {}
 
   template <class T>
-  bool keeps_operands() const {
+  bool keeps_operand_denormals() const {
     return mode_ >> (is_wide_or_half<T> ? 6 : 4) & 1;
   }
   template <class T>
-  bool keeps_results() const {
+  bool keeps_result_denormals() const {
     return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1;
   }
 
@@ -52,7 +52,7 @@ class FloatMode {
   // ISA).
   template <class T>
   bool modifies_output() const {
-    return !keeps_results<T>() && !(mode_ & kModeIeee);
+    return !keeps_result_denormals<T>() && !(mode_ & kModeIeee);
   }
 
  private:
@@ -76,7 +76,7 @@ class HostRounding {
 };
 
 // Forces the values to be computed before this point: the compiler does not know that the rounding mode changes.
-inline void settle(const void* values) { asm volatile("" : : "r"(values) : "memory"); }
+inline void force_computed(const void* values) { asm volatile("" : : "r"(values) : "memory"); }
 
 template <class T>
 void flush_denormals(T* values, int count = kLanes) {
@@ -93,13 +93,13 @@ constexpr bool is_infinite(T v) {
   return (biased_exponent(v) == (1 << FloatBits<T>::exponent) - 1) & !(bits_of(v) & kMantissaMask<T>);
 }
 
-constexpr uint16_t kLargestHalf = 0x7bff;
+constexpr uint16_t kMaxHalf = 0x7bff;
 
 // An infinite result has overflowed unless the operands make it truly infinite. If it has overflowed, it becomes the largest
 // half with its sign.
 inline Half saturated_half(Half result, bool truly_infinite) {
   if (truly_infinite || !is_infinite(result)) return result;
-  return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));
+  return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kMaxHalf));
 }
 
 // Whether an operand makes the result infinite without an overflow. With `has_poles`, an operand of 0 does so as well, as in
@@ -128,7 +128,7 @@ void modify_results(const Op& op, const FloatMode& mode, T* values) {
 template <class R>
 void flush_results(const FloatMode& mode, R* values) {
   if constexpr (is_float<R>) {
-    if (!mode.keeps_results<R>()) flush_denormals(values);
+    if (!mode.keeps_result_denormals<R>()) flush_denormals(values);
   }
 }
 

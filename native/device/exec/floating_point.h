@@ -145,11 +145,11 @@ constexpr T maximum3(T a, T b, T c) {
 }
 // IEEE 754-2019's minimum and maximum of three: a NaN wins and is returned as a quiet NaN.
 template <class T>
-constexpr T least_of_three(T a, T b, T c) {
+constexpr T nan_propagating_minimum3(T a, T b, T c) {
   return settle_nan(is_nan(a) | is_nan(b) | is_nan(c) ? default_nan<T>() : minimum3<T, false>(a, b, c), a, b, c);
 }
 template <class T>
-constexpr T greatest_of_three(T a, T b, T c) {
+constexpr T nan_propagating_maximum3(T a, T b, T c) {
   return settle_nan(is_nan(a) | is_nan(b) | is_nan(c) ? default_nan<T>() : maximum3<T, false>(a, b, c), a, b, c);
 }
 

@@ -131,9 +131,9 @@ struct FusedHalves {
  private:
   // Denormal halves have fewer bits, so this returns true for any single that becomes a denormal half.
   static bool any_half_way(const Chunk<float>& singles) {
-    constexpr uint32_t dropped_bits = 0x1fff, half_way = 0x1000, least_normal = 0x38800000;
+    constexpr uint32_t dropped_bits = 0x1fff, half_way = 0x1000, min_normal = 0x38800000;
     const Words bits = half_of(singles);
-    const auto between = (bits & dropped_bits) == half_way, denormal = (bits & ~kSignBit<float>)-1 < least_normal - 1;
+    const auto between = (bits & dropped_bits) == half_way, denormal = (bits & ~kSignBit<float>)-1 < min_normal - 1;
     return bits_of_words(Words(between | denormal)) != 0;
   }
   // The product is exact, and the sum is rounded to odd: see to_half().

@@ -59,7 +59,7 @@ void execute_vector(const Op& op, Wave& wave) {
 template <class T>
 void enter_mode(const FloatMode& mode, Lanes<T>& source) {
   if constexpr (is_float<T>) {
-    if (!mode.keeps_operands<T>()) flush_denormals(source.own());
+    if (!mode.keeps_operand_denormals<T>()) flush_denormals(source.own());
   }
 }
 
@@ -80,7 +80,7 @@ void compute_rounded(const Op& op, const FloatMode& mode, R* results, const T*..
   const HostRounding rounding(is_float<R> && op.semantics->rounds_by_mode ? mode.rounding<R, T...>() : FE_TONEAREST);
   for (int l = 0; l < kLanes; ++l) results[l] = F(operands[l]...);
   if constexpr (is_float<R>) modify_results(op, mode, results);
-  settle(results);
+  force_computed(results);
 }
 
 template <auto F, class... T>
@@ -215,15 +215,15 @@ constexpr Semantics saturates(const char* mnemonic) {
 
 // Derives both functions for saturates() from one that returns the exact value.
 template <class R, auto Exact, class F = decltype(+Exact)>
-struct Held;
+struct WrapOrSaturate;
 template <class R, auto Exact, class... A>
-struct Held<R, Exact, int64_t (*)(A...)> {
+struct WrapOrSaturate<R, Exact, int64_t (*)(A...)> {
   static R wrapped(A... operand) { return static_cast<R>(Exact(operand...)); }
   static R clamped(A... operand) { return saturated<R>(Exact(operand...)); }
 };
 template <class R, auto Exact>
-constexpr Semantics held(const char* name) {
-  return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
+constexpr Semantics wraps_or_saturates(const char* name) {
+  return saturates<WrapOrSaturate<R, Exact>::wrapped, WrapOrSaturate<R, Exact>::clamped>(name);
 }
 
 // The 16-bit result leaves bits 31:16 of the destination unchanged (most such results clear them on gfx9: see write_lanes).

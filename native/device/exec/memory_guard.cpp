@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kPacketBytes = 64;
-constexpr uint64_t kMostLoaded = 64;  // the largest scalar load, whose last bytes may lie past the arguments
+constexpr uint64_t kMaxScalarLoadBytes = 64;  // the largest scalar load, whose last bytes may lie past the arguments
 
 AccessWindow common(AccessWindow a, AccessWindow b) {
   const uint64_t begin = std::max(a.begin, b.begin), end = std::min(a.begin + a.size, b.begin + b.size);
@@ -36,7 +36,7 @@ bool points_into(const DispatchedKernel& kernel, AccessWindow window) {
 void MemoryGuard::begin(const DispatchedKernel& kernel) {
   request_ = kernel.request;
   argument_bytes_ = kernel.descriptor.kernarg_size;
-  arguments_ = memory_.piece(request_.kernarg_address);
+  arguments_ = memory_.allocation_around(request_.kernarg_address);
   if (points_into(kernel, arguments_)) arguments_ = {};
   reads_packet_ = kernel.descriptor.has(KernelDescriptor::kDispatchPtr);
   reads_queue_ = kernel.descriptor.has(KernelDescriptor::kQueuePtr);
@@ -54,7 +54,7 @@ AccessWindow MemoryGuard::pinned(uint64_t address, uint32_t bytes, AccessWindow 
 
 AccessWindow MemoryGuard::readable(uint64_t address, AccessWindow mapped) const {
   const AccessWindow readable[] = {
-      {request_.kernarg_address, (argument_bytes_ + kMostLoaded - 1) / kMostLoaded * kMostLoaded},
+      {request_.kernarg_address, (argument_bytes_ + kMaxScalarLoadBytes - 1) / kMaxScalarLoadBytes * kMaxScalarLoadBytes},
       {request_.packet_address, reads_packet_ ? kPacketBytes : 0},
       {request_.queue_address, reads_queue_ ? sizeof(amd_queue_v2_t) : 0},
   };

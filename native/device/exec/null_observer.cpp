@@ -5,7 +5,7 @@
 namespace rpd {
 namespace {
 
-class UnobservedXcd final : public XcdObserver {
+class NullXcdObserver final : public XcdObserver {
  public:
   void begin(const DispatchedKernel&, uint32_t) override {}
   void launched(Workgroup&) override {}
@@ -24,22 +24,22 @@ class UnobservedXcd final : public XcdObserver {
   uint64_t reads_ = 0;
 };
 
-class UnobservedContext final : public ContextObserver {
+class NullContextObserver final : public ContextObserver {
  public:
-  explicit UnobservedContext(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
+  explicit NullContextObserver(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns), xcds_(target::xcds()) {}
   XcdObserver& xcd(uint32_t index) override { return xcds_[index]; }
   void end(const DispatchedKernel&, DispatchResult& result) override { result.duration_alone_ns = dispatch_ns_; }
   void invalidate_caches() override {}
 
  private:
   uint64_t dispatch_ns_;
-  std::vector<UnobservedXcd> xcds_;
+  std::vector<NullXcdObserver> xcds_;
 };
 
-class UnobservedDevice final : public DeviceObserver {
+class NullDeviceObserver final : public DeviceObserver {
  public:
-  explicit UnobservedDevice(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns) {}
-  std::unique_ptr<ContextObserver> new_context() override { return std::make_unique<UnobservedContext>(dispatch_ns_); }
+  explicit NullDeviceObserver(uint64_t dispatch_ns) : dispatch_ns_(dispatch_ns) {}
+  std::unique_ptr<ContextObserver> new_context() override { return std::make_unique<NullContextObserver>(dispatch_ns_); }
   void invalidate_caches() override {}
   void written_elsewhere(uint64_t, uint64_t) override {}
 
@@ -49,6 +49,8 @@ class UnobservedDevice final : public DeviceObserver {
 
 }  // namespace
 
-std::unique_ptr<DeviceObserver> no_observation(uint64_t dispatch_ns) { return std::make_unique<UnobservedDevice>(dispatch_ns); }
+std::unique_ptr<DeviceObserver> null_observer(uint64_t dispatch_ns) {
+  return std::make_unique<NullDeviceObserver>(dispatch_ns);
+}
 
 }  // namespace rpd

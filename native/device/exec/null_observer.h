@@ -9,6 +9,6 @@
 namespace rpd {
 
 // Every dispatch takes `dispatch_ns`, whatever it does, and produces no counter values.
-std::unique_ptr<DeviceObserver> no_observation(uint64_t dispatch_ns);
+std::unique_ptr<DeviceObserver> null_observer(uint64_t dispatch_ns);
 
 }  // namespace rpd

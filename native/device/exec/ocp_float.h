@@ -41,12 +41,12 @@ class OcpFloat {
   static constexpr int kDropped = FloatBits<float>::mantissa - MantissaBits;
   static constexpr uint32_t kSign = 1u << (kBits - 1);
   static constexpr uint32_t kInfinity = ((1u << ExponentBits) - 1) << MantissaBits;
-  static constexpr uint32_t kLargest =
+  static constexpr uint32_t kMaxFinite =
       kSpecials == Specials::Ieee ? kInfinity - 1 : kSign - 1 - (kSpecials == Specials::OneNan);
-  static constexpr uint32_t kNan = kSpecials == Specials::Ieee ? kSign - 1 : kLargest + 1;
+  static constexpr uint32_t kNan = kSpecials == Specials::Ieee ? kSign - 1 : kMaxFinite + 1;
 
   static constexpr uint32_t beyond(bool is_nan) {
-    if (kSpecials == Specials::None) return kLargest;
+    if (kSpecials == Specials::None) return kMaxFinite;
     return is_nan || kSpecials == Specials::OneNan ? kNan : kInfinity;
   }
 
@@ -60,13 +60,13 @@ class OcpFloat {
     const double rounded = round(std::ldexp(std::fabs(v), MantissaBits - exponent));
     // The leading one of a normal number adds one to the exponent field; so does a carry.
     const double magnitude = std::ldexp(exponent + kBias - 1, MantissaBits) + rounded;
-    if (magnitude > kLargest) return static_cast<uint8_t>(sign | (saturates ? kLargest : beyond(false)));
+    if (magnitude > kMaxFinite) return static_cast<uint8_t>(sign | (saturates ? kMaxFinite : beyond(false)));
     return static_cast<uint8_t>(sign | static_cast<uint32_t>(magnitude));
   }
 
   static constexpr float widened(uint32_t bits) {
     const uint32_t magnitude = bits & (kSign - 1);
-    if (kSpecials != Specials::None && magnitude > kLargest) {
+    if (kSpecials != Specials::None && magnitude > kMaxFinite) {
       if (kSpecials == Specials::OneNan || magnitude > kInfinity) return default_nan<float>();
       return bits & kSign ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
     }

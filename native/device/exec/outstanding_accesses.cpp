@@ -9,7 +9,8 @@ namespace rpd {
 namespace {
 
 // The largest value of each counter. In a wait instruction, this value means that there is no wait.
-constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
+constexpr std::array<unsigned, kCompletionQueues> kMaxWaitCounts = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait,
+                                                                    UINT32_MAX};
 
 // A range of registers.
 struct Range {
@@ -66,13 +67,13 @@ bool writes_back(const Op& op) { return op.semantics->cache_control == CacheCont
 uint32_t OutstandingAccesses::begin(CompletionQueue queue) {
   const size_t i = index(queue);
   const uint32_t number = ++issued_[i];
-  if (number > kMost[i]) completed_[i] = std::max(completed_[i], number - kMost[i]);
+  if (number > kMaxWaitCounts[i]) completed_[i] = std::max(completed_[i], number - kMaxWaitCounts[i]);
   return number;
 }
 
 void OutstandingAccesses::load(const Op& op, CompletionQueue queue, bool has_lanes) {
   const uint32_t number = begin(queue);
-  if (loads_.size() > kMost[index(CompletionQueue::Vector)]) forget_completed();
+  if (loads_.size() > kMaxWaitCounts[index(CompletionQueue::Vector)]) forget_completed();
   if (op.destination.kind != Operand::Kind::None && has_lanes) loads_.push_back({&op, {queue, number}});
 }
 
@@ -107,18 +108,18 @@ void OutstandingAccesses::complete(CompletionQueue queue, unsigned remaining) {
 }
 
 void OutstandingAccesses::forget_completed() {
-  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.position); });
+  std::erase_if(loads_, [this](const IssuedAccess& load) { return has_completed(load.position); });
 }
 
 void OutstandingAccesses::wait(unsigned vector_left, unsigned scalar_left) {
-  if (vector_left < kMost[index(CompletionQueue::Vector)]) complete(CompletionQueue::Vector, vector_left);
-  if (scalar_left < kMost[index(CompletionQueue::Lds)]) complete(CompletionQueue::Lds, scalar_left);
+  if (vector_left < kMaxWaitCounts[index(CompletionQueue::Vector)]) complete(CompletionQueue::Vector, vector_left);
+  if (scalar_left < kMaxWaitCounts[index(CompletionQueue::Lds)]) complete(CompletionQueue::Lds, scalar_left);
   if (scalar_left == 0) complete(CompletionQueue::Unordered, 0);
   forget_completed();
 }
 
 size_t OutstandingAccesses::take_write_backs() {
-  return std::erase_if(write_backs_, [this](const Issued& write_back) { return has_completed(write_back.position); });
+  return std::erase_if(write_backs_, [this](const IssuedAccess& write_back) { return has_completed(write_back.position); });
 }
 
 bool OutstandingAccesses::arrive(uint32_t epoch) {
@@ -129,21 +130,21 @@ bool OutstandingAccesses::arrive(uint32_t epoch) {
 }
 
 bool OutstandingAccesses::had_completed(const QueuePosition& position, uint32_t epoch) const {
-  const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
+  const auto is_before = [](const EpochWithLateAccesses& late, uint32_t e) { return late.epoch < e; };
   const auto entry = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
   return entry == late_.end() || entry->epoch != epoch || position.number <= entry->completed[index(position.queue)];
 }
 
 // A load that overwrites the destination of an earlier load is not a use if the two complete in order.
-std::optional<OutstandingAccesses::Use> OutstandingAccesses::take_use(const Op& op) {
+std::optional<OutstandingAccesses::EarlyUse> OutstandingAccesses::take_early_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {
-    const Issued load = loads_[i];
+    const IssuedAccess load = loads_[i];
     const bool in_order = queue == load.position.queue && queue != CompletionQueue::Unordered;
     const auto reg = touched(op, range_of(load.op->destination), in_order);
     if (!reg || has_completed(load.position)) continue;
     loads_.erase(loads_.begin() + static_cast<ptrdiff_t>(i));
-    return Use{load.op, load.op->destination.kind, static_cast<uint16_t>(*reg)};
+    return EarlyUse{load.op, load.op->destination.kind, static_cast<uint16_t>(*reg)};
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@ bool writes_back(const Op& op);
 class OutstandingAccesses {
  public:
   // A register that an instruction uses before `load` has written it.
-  struct Use {
+  struct EarlyUse {
     const Op* load;
     Operand::Kind kind;
     uint16_t reg;
@@ -68,14 +68,14 @@ class OutstandingAccesses {
 
   bool loads() const { return !loads_.empty(); }
   // A register that `op` reads or writes while a load into it is in flight. Forgets that load.
-  std::optional<Use> take_use(const Op& op);
+  std::optional<EarlyUse> take_early_use(const Op& op);
 
  private:
-  struct Issued {
+  struct IssuedAccess {
     const Op* op;
     QueuePosition position;
   };
-  struct Late {
+  struct EpochWithLateAccesses {
     uint32_t epoch;
     std::array<uint32_t, kCompletionQueues> completed;
   };
@@ -88,9 +88,9 @@ class OutstandingAccesses {
 
   std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last access to the LDS
   uint32_t wide_store_ = 0, covered_ = 0, waited_epoch_ = 0;
-  std::vector<Issued> write_backs_;  // not removed yet; `position` is that of the preceding access
-  std::vector<Issued> loads_;
-  std::vector<Late> late_;  // one for each epoch that ended with LDS accesses in flight, in order
+  std::vector<IssuedAccess> write_backs_;  // not removed yet; `position` is that of the preceding access
+  std::vector<IssuedAccess> loads_;
+  std::vector<EpochWithLateAccesses> late_;  // one for each epoch that ended with LDS accesses in flight, in order
 };
 
 }  // namespace rpd

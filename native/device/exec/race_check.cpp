@@ -22,7 +22,7 @@ const char* name_of(AccessKind kind) {
 }
 
 // "v4"
-std::string name_of(const OutstandingAccesses::Use& use) {
+std::string name_of(const OutstandingAccesses::EarlyUse& use) {
   const char letter = use.kind == Operand::Kind::Vector ? 'v' : use.kind == Operand::Kind::Accumulator ? 'a' : 's';
   if (letter == 's' && use.reg >= kVcc && use.reg < kVcc + 2) return "vcc";
   if (letter == 's' && use.reg == kM0) return "m0";
@@ -123,9 +123,10 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
 
 void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
   OutstandingAccesses& outstanding = this->outstanding(wave);
-  const auto use = wave.mode & kModeGprIndex ? outstanding.take_use(with_index(op, wave)) : outstanding.take_use(op);
+  const auto use =
+      wave.mode & kModeGprIndex ? outstanding.take_early_use(with_index(op, wave)) : outstanding.take_early_use(op);
   if (!use) return;
-  note({use->load->address, op.address, Sort::EarlyUse}, [&] {
+  note({use->load->address, op.address, FindingKind::EarlyUse}, [&] {
     return Finding{
         name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " + position(op),
         format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
@@ -161,7 +162,7 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
     send_or_receive(wave, op, access);
     if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
     if (access.kind == AccessKind::Atomic) publish(wave, op, access);
-    if (reordering_.any() && access.kind != AccessKind::Store) see(wave, access);
+    if (reordering_.any() && access.kind != AccessKind::Store) note_observation(wave, access);
   }
   std::vector<ShadowCell>* const lds = access.space == Space::Lds ? &lds_cells(wave) : nullptr;
   for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
@@ -183,7 +184,7 @@ void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes
   for (uint64_t word = address / kCellBytes; word * kCellBytes < address + bytes; ++word) {
     const ShadowCell* cell = known_global_cell(word);
     if (!cell || !cell->written) continue;
-    note({cell->write.op->address, issuing_->address, Sort::StaleScalar}, [&] {
+    note({cell->write.op->address, issuing_->address, FindingKind::StaleScalar}, [&] {
       return Finding{"scalar load of what the dispatch has written, which the scalar cache may not see",
                      format("at address 0x%lx: written ", word * kCellBytes) + who(cell->write) +
                          format(", loaded by wave %u of workgroup %u at ", wave.index_in_group, group) + position(*issuing_)};
@@ -196,7 +197,7 @@ void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes
 void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   const Op* write_back = outstanding(wave).write_back();
   if (!write_back) return;
-  note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
+  note({write_back->address, op.address, FindingKind::UnfinishedRelease}, [&] {
     return Finding{"what the write-back at " + position(*write_back) + " writes had not been waited for when the atomic at " +
                        position(op) + " was issued, so others may see the atomic first",
                    format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
@@ -208,7 +209,7 @@ void RaceCheck::look_for_order_towards_host(const Wave& wave, const Op& op, cons
   const bool for_the_host = op.sc1 && (op.sc0 || access.kind == AccessKind::Atomic);
   const Op* before = for_the_host ? clock.unreleased : clock.for_the_host;
   if (before && before != &op) {
-    note({before->address, op.address, for_the_host ? Sort::Unreleased : Sort::AfterMessage}, [&] {
+    note({before->address, op.address, for_the_host ? FindingKind::Unreleased : FindingKind::AfterMessage}, [&] {
       return Finding{
           for_the_host
               ? "the host may see what is written at " + position(op) + " before what was written at " + position(*before)
@@ -229,8 +230,8 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
     const auto [completed, last] = outstanding(other).wide_stores();
     if (last <= completed) continue;
     for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
-      reordering_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
-                       wave.group->epoch, access.at(std::countr_zero(remaining)) / kCellBytes);
+      reordering_.add({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
+                      wave.group->epoch, access.at(std::countr_zero(remaining)) / kCellBytes);
     }
   }
 }
@@ -246,9 +247,9 @@ void RaceCheck::send_or_receive(const Wave& wave, const Op& op, const VectorAcce
   }
 }
 
-void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
+void RaceCheck::note_observation(const Wave& wave, const VectorAccess& access) {
   for (uint64_t remaining = access.mask; remaining; remaining &= remaining - 1) {
-    reordering_.see(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(remaining)) / kCellBytes);
+    reordering_.note_observation(static_cast<uint32_t>(wave.group->id), access.at(std::countr_zero(remaining)) / kCellBytes);
   }
 }
 
@@ -256,9 +257,9 @@ void RaceCheck::look_for_reordering(const Access& write, const Access& now, Acce
   if (!reads(*now.op, kind)) return;
   if (!write.op || write.op->semantics->unit != Unit::VectorStore || !write.atomic || !now.atomic) return;
   if (write.group == now.group || !(write.bytes & now.bytes) || ordered(write, now, Space::Global)) return;
-  const Op* atomic = reordering_.before({write.group, write.wave}, write.number, write.epoch, now.group);
+  const Op* atomic = reordering_.overtaking_atomic({write.group, write.wave}, write.number, write.epoch, now.group);
   if (!atomic) return;
-  note({write.op->address, atomic->address, Sort::AtomicReordering}, [&] {
+  note({write.op->address, atomic->address, FindingKind::AtomicReordering}, [&] {
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
                        " was issued, so others may see the atomic first",
                    format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
@@ -340,7 +341,7 @@ void RaceCheck::compare(const Access& before, AccessKind before_kind, const Acce
 }
 
 template <class Describe>
-void RaceCheck::note(const Key& key, Describe describe) {
+void RaceCheck::note(const FindingKey& key, Describe describe) {
   auto entry = findings_.find(key);
   if (entry == findings_.end()) entry = findings_.emplace(key, describe()).first;
   ++entry->second.count;
@@ -349,10 +350,10 @@ void RaceCheck::note(const Key& key, Describe describe) {
 void RaceCheck::note_conflict(const Conflict& conflict) {
   const uint64_t first = conflict.first.op ? conflict.first.op->address : 0;
   const uint64_t second = conflict.second.op->address;
-  const Sort sort = conflict.space == Space::Lds                      ? Sort::LdsRace
-                    : conflict.first.atomic && conflict.second.atomic ? Sort::UnorderedAtomics
-                                                                      : Sort::GlobalRace;
-  note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
+  const FindingKind kind = conflict.space == Space::Lds                      ? FindingKind::LdsRace
+                           : conflict.first.atomic && conflict.second.atomic ? FindingKind::UnorderedAtomics
+                                                                             : FindingKind::GlobalRace;
+  note({std::min(first, second), std::max(first, second), kind}, [&] { return describe(conflict); });
 }
 
 // A write-back is counted later, by release(), once the stores before it have been waited for. An invalidation is an acquire:

@@ -130,7 +130,7 @@ class RaceCheck {
     std::string description, location;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t {
+  enum class FindingKind : uint8_t {
     LdsRace,
     GlobalRace,
     UnorderedAtomics,
@@ -141,10 +141,10 @@ class RaceCheck {
     AfterMessage,
     StaleScalar
   };
-  struct Key {
+  struct FindingKey {
     uint64_t first, second;  // addresses of the two instructions
-    Sort sort;
-    auto operator<=>(const Key&) const = default;
+    FindingKind kind;
+    auto operator<=>(const FindingKey&) const = default;
   };
 
   OutstandingAccesses& outstanding(const Wave& wave) const { return wave.group->outstanding[wave.index_in_group]; }
@@ -161,7 +161,7 @@ class RaceCheck {
   void release_by_wait(const Wave& wave);
   void send_or_receive(const Wave& wave, const Op& op, const VectorAccess& access);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
-  void see(const Wave& wave, const VectorAccess& access);
+  void note_observation(const Wave& wave, const VectorAccess& access);
   void look_for_order_towards_host(const Wave& wave, const Op& op, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;
   bool ordered_in_group(const Access& before, const Access& now, Space space) const;
@@ -169,7 +169,7 @@ class RaceCheck {
   void note_conflict(const Conflict& conflict);
   // Counts a finding; calls `describe` for its text if it is the first with this key.
   template <class Describe>
-  void note(const Key& key, Describe describe);
+  void note(const FindingKey& key, Describe describe);
   std::string who(const Access& access) const;
   Finding describe(const Conflict& conflict) const;
   std::string position(const Op& op) const;
@@ -190,14 +190,14 @@ class RaceCheck {
   const Workgroup* group_ = nullptr;  // the workgroup whose access is being examined
   bool late_ = false;  // a wave has reached a barrier with LDS accesses in flight
   AtomicReordering reordering_;
-  std::map<Key, Finding> findings_;
-  std::set<Key> reported_;
+  std::map<FindingKey, Finding> findings_;
+  std::set<FindingKey> reported_;
 };
 
 // Passes each access, fence and wait to a race check and then to another observer.
-class RaceCheckedMemory : public InstructionObserver {
+class RaceCheckObserver : public InstructionObserver {
  public:
-  explicit RaceCheckedMemory(InstructionObserver& inner) : inner_(inner) {}
+  explicit RaceCheckObserver(InstructionObserver& inner) : inner_(inner) {}
   void begin(RaceCheck* check) { check_ = check; }
 
   void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override {

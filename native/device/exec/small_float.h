@@ -38,7 +38,7 @@ class SmallFloat {
  private:
   static constexpr int kDropped = FloatBits<float>::mantissa - MantissaBits;
   static constexpr uint8_t kNan = 0x80;
-  static constexpr uint32_t kLargest = 0x7f;
+  static constexpr uint32_t kMaxFinite = 0x7f;
 
   struct Parts {
     uint32_t sign;  // as bit 7
@@ -60,7 +60,7 @@ class SmallFloat {
   static uint8_t assemble(const Parts& parts, uint32_t rounded, bool saturates) {
     if (!parts.finite) return kNan;
     const uint32_t magnitude = ((parts.exponent - 1) << MantissaBits) + rounded;
-    if (magnitude > kLargest) return saturates ? static_cast<uint8_t>(parts.sign | kLargest) : kNan;
+    if (magnitude > kMaxFinite) return saturates ? static_cast<uint8_t>(parts.sign | kMaxFinite) : kNan;
     return static_cast<uint8_t>(magnitude ? parts.sign | magnitude : 0);
   }
 

@@ -22,7 +22,7 @@ Xcd::Xcd(uint32_t index, XcdObserver& observer) : index_(index), wave_slots_(ind
 
 void Xcd::begin(const DispatchedKernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
   race_check_ = race_check;
-  checked_memory_.begin(race_check);
+  race_check_observer_.begin(race_check);
   kernel_ = &kernel;
   next_group_ = index_;
   fault_ = {};
@@ -51,7 +51,7 @@ void Xcd::begin(const DispatchedKernel& kernel, uint32_t resident_groups, RaceCh
 // Workgroups start one after another: while the waves on the device run one slice, at most one workgroup per shader engine
 // starts. If all waves started at once, they would stay in lockstep and miss the caches together, whereas on a GPU one wave
 // finds in the cache what another has loaded.
-void Xcd::launch_some() {
+void Xcd::launch_groups() {
   for (uint32_t i = 0; i < target::shader_engines_per_xcd() && !free_.empty() && !all_launched(); ++i) {
     launch_next(*free_.front());
     active_.push_back(free_.front());
@@ -63,7 +63,7 @@ void Xcd::launch_next(Workgroup& group) {
   InstructionObserver* observer = &observer_;
   uint64_t id = next_group_;
   if (race_check_) {
-    observer = &checked_memory_;
+    observer = &race_check_observer_;
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, group.cu, observer, &issued_);
@@ -178,7 +178,7 @@ void Xcd::fail_if_stuck_at_global_barrier() {
 
 bool Xcd::step() {
   const uint64_t before = instructions_;
-  launch_some();
+  launch_groups();
   for (Workgroup* group : active_) {
     if (!run_group(*group)) return false;
     if (group->unfinished_waves > 0) continue;
@@ -191,9 +191,10 @@ bool Xcd::step() {
 }
 
 void Xcd::watch(AccessWatch* watch) {
-  watched_memory_.begin(watch);
+  access_watch_observer_.begin(watch);
   for (Workgroup* group : active_)
-    for (Wave& wave : group->waves) wave.observer = watch ? static_cast<InstructionObserver*>(&watched_memory_) : &observer_;
+    for (Wave& wave : group->waves)
+      wave.observer = watch ? static_cast<InstructionObserver*>(&access_watch_observer_) : &observer_;
 }
 
 // The XCD's share is every xcds()-th workgroup of the grid, started in order.

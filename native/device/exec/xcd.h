@@ -52,7 +52,7 @@ class Xcd {
 
  private:
   bool all_launched() const { return next_group_ >= kernel_->group_count(); }
-  void launch_some();
+  void launch_groups();
   void launch_next(Workgroup& group);
   void report_issued(Wave& wave);
   void start_run(Wave& wave, const Op& op);
@@ -77,8 +77,8 @@ class Xcd {
   GlobalWaveSync sync_;
   RaceCheck* race_check_ = nullptr;
   XcdObserver& observer_;
-  RaceCheckedMemory checked_memory_{observer_};
-  WatchedMemory watched_memory_{observer_};
+  RaceCheckObserver race_check_observer_{observer_};
+  AccessWatchObserver access_watch_observer_{observer_};
 };
 
 }  // namespace rpd

@@ -95,7 +95,7 @@ DestinationUnused unused_of(const InstructionText& text) {
 
 class OpBuilder {
  public:
-  OpBuilder(const InstructionText& text, const Semantics& semantics, const uint32_t* raw, Decoded& out)
+  OpBuilder(const InstructionText& text, const Semantics& semantics, const uint32_t* raw, DecodedInstruction& out)
       : text_(text), semantics_(semantics), raw_(raw), out_(out), op_(out.op) {}
 
   void build() {
@@ -160,12 +160,12 @@ class OpBuilder {
   // vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8], or [13:8] on gfx10. s_waitcnt_vscnt waits for stores only.
   void wait_counts() {
     if (semantics_.waits_for_stores) {
-      op_.wait = {WaitCounts::kNoVectorWait, rules_.most_scalar_wait, static_cast<uint8_t>(op_.immediate & 0x3f)};
+      op_.wait = {WaitCounts::kNoVectorWait, rules_.max_scalar_wait, static_cast<uint8_t>(op_.immediate & 0x3f)};
       if (text_.operands.empty() || text_.operands[0].text != "null") fail("a wait count in a register is not modelled");
       return;
     }
     op_.wait.vector = static_cast<uint8_t>((op_.immediate & 0xf) | (op_.immediate >> 14 & 3) << 4);
-    op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & rules_.most_scalar_wait);
+    op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & rules_.max_scalar_wait);
   }
 
   // "buffer_inv sc0 sc1": flags appear where other instructions have operands. The flags select the caches.
@@ -358,14 +358,14 @@ class OpBuilder {
   const Semantics& semantics_;
   const IsaRules& rules_ = target_of_device().rules;
   const uint32_t* raw_;
-  Decoded& out_;
+  DecodedInstruction& out_;
   Op& op_;
 };
 
 }  // namespace
 
-Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address) {
-  Decoded out;
+DecodedInstruction decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address) {
+  DecodedInstruction out;
   out.op.address = address;
   out.op.size = static_cast<uint16_t>(instruction.size);
   const InstructionText text = parse_instruction(instruction.text);

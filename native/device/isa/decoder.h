@@ -10,7 +10,7 @@
 
 namespace rpd {
 
-struct Decoded {
+struct DecodedInstruction {
   Op op;                                          // next and target are not linked yet
   std::unique_ptr<LanePermutation> permutation;   // owns what op.permutation points to
   uint64_t target = 0;                            // address of a direct branch's target, or 0
@@ -18,6 +18,6 @@ struct Decoded {
 };
 
 // `raw` points to the instruction's bytes. If the device cannot execute the instruction, `problem` is set.
-Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address);
+DecodedInstruction decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address);
 
 }  // namespace rpd

@@ -8,7 +8,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMostSegments = 64;
+constexpr uint64_t kMaxSegments = 64;
 
 // The segment that holds `address` in a code object that begins at `base`; nothing if there is no such segment.
 std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const AccessWindow& mapped, uint64_t base,
@@ -17,7 +17,7 @@ std::optional<LoadedSegment> segment_of(const AddressSpace& memory, const Access
   if (!mapped.holds(base, sizeof header)) return {};
   std::memcpy(&header, memory.at<char>(base), sizeof header);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
-  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostSegments || header.e_phoff > mapped.size) return {};
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxSegments || header.e_phoff > mapped.size) return {};
   const uint64_t table = base + header.e_phoff;
   if (!mapped.holds(table, header.e_phnum * sizeof(Elf64_Phdr))) return {};
   for (uint64_t i = 0; i < header.e_phnum; ++i) {

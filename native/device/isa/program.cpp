@@ -96,8 +96,8 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo, bool 
   const uint64_t available = mapped.holds(address, sizeof(uint32_t)) ? mapped.begin + mapped.size - address : 0;
   const auto* code = memory_.at<uint32_t>(address);
   DisassembledInstruction instruction{};
-  if (available) instruction = disassembler_.at(code, std::min(available, target::kLongestInstruction));
-  Decoded decoded;
+  if (available) instruction = disassembler_.at(code, std::min(available, target::kMaxInstructionBytes));
+  DecodedInstruction decoded;
   if (!available) {
     decoded.op.address = address;
     decoded.problem = "no code is here";

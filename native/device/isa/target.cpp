@@ -15,7 +15,7 @@ constexpr IsaRules kGfx9 = {.has_wave32 = false,
                             .compares_exec_alone = false,
                             .sgprs = 102,
                             .permuted_lanes = 64,
-                            .most_scalar_wait = 0xf,
+                            .max_scalar_wait = 0xf,
                             .has_ocp_floats = false};
 constexpr IsaRules kGfx950 = [] {
   IsaRules rules = kGfx9;
@@ -29,7 +29,7 @@ constexpr IsaRules kGfx10 = {.has_wave32 = true,
                              .compares_exec_alone = true,
                              .sgprs = 106,
                              .permuted_lanes = 32,
-                             .most_scalar_wait = 0x3f,
+                             .max_scalar_wait = 0x3f,
                              .has_ocp_floats = false};
 
 constexpr Target kTargets[] = {

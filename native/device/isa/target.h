@@ -22,7 +22,7 @@ struct IsaRules {
   bool compares_exec_alone;  // v_cmpx writes no register other than EXEC
   uint16_t sgprs;            // number of SGPRs, not counting those with names of their own
   uint8_t permuted_lanes;    // number of lanes among which ds_permute_b32 and ds_bpermute_b32 move values
-  uint8_t most_scalar_wait;  // the largest LGKMCNT, which means no wait
+  uint8_t max_scalar_wait;  // the largest LGKMCNT, which means no wait
   bool has_ocp_floats;       // 8-bit floats are OCP floats (e4m3fn, e5m2), not those with a single NaN (FNUZ)
 };
 
@@ -58,7 +58,7 @@ size_t parameter_table();
 // On targets with workgroup processors (WGPs: pairs of CUs that share their LDS), each WGP counts as a CU.
 namespace target {
 
-constexpr uint64_t kLongestInstruction = 20;  // bytes
+constexpr uint64_t kMaxInstructionBytes = 20;  // bytes
 
 inline uint32_t xcds() { return static_cast<uint32_t>(parameter::xcds); }
 inline uint32_t shader_engines_per_xcd() { return static_cast<uint32_t>(parameter::shader_engines_per_xcd); }

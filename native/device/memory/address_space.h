@@ -29,7 +29,7 @@ class AddressSpace {
     if (!map_) span_ = size;
   }
   // Extends the device's address range to include these addresses and any gap in between.
-  void cover(uint64_t begin, uint64_t size) {
+  void extend_device_range(uint64_t begin, uint64_t size) {
     const uint64_t end = span_ == 0 ? begin + size : std::max(begin + size, begin_ + span_);
     begin_ = span_ == 0 ? begin : std::min(begin, begin_);
     span_ = end - begin_;

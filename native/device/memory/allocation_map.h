@@ -18,7 +18,7 @@ struct AccessWindow {
 // Who owns a piece of memory: the host, or the device with this number.
 using Owner = int8_t;
 constexpr Owner kHost = -1;
-constexpr Owner kMostDevices = 8;
+constexpr Owner kMaxDevices = 8;
 
 // A range of addresses that lies entirely in the memory of one owner.
 struct OwnedRange {

@@ -43,14 +43,14 @@ WriteRequests write_requests(const ByteMask& dirty);
 template <uint32_t Ways>
 class Cache {
  public:
-  struct Evicted {
+  struct EvictedLine {
     uint64_t line;
     ByteMask dirty;
   };
-  struct Allocated {
+  struct AllocatedLine {
     size_t slot;
     bool evicts;  // whether another line was there
-    Evicted evicted;
+    EvictedLine evicted;
   };
 
   explicit Cache(uint32_t bytes) : tags_(bytes / kLineBytes), contents_(bytes / kLineBytes), masks_(bytes / kLineBytes) {}
@@ -58,7 +58,7 @@ class Cache {
   // The line's slot, or kNotFound.
   size_t find(uint64_t line) { return tags_.find(line); }
   // Makes room for a line that is not in the cache. None of its bytes are valid afterwards.
-  Allocated allocate(uint64_t line) {
+  AllocatedLine allocate(uint64_t line) {
     const auto [slot, evicts, evicted] = tags_.allocate(line);
     const ByteMask dirty = evicts ? dirty_bytes(slot) : ByteMask{};
     contents_[slot] = Contents::None;

@@ -22,7 +22,7 @@ class Tags {
   static_assert(std::has_single_bit(Ways) && Ways <= 64);
 
  public:
-  struct Allocated {
+  struct AllocatedLine {
     size_t slot;
     bool evicts;       // whether another line was there, ...
     uint64_t evicted;  // ... and which
@@ -38,7 +38,7 @@ class Tags {
 
   // The line's slot, or kNotFound. Marks the line as the most recently used one in its set.
   size_t find(uint64_t line) {
-    const Recent& recent = recent_of(line);
+    const RecentLine& recent = recent_of(line);
     // Another line may have taken its slot since then.
     const size_t slot = recent.line == line && lines_[recent.slot] == line ? recent.slot : look_up(line);
     if (slot == kNotFound) return kNotFound;
@@ -59,7 +59,7 @@ class Tags {
   }
 
   // Makes room for a line that is not in the cache.
-  Allocated allocate(uint64_t line) {
+  AllocatedLine allocate(uint64_t line) {
     const size_t number = set_of(line);
     Set& set = sets_[number];
     if (set.epoch != epoch_) {
@@ -68,7 +68,7 @@ class Tags {
     }
     const uint32_t way = set.victim();
     const size_t slot = number * Ways + way;
-    const Allocated allocated{slot, set.marks[way] != 0, lines_[slot]};
+    const AllocatedLine allocated{slot, set.marks[way] != 0, lines_[slot]};
     set.fill(way, mark_of(line));
     lines_[slot] = line;
     remember(line, slot);
@@ -106,13 +106,13 @@ class Tags {
 
  private:
   // A line and its slot. Waves take turns, and a wave often looks up the lines of its previous access again.
-  struct Recent {
+  struct RecentLine {
     uint64_t line = ~uint64_t{0};
     size_t slot = 0;
   };
   static constexpr size_t kRecent = 16;
   // Lines a power of two apart, such as those of a column of a matrix, have different entries.
-  Recent& recent_of(uint64_t line) { return recent_[(line ^ line / kRecent ^ line / kRecent / kRecent) % kRecent]; }
+  RecentLine& recent_of(uint64_t line) { return recent_[(line ^ line / kRecent ^ line / kRecent / kRecent) % kRecent]; }
 
   static constexpr uint32_t kPadded = (Ways + kByteBlock - 1) / kByteBlock * kByteBlock;
   static constexpr uint64_t kAllWays = ~uint64_t{0} >> (64 - Ways);
@@ -171,7 +171,7 @@ class Tags {
 
   uint32_t set_bits_;
   uint32_t epoch_ = 1;
-  std::array<Recent, kRecent> recent_;  // lines found or allocated recently, see recent_of()
+  std::array<RecentLine, kRecent> recent_;  // lines found or allocated recently, see recent_of()
   size_t last_ = 0;  // the slot of the line that was found or allocated last
   ZeroedArray<Set> sets_;
   ZeroedArray<uint64_t> lines_;  // [set][way]

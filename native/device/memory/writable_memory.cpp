@@ -47,14 +47,14 @@ void WritableMemory::remove(uint64_t begin) {
   own_.erase(begin);
 }
 
-void WritableMemory::bar(uint64_t begin, uint64_t size, const char* contents, bool may_be_read) {
+void WritableMemory::protect(uint64_t begin, uint64_t size, const char* contents, bool may_be_read) {
   const std::lock_guard lock(mutex_);
-  if (size != 0) barred_[begin] = {size, contents, may_be_read};
+  if (size != 0) protected_[begin] = {size, contents, may_be_read};
 }
 
-void WritableMemory::unbar(uint64_t begin) {
+void WritableMemory::unprotect(uint64_t begin) {
   const std::lock_guard lock(mutex_);
-  barred_.erase(begin);
+  protected_.erase(begin);
 }
 
 void WritableMemory::add_signal(uint64_t signal, uint64_t mailbox) {
@@ -71,7 +71,7 @@ void WritableMemory::remove_signal(uint64_t signal) {
   signals_.erase(entry);
 }
 
-void WritableMemory::completes(uint64_t signal) {
+void WritableMemory::mark_as_completion_signal(uint64_t signal) {
   const std::lock_guard lock(mutex_);
   if (const auto entry = signals_.find(signal); entry != signals_.end()) entry->second.completion = true;
 }
@@ -83,12 +83,12 @@ AccessWindow WritableMemory::writable(uint64_t address) const {
 
 AccessWindow WritableMemory::readable(uint64_t address) const {
   const std::lock_guard lock(mutex_);
-  const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
-  if (barred == barred_.end()) return own_window(address);
-  return barred->second.may_be_read ? AccessWindow{barred->first, barred->second.size} : AccessWindow{};
+  const auto entry = entry_around(protected_, address, [](const ProtectedRange& range) { return range.size; });
+  if (entry == protected_.end()) return own_window(address);
+  return entry->second.may_be_read ? AccessWindow{entry->first, entry->second.size} : AccessWindow{};
 }
 
-AccessWindow WritableMemory::piece(uint64_t address) const {
+AccessWindow WritableMemory::allocation_around(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto entry = entry_around(own_, address, size_of);
   return entry == own_.end() ? AccessWindow{} : AccessWindow{entry->first, entry->second};
@@ -113,10 +113,10 @@ AccessWindow WritableMemory::own_window(uint64_t address) const {
   for (auto next = std::next(entry); next != own_.end() && next->first <= window.begin + window.size; ++next) {
     window.size = std::max(window.size, next->first + next->second - window.begin);
   }
-  // Barred ranges do not overlap, so only the nearest range on either side of the address can shrink the window.
-  auto above = barred_.upper_bound(address);
-  if (above != barred_.end()) window = without(window, address, above->first, above->second.size);
-  if (above != barred_.begin()) {
+  // Protected ranges do not overlap, so only the nearest range on either side of the address can shrink the window.
+  auto above = protected_.upper_bound(address);
+  if (above != protected_.end()) window = without(window, address, above->first, above->second.size);
+  if (above != protected_.begin()) {
     const auto below = std::prev(above);
     window = without(window, address, below->first, below->second.size);
   }
@@ -136,8 +136,8 @@ bool WritableMemory::may_signal(uint64_t address, uint32_t bytes, bool writes) c
 
 std::string WritableMemory::describe(uint64_t address) const {
   const std::lock_guard lock(mutex_);
-  const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
-  if (barred != barred_.end()) return barred->second.contents;
+  const auto entry = entry_around(protected_, address, [](const ProtectedRange& range) { return range.size; });
+  if (entry != protected_.end()) return entry->second.contents;
   const auto signal = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
   return signal != signals_.end() ? "a signal" : "";
 }

@@ -17,7 +17,7 @@ class WrittenLines {
   const std::vector<uint64_t>& lines() const { return all_.lines(); }
   // Whether any writer other than the owner of `own` has written the line. `own`: the lines of one of the writers passed to
   // add(), or null.
-  bool by_others(uint64_t line, const DistinctLines* own) const {
+  bool written_by_others(uint64_t line, const DistinctLines* own) const {
     if (!all_.contains(line)) return false;
     return !own || several_.contains(line) || !own->contains(line);
   }

@@ -49,7 +49,7 @@ class ZeroedArray {
     return items != MAP_FAILED ? items : throw std::bad_alloc();
   }
 
-  struct Free {
+  struct Deleter {
     size_t bytes = 0;
     void operator()(T* items) const {
       if (bytes < kOwnPages) std::free(items);
@@ -57,7 +57,7 @@ class ZeroedArray {
     }
   };
   size_t size_ = 0;
-  std::unique_ptr<T, Free> items_;
+  std::unique_ptr<T, Deleter> items_;
 };
 
 }  // namespace rpd

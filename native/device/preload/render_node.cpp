@@ -82,25 +82,25 @@ std::optional<Node> node_of_descriptor(int descriptor) {
   return Node(target);
 }
 
-struct Opened {
+struct OpenDevice {
   Node node;
   std::string product = node.product();
 };
 
 // The open devices, by handle.
-struct OpenedDevices {
+struct OpenDevices {
   std::mutex mutex;
-  std::map<const amdgpu_device*, Opened> devices;
+  std::map<const amdgpu_device*, OpenDevice> devices;
 
-  Opened* find(const amdgpu_device* handle) {
+  OpenDevice* find(const amdgpu_device* handle) {
     const std::lock_guard lock(mutex);
     const auto entry = devices.find(handle);
     return entry == devices.end() ? nullptr : &entry->second;
   }
 };
 
-OpenedDevices& opened() {
-  static auto* all = new OpenedDevices;
+OpenDevices& opened() {
+  static auto* all = new OpenDevices;
   return *all;
 }
 
@@ -135,7 +135,7 @@ RPD_VISIBLE int amdgpu_device_initialize(int descriptor, uint32_t* major, uint32
   *minor = kDriverMinor;
   *handle = static_cast<amdgpu_device*>(std::malloc(1));
   const std::lock_guard lock(opened().mutex);
-  opened().devices.emplace(*handle, Opened{std::move(*node)});
+  opened().devices.emplace(*handle, OpenDevice{std::move(*node)});
   return 0;
 }
 
@@ -151,13 +151,13 @@ RPD_VISIBLE int amdgpu_device_deinitialize(amdgpu_device* handle) {
 }
 
 RPD_VISIBLE const char* amdgpu_get_marketing_name(amdgpu_device* handle) {
-  if (const Opened* const device = opened().find(handle)) return device->product.c_str();
+  if (const OpenDevice* const device = opened().find(handle)) return device->product.c_str();
   auto* const original = next("amdgpu_get_marketing_name", &amdgpu_get_marketing_name);
   return original ? original(handle) : nullptr;
 }
 
 RPD_VISIBLE int amdgpu_query_gpu_info(amdgpu_device* handle, amdgpu_gpu_info* info) {
-  const Opened* const device = opened().find(handle);
+  const OpenDevice* const device = opened().find(handle);
   if (!device) {
     auto* const original = next("amdgpu_query_gpu_info", &amdgpu_query_gpu_info);
     return original ? original(handle, info) : -EINVAL;

@@ -53,7 +53,7 @@ unsigned host_threads() {
 Device::Device()
     : allocations_(static_cast<Owner>(devices().size())),
       engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
-  if (number() >= kMostDevices) throw std::runtime_error("a process can have " + std::to_string(kMostDevices) + " at most");
+  if (number() >= kMaxDevices) throw std::runtime_error("a process can have " + std::to_string(kMaxDevices) + " at most");
   virtual_clock::epoch();
   dispatches_in_flight();
   std::lock_guard lock(device_list().mutex);
@@ -74,24 +74,24 @@ std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
       options.observe
           ? device_timing(
                 {.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2, .sampled_beyond = options.sampled_beyond})
-          : no_observation(kUnobservedDispatchNs);
+          : null_observer(kUnobservedDispatchNs);
   return std::make_unique<Engine>(memory_, std::move(observer), host_threads(), options, &writable_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
 
 // Called before the thunk maps the memory that it has allocated.
-void Device::cover(uint64_t address, uint64_t size) {
+void Device::extend_device_range(uint64_t address, uint64_t size) {
   if (memory_.is_device(address) && memory_.is_device(address + size - 1)) return;
-  memory_.cover(address, size);
+  memory_.extend_device_range(address, size);
   const AccessWindow reserved = allocations_.reservation(address);
   const uint64_t end = std::min(reserved.begin + reserved.size, memory_.aperture_size());
-  if (reserved.begin < end) memory_.cover(reserved.begin, end - reserved.begin);
+  if (reserved.begin < end) memory_.extend_device_range(reserved.begin, end - reserved.begin);
   log_line("device addresses from 0x%lx to 0x%lx", reserved.begin, end);
 }
 
 void Device::memory_allocated(uint64_t address, uint64_t size, Owner owner, bool granted) {
-  cover(address, size);
+  extend_device_range(address, size);
   allocations_.add(address, size, owner, granted);
 }
 

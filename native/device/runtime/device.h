@@ -70,14 +70,14 @@ class Device {
   // away.
   bool is_about_to_serve(uint64_t time);
   // Describes where the waves of a dispatch in flight on this device are.
-  std::string whereabouts(const DispatchInFlight& flight) const;
+  std::string describe_positions(const DispatchInFlight& flight) const;
 
  private:
   std::unique_ptr<Engine> new_engine(const EngineOptions& options);
   // Waits until no dispatch has the engine, then runs `task`.
   void with_engine(const std::function<void()>& task);
-  void cover(uint64_t address, uint64_t size);
-  void invalidate_what_is_stale();
+  void extend_device_range(uint64_t address, uint64_t size);
+  void invalidate_stale_caches();
   bool await_engine(AqlQueue& queue);
   void show_progress(const DispatchInFlight& flight);
   bool wait(DispatchInFlight& flight);

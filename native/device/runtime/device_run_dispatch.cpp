@@ -41,7 +41,8 @@ DispatchResult deadlocked() {
     for (const DispatchInFlight& flight : dispatches_in_flight().list) {
       char queue[40];
       std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
-      story += (story.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + flight.device.whereabouts(flight);
+      story +=
+          (story.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + flight.device.describe_positions(flight);
     }
   }
   return failure(
@@ -52,7 +53,7 @@ DispatchResult deadlocked() {
 
 }  // namespace
 
-void Device::invalidate_what_is_stale() {
+void Device::invalidate_stale_caches() {
   std::vector<std::pair<uint64_t, uint64_t>> code, data;
   bool l2;
   {
@@ -73,7 +74,7 @@ bool Device::await_engine(AqlQueue& queue) {
     const uint32_t seen = signal_changes().current();
     if (dispatches_in_flight().scheduler.has_engine(queue.entry())) return true;
     if (queue.stopping()) return false;
-    if (queue.entry().state == EngineScheduler::Entry::State::Parked && dispatches_in_flight().deadlock.is_there())
+    if (queue.entry().state == EngineScheduler::Entry::State::Parked && dispatches_in_flight().deadlock_detector.detect())
       dispatches_in_flight().deadlocked = true;
     pause(Clock::now() - since, seen);
   }
@@ -100,7 +101,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
 }
 
 DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue) {
-  invalidate_what_is_stale();
+  invalidate_stale_caches();
   DispatchRequest traced = request;
   traced.traced_cu = count_dispatch_and_choose_cu(request);
   traced.line_of = line_of_code;
@@ -138,14 +139,14 @@ void Device::show_progress(const DispatchInFlight& flight) {
 }
 
 bool Device::wait(DispatchInFlight& flight) {
-  log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->whereabouts(*flight.execution).c_str());
+  log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->describe_positions(*flight.execution).c_str());
   const uint64_t ended_before = dispatches_in_flight().ended;
   const std::shared_ptr<DispatchExecution> execution = flight.execution;
   dispatches_in_flight().scheduler.park(
-      flight.queue.entry(), [this, execution] { return dispatches_in_flight().deadlocked || engine_->can_go_on(*execution); });
+      flight.queue.entry(), [this, execution] { return dispatches_in_flight().deadlocked || engine_->can_resume(*execution); });
   if (!await_engine(flight.queue)) return false;
   note_wait_end(flight, ended_before);
-  engine_->go_on(*flight.execution);
+  engine_->resume(*flight.execution);
   return true;
 }
 
@@ -161,7 +162,7 @@ void Device::note_wait_end(DispatchInFlight& flight, uint64_t ended_before) {
       if (&other != &flight && other.queue.entry().state != EngineScheduler::Entry::State::Parked)
         released = std::max(released, other.start);
   }
-  if (released > flight.start) flight.least_duration = released - flight.start;
+  if (released > flight.start) flight.min_duration = released - flight.start;
   flight.instructions_before_release = engine_->instructions(*flight.execution);
 }
 
@@ -171,7 +172,7 @@ DispatchResult Device::finish(const DispatchRequest& request, DispatchInFlight& 
   if (result.timeline) write_thread_trace(request, result, memory_, node());
   if (result.fixed_order)
     log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
-  report_written(result.written);
+  report_written_ranges(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
   result.duration_ns = duration(flight, result);
   ++dispatches_in_flight().ended;
@@ -183,14 +184,16 @@ DispatchResult Device::finish(const DispatchRequest& request, DispatchInFlight& 
 // resources.
 uint64_t Device::duration(const DispatchInFlight& flight, const DispatchResult& result) {
   if (!result.error.empty()) return result.duration_alone_ns;
-  if (flight.least_duration == 0) return concurrent_.add(flight.start, result.duration_alone_ns, result.use);
+  if (flight.min_duration == 0) return concurrent_.add(flight.start, result.duration_alone_ns, result.use);
   const double all = static_cast<double>(engine_->instructions(*flight.execution));
   const double remaining_share = 1 - static_cast<double>(flight.instructions_before_release) / all;
   const uint64_t remaining_ns = static_cast<uint64_t>(remaining_share * static_cast<double>(result.duration_alone_ns));
   return std::max(result.duration_alone_ns,
-                  flight.least_duration + concurrent_.add(flight.start + flight.least_duration, remaining_ns, result.use));
+                  flight.min_duration + concurrent_.add(flight.start + flight.min_duration, remaining_ns, result.use));
 }
 
-std::string Device::whereabouts(const DispatchInFlight& flight) const { return engine_->whereabouts(*flight.execution); }
+std::string Device::describe_positions(const DispatchInFlight& flight) const {
+  return engine_->describe_positions(*flight.execution);
+}
 
 }  // namespace rpd

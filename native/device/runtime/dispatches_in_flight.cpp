@@ -23,7 +23,7 @@ bool is_first(const EngineScheduler::Entry& entry) {
 }  // namespace
 
 DispatchesInFlight::DispatchesInFlight()
-    : scheduler(is_first), deadlock(scheduler, std::chrono::seconds(engine_options().deadlock_seconds)) {}
+    : scheduler(is_first), deadlock_detector(scheduler, std::chrono::seconds(engine_options().deadlock_seconds)) {}
 
 DispatchesInFlight& dispatches_in_flight() {
   static auto* all = new DispatchesInFlight;

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/deadlock.h"
+#include "runtime/deadlock_detector.h"
 #include "runtime/engine_scheduler.h"
 
 namespace rpd {
@@ -27,7 +27,7 @@ struct DispatchInFlight {
   uint64_t start;
   std::shared_ptr<DispatchExecution> execution;
   uint64_t number;  // from 1
-  uint64_t least_duration = 0;  // for a dispatch that waited for another one: the time up to its release ...
+  uint64_t min_duration = 0;  // for a dispatch that waited for another one: the time up to its release ...
   uint64_t instructions_before_release = 0;  // ... and the instructions that it had executed by then
 };
 
@@ -41,7 +41,7 @@ struct DispatchesInFlight {
   uint64_t latest_end = 0;  // virtual time at which the last of these ended
   std::atomic<bool> deadlocked{false};
   std::string deadlock_story;
-  Deadlock deadlock;
+  DeadlockDetector deadlock_detector;
 };
 
 // Never destroyed: queues may run until the process ends.

@@ -24,7 +24,7 @@ void EngineScheduler::set_running(Entry* entry) {
 
 void EngineScheduler::admit_parked() {
   for (auto parked = parked_.begin(); parked != parked_.end();) {
-    if (!(*parked)->can_go_on()) {
+    if (!(*parked)->can_resume()) {
       ++parked;
       continue;
     }
@@ -75,10 +75,10 @@ void EngineScheduler::pass(Entry& entry) {
   hand_over();
 }
 
-void EngineScheduler::park(Entry& entry, std::function<bool()> can_go_on) {
+void EngineScheduler::park(Entry& entry, std::function<bool()> can_resume) {
   const std::lock_guard lock(mutex_);
   entry.state = Entry::State::Parked;
-  entry.can_go_on = std::move(can_go_on);
+  entry.can_resume = std::move(can_resume);
   parked_.push_back(&entry);
   set_running(nullptr);
   hand_over();
@@ -92,7 +92,7 @@ bool EngineScheduler::has_engine(Entry& entry) {
 
 bool EngineScheduler::should_pass(uint64_t instructions) {
   const std::lock_guard lock(mutex_);
-  if (std::any_of(parked_.begin(), parked_.end(), [](const Entry* entry) { return entry->can_go_on(); })) return true;
+  if (std::any_of(parked_.begin(), parked_.end(), [](const Entry* entry) { return entry->can_resume(); })) return true;
   const bool begun = std::any_of(line_.begin(), line_.end(), [](const Entry* entry) { return entry->begun; });
   return !line_.empty() && instructions >= (begun ? kTurnInstructions : kLongInstructions);
 }

@@ -24,7 +24,7 @@ class EngineScheduler {
     bool begun = false;
     uint64_t submitted = 0;  // virtual time
     std::chrono::steady_clock::time_point queued;
-    std::function<bool()> can_go_on;  // while parked
+    std::function<bool()> can_resume;  // while parked
   };
 
   // `may_begin` tells whether an entry may begin, that is, whether no dispatch submitted earlier is still on its way into the
@@ -36,9 +36,9 @@ class EngineScheduler {
   void queue(Entry& entry, uint64_t submitted);
   void leave(Entry& entry);
   // Called for the entry that has the engine: pass() moves it to the end of the line, and park() sets it aside until
-  // `can_go_on` returns true.
+  // `can_resume` returns true.
   void pass(Entry& entry);
-  void park(Entry& entry, std::function<bool()> can_go_on);
+  void park(Entry& entry, std::function<bool()> can_resume);
   // Whether the entry has the engine now. Must be called repeatedly: each call hands the engine, if free, to the next entry.
   bool has_engine(Entry& entry);
 

@@ -19,7 +19,7 @@ int Device::map_memory(uint64_t address, uint64_t size, int file) {
   const uint64_t limit = memory_.aperture_size();
   if (size == 0 || address % kPage || size % kPage || address >= limit || size > limit - address) return EINVAL;
   if (allocations_.overlaps(address, size)) return EEXIST;
-  memory_.cover(address, size);  // must precede memory_.at(address)
+  memory_.extend_device_range(address, size);  // must precede memory_.at(address)
   // The thunk has reserved the aperture, without access rights, so nothing else in the process can be mapped there.
   if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
   allocations_.add(address, size, number());

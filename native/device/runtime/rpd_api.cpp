@@ -44,7 +44,7 @@ int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* va
 
 void declare_memory(uint64_t address, uint64_t size, int writable) {
   if (writable) rpd::writable_memory().add(address, size);
-  else rpd::writable_memory().bar(address, size, "loaded code", true);
+  else rpd::writable_memory().protect(address, size, "loaded code", true);
 }
 
 uint64_t aperture_size() {

@@ -42,12 +42,12 @@ void advance_by(uint64_t duration) { set(now() + duration); }
 
 void set_main_thread() { is_main_thread = true; }
 
-Scope::Scope(uint64_t time) : outer_(now()), outer_in_callback_(callback_runs) {
+CallbackScope::CallbackScope(uint64_t time) : outer_(now()), outer_in_callback_(callback_runs) {
   thread_time = time;
   callback_runs = true;
 }
 
-Scope::~Scope() {
+CallbackScope::~CallbackScope() {
   thread_time = outer_;
   callback_runs = outer_in_callback_;
 }

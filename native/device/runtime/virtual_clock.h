@@ -28,12 +28,12 @@ void advance_by(uint64_t duration);
 void set_main_thread();
 
 // While this object exists, this thread counts as running a callback at virtual time `time`, whatever its own clock says.
-class Scope {
+class CallbackScope {
  public:
-  explicit Scope(uint64_t time);
-  ~Scope();
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  explicit CallbackScope(uint64_t time);
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
 
  private:
   uint64_t outer_;

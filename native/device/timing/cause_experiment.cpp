@@ -12,21 +12,23 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kMostEntries = 200'000;  // entries of a recording that suffice for an experiment; see groups_to_replay()
-constexpr uint64_t kMostReplayed = 20'000'000;  // instructions to replay for all sets of causes; takes a second or two
-constexpr size_t kFewestChosen = 4, kMostChosen = 8;
-constexpr size_t kMostInstructions = 24;
-constexpr size_t kMostLines = 16, kMostTakenApart = 6;
+constexpr uint64_t kSufficientEntries =
+    200'000;  // entries of a recording that suffice for an experiment; see groups_to_replay()
+constexpr uint64_t kMaxReplayedInstructions =
+    20'000'000;  // instructions to replay for all sets of causes; takes a second or two
+constexpr size_t kMinChosen = 4, kMaxChosen = 8;
+constexpr size_t kMaxInstructions = 24;
+constexpr size_t kMaxLines = 16, kMaxLinesTakenApart = 6;
 constexpr double kNoticeable = 0.002;  // a share of the duration
 constexpr double kUnlimited = 1e12;  // bytes per cycle
 
 // The number of workgroups to replay: more than twice as many as are resident at once, so that some start only when others end,
-// and enough to contain kMostEntries instructions. If fewer were recorded, all of them are replayed.
+// and enough to contain kSufficientEntries instructions. If fewer were recorded, all of them are replayed.
 size_t groups_to_replay(const CuRecording& recording, uint32_t resident_groups) {
   size_t groups = 0;
   uint64_t entries = 0;
   for (const CuRecording::Group& group : recording.groups()) {
-    if (groups > 2 * size_t{resident_groups} && entries >= kMostEntries) break;
+    if (groups > 2 * size_t{resident_groups} && entries >= kSufficientEntries) break;
     for (const auto& wave : group) entries += wave->entries().size();
     ++groups;
   }
@@ -60,7 +62,7 @@ void for_each_entry(const CuRecording& recording, size_t groups, const std::vect
   }
 }
 
-uint32_t most_resident_groups(const CuRecording& recording) {
+uint32_t max_resident_groups(const CuRecording& recording) {
   const size_t waves = recording.groups().empty() ? 1 : std::max<size_t>(1, recording.groups().front().size());
   return static_cast<uint32_t>(std::max<size_t>(1, parameter::waves_per_simd * parameter::simds_per_cu / waves));
 }
@@ -96,7 +98,7 @@ class Experiments {
     const double cus = removed.removes(Cause::Imbalance) ? parts_.mean_cu : parts_.busiest_cu;
     double cycles = cycles_ > 0 ? cus * replayed(removed) / cycles_ : cus;
     if (removed.removes(Cause::SmallGrid)) cycles *= share_of_slots_;
-    const uint64_t busy = std::max(static_cast<uint64_t>(cycles), least(removed));
+    const uint64_t busy = std::max(static_cast<uint64_t>(cycles), lower_bound_cycles(removed));
     const bool no_release = removed.removes(Cause::MemoryBandwidth) || removed.removes(Cause::BeyondL2);
     const uint64_t release = no_release ? 0 : parts_.release_cycles;
     const uint64_t launch = removed.removes(Cause::LaunchOverhead) ? 0 : parameter::launch_overhead_ns;
@@ -113,7 +115,7 @@ class Experiments {
     for (size_t i = 0; i < groups_.size(); ++i) {
       const RecordedCu& recorded = parts_.replayed[i].recorded;
       CuConditions conditions = without_causes(parts_.replayed[i].conditions, recorded.first.recording, removed);
-      conditions.most_groups = groups_[i];
+      conditions.max_groups = groups_[i];
       if (removed.removes(Cause::IdleWaves)) conditions.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
       sum += static_cast<double>(
@@ -131,7 +133,7 @@ class Experiments {
     if (removed.removes(Cause::AtomicContention)) conditions.atomic_cycles = 0;
     if (removed.removes(Cause::HostMemory)) conditions.remote.bytes_per_cycle = kUnlimited;
     if (removed.removes(Cause::FewWaves))
-      conditions.resident_groups = std::max(conditions.resident_groups, most_resident_groups(recording));
+      conditions.resident_groups = std::max(conditions.resident_groups, max_resident_groups(recording));
     return conditions;
   }
 
@@ -173,8 +175,8 @@ class Experiments {
     return changes ? demands(removed) : demands_;
   }
 
-  uint64_t least(const RemovedCauses& removed) const {
-    const DurationParts::Floors& floors = parts_.floors;
+  uint64_t lower_bound_cycles(const RemovedCauses& removed) const {
+    const DurationParts::LowerBounds& lower_bounds = parts_.lower_bounds;
     const Demands remaining = this->remaining(removed);
     const double spread = removed.removes(Cause::SmallGrid) ? parts_.share_of_cus : 1;
     const auto unless = [&](std::initializer_list<Cause> causes, uint64_t cycles, Demands::Kind kind, double share = 1) {
@@ -182,13 +184,14 @@ class Experiments {
       return is_removed ? 0 : static_cast<uint64_t>(static_cast<double>(cycles) * share * remaining.share(demands_, kind));
     };
     const auto of_unit = [&](CuUnits::Kind kind) {
-      return removed.removes(Cause::Imbalance) ? static_cast<uint64_t>(floors.mean_units[kind]) : floors.units[kind];
+      return removed.removes(Cause::Imbalance) ? static_cast<uint64_t>(lower_bounds.mean_units[kind])
+                                               : lower_bounds.units[kind];
     };
     return std::max({
-        unless({Cause::AtomicContention}, floors.atomics, Demands::kAtomics),
-        unless({Cause::HostMemory}, floors.links, Demands::kHost),
-        unless({Cause::MemoryBandwidth, Cause::BeyondL2}, floors.memory, Demands::kMemory),
-        unless({Cause::L2Bandwidth}, floors.l2, Demands::kL2),
+        unless({Cause::AtomicContention}, lower_bounds.atomics, Demands::kAtomics),
+        unless({Cause::HostMemory}, lower_bounds.links, Demands::kHost),
+        unless({Cause::MemoryBandwidth, Cause::BeyondL2}, lower_bounds.memory, Demands::kMemory),
+        unless({Cause::L2Bandwidth}, lower_bounds.l2, Demands::kL2),
         unless({Cause::VectorIssue}, of_unit(CuUnits::kVector), Demands::kVector, spread),
         unless({Cause::MatrixIssue}, of_unit(CuUnits::kMatrix), Demands::kMatrix, spread),
         unless({Cause::AddressIssue}, of_unit(CuUnits::kAddress), Demands::kAddress, spread),
@@ -212,7 +215,7 @@ bool accesses(const Op& op) {
   return unit == Unit::Smem || unit == Unit::Lds || issue_cause(unit) == Cause::AddressIssue;
 }
 
-// The instructions that access memory or the LDS, most frequently executed first; at most kMostInstructions of them.
+// The instructions that access memory or the LDS, most frequently executed first; at most kMaxInstructions of them.
 std::vector<const Op*> accesses_of(const Experiments& experiments) {
   std::vector<std::pair<const Op*, uint64_t>> sorted;
   for (const auto& [op, times] : experiments.executed())
@@ -222,7 +225,7 @@ std::vector<const Op*> accesses_of(const Experiments& experiments) {
   });
   std::vector<const Op*> heaviest;
   for (const auto& [op, count] : sorted) heaviest.push_back(op);
-  heaviest.resize(std::min(heaviest.size(), kMostInstructions));
+  heaviest.resize(std::min(heaviest.size(), kMaxInstructions));
   return heaviest;
 }
 
@@ -268,22 +271,22 @@ std::vector<Line> lines_of(const Experiments& experiments, LineOf line_of) {
   std::vector<Line> lines;
   for (auto& [source, line] : by_source) lines.push_back({source, line.instructions, line.ops, line.weight});
   std::ranges::stable_sort(lines, std::ranges::greater{}, &Line::weight);
-  lines.resize(std::min(lines.size(), kMostLines));
+  lines.resize(std::min(lines.size(), kMaxLines));
   return lines;
 }
 
-std::vector<CauseTimes::OfLine> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
-                                                      LineOf line_of) {
+std::vector<CauseTimes::LineTime> experiment_with_lines(const Experiments& experiments, const std::vector<Cause>& causes,
+                                                        LineOf line_of) {
   std::vector<Line> lines = lines_of(experiments, line_of);
-  std::vector<std::pair<CauseTimes::OfLine, const Line*>> timed_lines;
+  std::vector<std::pair<CauseTimes::LineTime, const Line*>> timed_lines;
   for (const Line& line : lines) {
     const uint64_t without = experiments.ns({kCausesOfInstructions, &line.instructions, true});
     timed_lines.push_back({{line.source, without, {}}, &line});
   }
   std::ranges::stable_sort(timed_lines, {}, [](const auto& line) { return line.first.without_ns; });
-  std::vector<CauseTimes::OfLine> result;
+  std::vector<CauseTimes::LineTime> result;
   for (auto& [of_line, line] : timed_lines) {
-    for (size_t i = 0; i < causes.size() && result.size() < kMostTakenApart; ++i) {
+    for (size_t i = 0; i < causes.size() && result.size() < kMaxLinesTakenApart; ++i) {
       const uint32_t bit = RemovedCauses::bit(causes[i]);
       const auto is_concerned = [&](const Op* op) { return concerns(causes[i], *op); };
       if (!(bit & kCausesOfInstructions) || std::ranges::none_of(line->ops, is_concerned)) continue;
@@ -337,8 +340,8 @@ CauseTimes experiment_with_causes(const DurationParts& parts, double times_devic
     result.without_ns[i] = experiments.ns({bit});
     result.only_ns[i] = std::max(result.without_all_ns, experiments.ns({RemovedCauses::all() & ~bit}));
   }
-  const uint64_t affordable = std::bit_width(kMostReplayed / std::max<uint64_t>(1, experiments.entries())) - 1;
-  result.chosen = chosen(result, std::clamp<size_t>(affordable, kFewestChosen, kMostChosen));
+  const uint64_t affordable = std::bit_width(kMaxReplayedInstructions / std::max<uint64_t>(1, experiments.entries())) - 1;
+  result.chosen = chosen(result, std::clamp<size_t>(affordable, kMinChosen, kMaxChosen));
   result.subset_ns = times_of_subsets(experiments, result.chosen);
   for (const Op* op : accesses_of(experiments)) {
     Line alone;

@@ -24,19 +24,19 @@ struct CauseTimes {
   // chosen[i].
   std::vector<Cause> chosen;
   std::vector<uint64_t> subset_ns;
-  struct OfInstruction {
+  struct InstructionTime {
     const Op* op;
     uint64_t without_ns;  // if its accesses took no time
   };
-  std::vector<OfInstruction> instructions;  // the most executed ones that access memory
-  struct OfLine {
+  std::vector<InstructionTime> instructions;  // the most executed ones that access memory
+  struct LineTime {
     std::string source;   // "file:line"
     uint64_t without_ns;  // if its instructions took no time
     // For each cause in `chosen` that can apply to these instructions: the time with the cause removed from these instructions
     // only. Filled in only for the first few lines.
     std::vector<std::pair<Cause, uint64_t>> without_cause_ns;
   };
-  std::vector<OfLine> lines;  // those with most to gain come first; empty if source lines are not known
+  std::vector<LineTime> lines;  // those with most to gain come first; empty if source lines are not known
 };
 
 // `times_device_is_filled`: the number of workgroups, divided by the number resident on the device at once.

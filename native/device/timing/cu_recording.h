@@ -78,24 +78,24 @@ class CuRecording {
  public:
   using Group = std::vector<std::unique_ptr<WaveRecording>>;
 
-  static constexpr uint32_t kMostEntries = 4'000'000;  // 96 MB
+  static constexpr uint32_t kMaxEntries = 4'000'000;  // 96 MB
   static constexpr uint32_t kRecordings = 3;           // at most, for each XCD
   static constexpr uint32_t kAllGroups = ~0u;
-  static_assert(kRecordings * kMostEntries < 1u << 25);  // must fit into AccessCost::fetch
+  static_assert(kRecordings * kMaxEntries < 1u << 25);  // must fit into AccessCost::fetch
 
-  // A dispatch begins. `most_groups`, `most_entries`: how many workgroups and instructions to record at most. `number`: this
+  // A dispatch begins. `max_groups`, `max_entries`: how many workgroups and instructions to record at most. `number`: this
   // recording's number on its XCD, counting from 0.
-  void begin(uint32_t number, uint32_t most_groups, uint32_t most_entries = kMostEntries) {
-    first_fetch_ = number * kMostEntries + 1;
-    most_groups_ = most_groups;
-    most_entries_ = most_entries;
+  void begin(uint32_t number, uint32_t max_groups, uint32_t max_entries = kMaxEntries) {
+    first_fetch_ = number * kMaxEntries + 1;
+    max_groups_ = max_groups;
+    max_entries_ = max_entries;
     entries_ = 0;
-    keep_unused(2 * size_t{most_entries});
+    keep_unused(2 * size_t{max_entries});
     groups_.clear();
   }
   // The recordings for the waves of a workgroup that is starting; null if enough workgroups have been recorded.
   const Group* record(size_t waves) {
-    if (groups_.size() >= most_groups_ || entries_ >= most_entries_) return nullptr;
+    if (groups_.size() >= max_groups_ || entries_ >= max_entries_) return nullptr;
     Group& recordings = groups_.emplace_back();
     while (recordings.size() < waves) recordings.push_back(new_recording());
     return &recordings;
@@ -129,18 +129,18 @@ class CuRecording {
     recording->clear();
     return recording;
   }
-  bool take_room() { return entries_ < most_entries_ && (++entries_, true); }
+  bool reserve_entry() { return entries_ < max_entries_ && (++entries_, true); }
 
   uint32_t first_fetch_ = 1;
-  uint32_t most_groups_ = 0;
-  uint32_t most_entries_ = 0;
+  uint32_t max_groups_ = 0;
+  uint32_t max_entries_ = 0;
   uint32_t entries_ = 0;
   std::deque<Group> groups_;
   Group unused_;  // recordings of earlier dispatches
 };
 
 inline void WaveRecording::add(const Op& op, uint32_t lanes) {
-  if (owner_.take_room()) {
+  if (owner_.reserve_entry()) {
     last_ = &entries_.emplace_back(&op, AccessCost{.lanes = lanes}).cost;
   } else {
     last_ = &not_recorded_;

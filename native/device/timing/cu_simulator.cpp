@@ -14,21 +14,23 @@
 namespace rpd {
 namespace {
 
-uint64_t slot_cycles() { return static_cast<uint64_t>(parameter::issue_cycles); }  // between two turns of a SIMD
+uint64_t slot_cycles() { return static_cast<uint64_t>(parameter::issue_cycles); }  // between two issue slots of a SIMD
 
 // When outstanding accesses of one kind complete. They complete in order of issue, so none completes before an earlier one.
-class Outstanding {
+class OutstandingAccessTimes {
  public:
   void issue(uint64_t done) {
     last_ = std::max(last_, done);
-    done_[count_++ % kMost] = last_;
+    done_[count_++ % kMaxOutstanding] = last_;
   }
   // The time from which at most `limit` accesses are still outstanding; 0 if there is nothing to wait for.
-  uint64_t until(unsigned limit) const { return count_ > limit && limit < kMost ? done_[(count_ - 1 - limit) % kMost] : 0; }
+  uint64_t until(unsigned limit) const {
+    return count_ > limit && limit < kMaxOutstanding ? done_[(count_ - 1 - limit) % kMaxOutstanding] : 0;
+  }
 
  private:
-  static constexpr unsigned kMost = 64;
-  std::array<uint64_t, kMost> done_{};
+  static constexpr unsigned kMaxOutstanding = 64;
+  std::array<uint64_t, kMaxOutstanding> done_{};
   uint64_t last_ = 0;
   unsigned count_ = 0;
 };
@@ -53,9 +55,9 @@ struct ReplayedWave {
   uint64_t issued = 0;      // when its latest instruction issued; needed at a barrier
   uint64_t ready = 0;       // when its next instruction could issue if its unit were free
   uint64_t code_line = 0;   // the line of its most recent instruction
-  Outstanding vector;
-  Outstanding scalar;       // scalar memory and LDS
-  Outstanding stores;       // only if they are counted separately
+  OutstandingAccessTimes vector;
+  OutstandingAccessTimes scalar;       // scalar memory and LDS
+  OutstandingAccessTimes stores;       // only if they are counted separately
   std::vector<PendingResult> results;
   std::array<uint64_t, 2> lane_cycles{};  // [is vector unit]: issue cycles carried over to the next slot
 
@@ -78,10 +80,10 @@ struct Simd {
   uint64_t scalar_free = 0;
 };
 
-class Replay {
+class CuReplay {
  public:
-  Replay(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs, InstructionCache& instructions,
-         CuReplayObserver* observer, const RemovedCauses& removed)
+  CuReplay(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
+           InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed)
       : recording_(recording),
         conditions_(conditions),
         costs_(costs),
@@ -113,7 +115,7 @@ class Replay {
   };
 
   void launch_next(uint64_t time) {
-    const size_t count = std::min(recording_.groups().size(), conditions_.most_groups);
+    const size_t count = std::min(recording_.groups().size(), conditions_.max_groups);
     while (conditions_.left_out && next_group_ < count && (*conditions_.left_out)[next_group_]) ++next_group_;
     if (next_group_ >= count) return;
     const auto& recorded = recording_.groups()[next_group_++];
@@ -240,7 +242,9 @@ class Replay {
         break;
       case Unit::Lds:
         lds_free_ = time;
-        if (!free) lds_free_ += std::max(least(parameter::lds_issue_cycles, entry), without_causes(entry, removed_).lds_cycles);
+        if (!free)
+          lds_free_ +=
+              std::max(min_unit_cycles(parameter::lds_issue_cycles, entry), without_causes(entry, removed_).lds_cycles);
         wave.scalar.issue(
             removed_.takes_no_time(op) ? time : lds_free_ + latency(parameter::lds_latency_cycles, Cause::LdsLatency, op));
         break;
@@ -256,11 +260,11 @@ class Replay {
         break;
       case Unit::End:
         next = time + parameter::wave_end_cycles;
-        go_on(wave, next);
+        move_past_instruction(wave, next);
         return finish(wave, next);
       default: break;
     }
-    go_on(wave, next);
+    move_past_instruction(wave, next);
     // The branch itself is done, but the instruction buffer is empty.
     if (!free && jumps(wave, op))
       wave.arrived = next += of_active_lanes(wave, entry, parameter::taken_branch_cycles - slot_cycles());
@@ -299,12 +303,12 @@ class Replay {
 
   // Like of_active_lanes(), but for the minimum time that the instruction occupies a unit of the CU, and without slots or
   // remainders.
-  uint16_t least(uint64_t cycles, const RecordingEntry& entry) const {
+  uint16_t min_unit_cycles(uint64_t cycles, const RecordingEntry& entry) const {
     return static_cast<uint16_t>(goes_by_lanes(entry) ? cycles * entry.cost.lanes / kLanes : cycles);
   }
 
   // Moves the wave past the instruction that it issued last.
-  void go_on(ReplayedWave& wave, uint64_t time) {
+  void move_past_instruction(ReplayedWave& wave, uint64_t time) {
     if (observer_) observer_->executed(wave.number(), *(*wave.entries)[wave.position - 1].op, wave.arrived, wave.issued, time);
     wave.arrived = time;
   }
@@ -357,7 +361,7 @@ class Replay {
     const AccessCost cost = without_causes(entry, removed_);
     const Op& op = *entry.op;
     if (removed_.takes_no_time(op)) return note_fetch(cost, time);
-    address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(least(slot_cycles(), entry), cost.look_ups);
+    address_free_ = issues_free(op) ? time : time + std::max<uint16_t>(min_unit_cycles(slot_cycles(), entry), cost.look_ups);
     const auto l2_latency = static_cast<double>(latency_of(FetchedFrom::L2, op));
     double done = static_cast<double>(address_free_ + latency(parameter::l1_latency_cycles, Cause::MemoryLatency, op));
     // Reads and writes have separate paths.
@@ -408,7 +412,7 @@ class Replay {
     for (ReplayedWave* wave : group.waiting) {
       outcome_.wait_cycles += time - wave->ready;
       wave->ready = time;
-      go_on(*wave, time);
+      move_past_instruction(*wave, time);
       queue_.push({time, wave});
     }
     group.waiting.clear();
@@ -479,7 +483,7 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
 
 CuOutcome simulate_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
                       InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed) {
-  return Replay(recording, conditions, costs, instructions, observer, removed).run();
+  return CuReplay(recording, conditions, costs, instructions, observer, removed).run();
 }
 
 }  // namespace rpd

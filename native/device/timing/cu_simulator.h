@@ -1,9 +1,10 @@
 // Replays one compute unit from a recording to compute when each instruction of each wave would issue.
 //
-// Waves issue in order. The four SIMDs take turns: every fourth cycle, each of them issues at most one instruction per wave and
-// one per kind of unit. A wave waits for busy units, for its outstanding accesses (at s_waitcnt), for its workgroup (at
-// s_barrier), for the result of a matrix instruction that it reads too early, and for instructions that are not in the
-// instruction cache.
+// Waves issue in order. A SIMD has an issue slot every `issue_cycles` cycles: on CDNA, every fourth cycle, because the CU's
+// four SIMDs take turns; on gfx1030, where a WGP counts as a CU with four SIMDs, every cycle. In a slot, it issues at most one
+// instruction per wave and one per kind of unit. A wave waits for busy units, for its outstanding accesses (at s_waitcnt), for
+// its workgroup (at s_barrier), for the result of a matrix instruction that it reads too early, and for instructions that are
+// not in the instruction cache.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,7 @@ struct CuConditions {
   double atomic_cycles;  // per atomic request, because others update the same memory
   RemoteMemory remote;
   uint32_t sharers_of_dispatcher;  // active CUs that get their workgroups through the same shader engine
-  size_t most_groups = ~size_t{0};  // how many of the recording's workgroups to replay
+  size_t max_groups = ~size_t{0};  // how many of the recording's workgroups to replay
   const std::vector<bool>* left_out = nullptr;  // which of these not to launch; null: none
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 // The smallest relative error that any estimate is given, since the observed XCDs may have something in common that the others
 // lack. For counters that count a part of the waves' cycles, the error is relative to the total of these cycles.
-constexpr double kLeastError = 0.01;
+constexpr double kMinError = 0.01;
 
 class ContextTiming;
 using Contexts = std::vector<ContextTiming*>;
@@ -137,7 +137,7 @@ class ContextTiming final : public ContextObserver {
     const auto error = [&](double total, auto value) {
       std::vector<double> values;
       for (const Outcome& outcome : outcomes) values.push_back(value(outcome));
-      return kLeastError * total + jackknife_error(values, xcds_.size());
+      return kMinError * total + jackknife_error(values, xcds_.size());
     };
     const auto duration = static_cast<double>(result.duration_alone_ns);
     const auto ns = [](const Outcome& outcome) { return static_cast<double>(outcome.work.duration_ns); };

@@ -14,9 +14,9 @@ namespace rpd {
 namespace {
 
 // CUs whose work differs by no more than this share are assumed to take the same time.
-constexpr double kSimilar = 0.02;
+constexpr double kMaxDifference = 0.02;
 // A CU's first workgroups and the rest are assumed to be alike if their waves' work differs by no more than this share.
-constexpr double kAlike = 0.05;
+constexpr double kMaxDifferencePerWave = 0.05;
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
@@ -158,7 +158,7 @@ double extra_unit_cycles(const CuWork& work, const CuWork& other, double times) 
 
 // A replayed CU: its cycles, the average number of waves and of workgroups that ran at a time, the share of the last wave's
 // time during which that wave runs alone, and whether all of its workgroups were resident at once.
-struct Replayed {
+struct ReplayedCuTime {
   const CuWork* work;
   double cycles;
   double concurrency;
@@ -172,12 +172,13 @@ struct Replayed {
 // wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
 // longest wave. Otherwise, waves run one after another, as many at a time as in the replay; the longest one may come last and
 // then runs alone. `longer` is an upper bound on the multiple.
-double estimated_cycles(const Replayed& replayed, const CuWork& work, const CuWork& other, double longer, bool side_by_side) {
+double estimated_cycles(const ReplayedCuTime& replayed, const CuWork& work, const CuWork& other, double longer,
+                        bool side_by_side) {
   const double times = whole_repeats(work, other, longer);
   const double of_longest = excess(work.longest_wave, times * static_cast<double>(other.longest_wave));
   const double of_waves = excess(work.wave_cycles, times * static_cast<double>(other.wave_cycles)) / replayed.concurrency;
   // A workgroup occupies its slot until its longest wave ends, however few of its waves are left.
-  const double alike = (1 + kAlike) * times;
+  const double alike = (1 + kMaxDifferencePerWave) * times;
   const double of_groups =
       excess(work.group_cycles, alike * static_cast<double>(other.group_cycles)) / replayed.group_concurrency;
   const double of_all = std::max(of_waves, of_groups);
@@ -186,20 +187,20 @@ double estimated_cycles(const Replayed& replayed, const CuWork& work, const CuWo
 }
 
 // A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
-Replayed replayed_work(const CuWork& all, const CuWork& recorded, const CuRecording& recording, uint32_t resident_groups,
-                       const CuOutcome& outcome) {
+ReplayedCuTime replayed_work(const CuWork& all, const CuWork& recorded, const CuRecording& recording, uint32_t resident_groups,
+                             const CuOutcome& outcome) {
   const double longer = std::max(ratio(all.instructions, outcome.instructions), ratio(all.wave_cycles, recorded.wave_cycles));
-  Replayed replayed{.work = &all,
-                    .cycles = static_cast<double>(outcome.cycles),
-                    .concurrency = std::max(1.0, ratio(outcome.wave_cycles, outcome.cycles)),
-                    .group_concurrency = std::max(1.0, ratio(outcome.group_cycles, outcome.cycles)),
-                    .alone_at_the_end = 1 - 1.0 / std::max(1u, resident_groups),
-                    .side_by_side = recording.groups().size() <= resident_groups};
+  ReplayedCuTime replayed{.work = &all,
+                          .cycles = static_cast<double>(outcome.cycles),
+                          .concurrency = std::max(1.0, ratio(outcome.wave_cycles, outcome.cycles)),
+                          .group_concurrency = std::max(1.0, ratio(outcome.group_cycles, outcome.cycles)),
+                          .alone_at_the_end = 1 - 1.0 / std::max(1u, resident_groups),
+                          .side_by_side = recording.groups().size() <= resident_groups};
   replayed.cycles = estimated_cycles(replayed, all, recorded, longer, false);
   return replayed;
 }
 
-double cycles_of_cu(const CuWork& cu, const Replayed& replayed) {
+double cycles_of_cu(const CuWork& cu, const ReplayedCuTime& replayed) {
   const CuWork& sampled = *replayed.work;
   const bool side_by_side = replayed.side_by_side;
   const double longer =
@@ -240,7 +241,7 @@ double difference(const CuWork& work, const CuWork& other) {
 
 // The share of the replayed CU's time that `cu` takes if it has less to do than that CU. This is needed because cycles_of_cu()
 // never returns less than the replayed time.
-double share_of(const CuWork& cu, const Replayed& replayed) {
+double share_of(const CuWork& cu, const ReplayedCuTime& replayed) {
   const CuWork& other = *replayed.work;
   const double share =
       replayed.side_by_side ? ratio(cu.longest_wave, other.longest_wave) : ratio(cu.wave_cycles, other.wave_cycles);
@@ -253,14 +254,15 @@ struct CuCycles {
 };
 
 // Each CU's cycles are estimated from the replayed CU whose work is most similar.
-CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const std::vector<Replayed>& replayed) {
+CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& useful,
+                       const std::vector<ReplayedCuTime>& replayed) {
   CuCycles cycles;
   double sum = 0;
-  for (const Replayed& cu : replayed) cycles.longest = std::max(cycles.longest, cu.cycles);
+  for (const ReplayedCuTime& cu : replayed) cycles.longest = std::max(cycles.longest, cu.cycles);
   for (const XcdWork& xcd : xcds) {
     for (const CuWork& cu : *xcd.cus) {
       if (cu.waves == 0) continue;
-      const auto distance = [&](const Replayed& other) { return replayed.size() > 1 ? difference(cu, *other.work) : 0; };
+      const auto distance = [&](const ReplayedCuTime& other) { return replayed.size() > 1 ? difference(cu, *other.work) : 0; };
       const auto nearest = std::ranges::min_element(replayed, {}, distance);
       const double cu_cycles = cycles_of_cu(cu, *nearest);
       cycles.longest = std::max(cycles.longest, cu_cycles);
@@ -274,13 +276,13 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
 // Replays a recorded CU in its conditions, and adds the outcomes of all replays to `outcome`. If the rest of the CU's
 // workgroups do something different from the first ones, the first ones say nothing about the rest, which is then replayed
 // separately.
-Replayed replayed_cu(const RecordedCu& recorded, const CuConditions& conditions, InstructionCache& instructions,
-                     CuOutcome& outcome) {
+ReplayedCuTime replayed_cu(const RecordedCu& recorded, const CuConditions& conditions, InstructionCache& instructions,
+                           CuOutcome& outcome) {
   const RecordedPart &first = recorded.first, &rest = recorded.rest;
   const CuOutcome of_first = simulate_cu(first.recording, conditions, recorded.costs, instructions);
   outcome.add(of_first);
   const uint32_t resident = recorded.resident_groups;
-  if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kAlike)
+  if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kMaxDifferencePerWave)
     return replayed_work(recorded.done, first.recorded, first.recording, resident, of_first);
   const CuOutcome of_rest = simulate_cu(rest.recording, conditions, recorded.costs, instructions);
   outcome.add(of_rest);
@@ -289,7 +291,7 @@ Replayed replayed_cu(const RecordedCu& recorded, const CuConditions& conditions,
   CuOutcome of_both = of_first;
   of_both.add(of_rest);
   of_both.cycles = of_first.cycles + of_rest.cycles;
-  Replayed both = replayed_work(recorded.done, recorded.done, first.recording, resident, of_both);
+  ReplayedCuTime both = replayed_work(recorded.done, recorded.done, first.recording, resident, of_both);
   both.cycles = cycles;
   return both;
 }
@@ -349,8 +351,8 @@ uint64_t core_cycles(const std::vector<XcdWork>& xcds) {
   return std::max(l2_cycles(xcds), std::ranges::max(unit_cycles(xcds)));
 }
 
-DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const MallHits& hits,
-                                uint64_t contended) {
+DurationParts::LowerBounds lower_bounds_of(const std::vector<XcdWork>& xcds, const UsefulWork& useful, const MallHits& hits,
+                                           uint64_t contended) {
   const MemoryCounts device = counts_of(xcds);
   return {.atomics = contended,
           .links = static_cast<uint64_t>(std::ceil(link_cycles(device))),
@@ -362,8 +364,9 @@ DurationParts::Floors floors_of(const std::vector<XcdWork>& xcds, const UsefulWo
 
 // A dispatch takes at least as long as its traffic at full bandwidth, its atomics on any one block, and its busiest unit. The
 // waves' own clocks set no such limit, since they reflect only part of the hits in the Infinity Cache.
-uint64_t least_cycles(const DurationParts::Floors& floors) {
-  return std::max({floors.atomics, floors.links, floors.memory, floors.l2, std::ranges::max(floors.units)});
+uint64_t lower_bound_cycles(const DurationParts::LowerBounds& lower_bounds) {
+  return std::max(
+      {lower_bounds.atomics, lower_bounds.links, lower_bounds.memory, lower_bounds.l2, std::ranges::max(lower_bounds.units)});
 }
 
 // The total cycles of all reads beyond the L2s: a read of a whole line takes the average time of the replays; any other read
@@ -462,11 +465,11 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
     const CuConditions conditions = conditions_of(xcds, first, hits, contended);
     simulate_cu(traced->recording, conditions, first.costs, instructions_of_cu, &traced->observer);
   }
-  std::vector<Replayed> cus;
+  std::vector<ReplayedCuTime> cus;
   CuOutcome outcome;
   const InstructionCache instructions_before = instructions;
   for (const RecordedCu& recorded : recorded_cus) {
-    const auto similar = [&](const Replayed& cu) { return difference(recorded.done, *cu.work) <= kSimilar; };
+    const auto similar = [&](const ReplayedCuTime& cu) { return difference(recorded.done, *cu.work) <= kMaxDifference; };
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
     InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;
@@ -486,8 +489,8 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
   const double rest_of_device = static_cast<double>(executed) / replayed;
   const UsefulWork useful(xcds);
   const CuCycles of_cus = cycles_of_cus(xcds, useful, cus);
-  const DurationParts::Floors floors = floors_of(xcds, useful, hits, contended);
-  work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.longest), least_cycles(floors));
+  const DurationParts::LowerBounds lower_bounds = lower_bounds_of(xcds, useful, hits, contended);
+  work.busy_cycles = std::max(static_cast<uint64_t>(of_cus.longest), lower_bound_cycles(lower_bounds));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
@@ -502,7 +505,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
     parts->mean_cu = of_cus.mean;
     parts->share_of_cus = static_cast<double>(useful.cus()) / static_cast<double>(xcds.size() * target::cus_per_xcd());
     parts->share_of_groups = useful.share_of_groups();
-    parts->floors = floors;
+    parts->lower_bounds = lower_bounds;
     parts->release_cycles = work.release_cycles;
     parts->duration_ns = work.duration_ns;
   }

@@ -35,7 +35,7 @@ struct DurationParts {
     CuConditions conditions;
   };
   // Lower bounds on the dispatch's time.
-  struct Floors {
+  struct LowerBounds {
     uint64_t atomics = 0, links = 0, memory = 0, l2 = 0;
     CuUnits::Cycles units{};  // the busiest unit of each kind; 0 for scalar units, whose time is only estimated
     std::array<double, CuUnits::kKinds> mean_units{};  // the same, averaged over the CUs that have work
@@ -48,7 +48,7 @@ struct DurationParts {
   double mean_cu = 0;  // ... and their mean over the CUs that have work
   double share_of_cus = 1;  // CUs that have work, as a share of all CUs
   double share_of_groups = 1;  // workgroups that change memory, as a share of all; 1 if none does
-  Floors floors;
+  LowerBounds lower_bounds;
   uint64_t release_cycles = 0;
   uint64_t duration_ns = 0;
 };

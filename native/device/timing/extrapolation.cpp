@@ -88,7 +88,7 @@ uint64_t in_proportion(const Proportion& proportion, const XcdWork& xcd, const s
 
 // Each device is assumed to account for the same share of the remote traffic as it does on the observed XCDs.
 void share_among_peers(MemoryCounts& counts, const MemoryCounts& observed) {
-  for (Owner device = 0; device < kMostDevices; ++device) {
+  for (Owner device = 0; device < kMaxDevices; ++device) {
     counts.peer_reads64[device] = times(observed.peer_reads64[device], counts.remote_reads64, observed.remote_reads64);
     counts.peer_write_bytes[device] =
         times(observed.peer_write_bytes[device], counts.remote_write_bytes, observed.remote_write_bytes);

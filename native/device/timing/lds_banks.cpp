@@ -18,22 +18,22 @@ class Pass {
  public:
   void add(uint32_t word) {
     const uint32_t bank = word % kBanks;
-    most_accesses_ = std::max(most_accesses_, ++accesses_[bank]);
+    max_accesses_ = std::max(max_accesses_, ++accesses_[bank]);
     uint32_t* words = words_[bank];
     for (uint32_t i = 0; i < distinct_[bank]; ++i) {
       if (words[i] == word) return;
     }
     words[distinct_[bank]++] = word;
-    most_words_ = std::max(most_words_, distinct_[bank]);
+    max_words_ = std::max(max_words_, distinct_[bank]);
   }
-  uint32_t most_words() const { return most_words_; }
-  uint32_t most_accesses() const { return most_accesses_; }
+  uint32_t max_words() const { return max_words_; }
+  uint32_t max_accesses() const { return max_accesses_; }
 
  private:
   std::array<uint32_t, kBanks> accesses_{};
   std::array<uint32_t, kBanks> distinct_{};
   uint32_t words_[kBanks][kBanks];  // a pass has at most 32 words
-  uint32_t most_words_ = 0, most_accesses_ = 0;
+  uint32_t max_words_ = 0, max_accesses_ = 0;
 };
 
 // Loads and stores at consecutive addresses, or all at the same address, have no conflicts.
@@ -97,8 +97,8 @@ LdsPasses lds_passes(const VectorAccess& access) {
     }
     Pass pass;
     for (uint32_t i = 0; i < count; ++i) pass.add(accessed[i]);
-    out.cycles += atomic ? pass.most_accesses() : pass.most_words();
-    out.bank_conflicts += pass.most_words() - 1;
+    out.cycles += atomic ? pass.max_accesses() : pass.max_words();
+    out.bank_conflicts += pass.max_words() - 1;
   }
   return out;
 }

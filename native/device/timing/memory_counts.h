@@ -39,8 +39,8 @@ struct MemoryCounts {
   uint64_t memory_reads64 = 0;
   uint64_t remote_reads64 = 0;      // the part of memory_reads64 that went to the host's or another device's memory
   uint64_t remote_write_bytes = 0;
-  uint64_t peer_reads64[kMostDevices] = {};      // the part of remote_reads64 that went to each of the other devices
-  uint64_t peer_write_bytes[kMostDevices] = {};  // the part of remote_write_bytes that went to each of them
+  uint64_t peer_reads64[kMaxDevices] = {};      // the part of remote_reads64 that went to each of the other devices
+  uint64_t peer_write_bytes[kMaxDevices] = {};  // the part of remote_write_bytes that went to each of them
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2
@@ -89,7 +89,7 @@ struct MemoryCounts {
   uint64_t all_peer_reads64() const { return sum_of(peer_reads64); }
 
  private:
-  static uint64_t sum_of(const uint64_t (&of_devices)[kMostDevices]) {
+  static uint64_t sum_of(const uint64_t (&of_devices)[kMaxDevices]) {
     return std::accumulate(std::begin(of_devices), std::end(of_devices), uint64_t{0});
   }
 };

@@ -27,7 +27,7 @@ uint32_t scalar_cache_of(uint32_t cu) {
 // Private memory has no device addresses here. Its traffic needs addresses that nothing else uses, within the 56 bits for
 // which the Infinity Cache keeps tags.
 constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
-uint64_t most_waves_in_group() { return target_of_device().rules.has_wave32 ? 32 : 16; }
+uint64_t max_waves_in_group() { return target_of_device().rules.has_wave32 ? 32 : 16; }
 
 // Vector memory completes in order: no access completes before the ones issued earlier.
 void complete_vector(WaveTiming& wave, const Op& op, uint64_t latency) {
@@ -47,9 +47,9 @@ void add(T& to, uint64_t amount) {
 }
 
 // Adds the increase in the counts during this object's lifetime to a wave's recorded cost and to its demands on the CU's units.
-class CostOf {
+class AccessCostRecorder {
  public:
-  CostOf(const MemoryCounts& counts, WaveTiming& wave)
+  AccessCostRecorder(const MemoryCounts& counts, WaveTiming& wave)
       : counts_(counts),
         cost_(wave.cost()),
         units_(wave.units),
@@ -60,7 +60,7 @@ class CostOf {
         atomics_(counts.l2_atomics),
         memory_(counts.memory_reads128),
         remote_(counts.remote_reads64) {}
-  ~CostOf() {
+  ~AccessCostRecorder() {
     keep_units_busy();
     if (!cost_) [[likely]]
       return;
@@ -125,7 +125,7 @@ void MemorySystem::invalidate() {
 // Iterates over the written lines or over the cache, whichever is smaller.
 void MemorySystem::written_elsewhere(const WrittenLines& written, const MemorySystem* writer) {
   const DistinctLines* const own = writer ? &writer->lines_written_ : nullptr;
-  const auto stale = [&](uint64_t line) { return written.by_others(line, own); };
+  const auto stale = [&](uint64_t line) { return written.written_by_others(line, own); };
   if (written.lines().size() >= l2_.capacity()) return l2_.make_stale_if(stale);
   for (const uint64_t line : written.lines())
     if (stale(line)) l2_.make_stale(line);
@@ -448,7 +448,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   return latency;
 }
 
-void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
+void MemorySystem::access_lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
   const LdsPasses passes = lds_patterns_.passes(op, access);
   counts_.lds_lanes += std::popcount(access.mask);
   counts_.lds_active_cycles += passes.cycles;
@@ -474,7 +474,7 @@ uint64_t MemorySystem::global(uint32_t l1, const Op& op, const VectorAccess& acc
 uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
   const uint64_t dword_row = 4 * static_cast<uint64_t>(wave.lane_count());
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
-  const uint64_t base = kScratchRegion + (wave.group->slot * most_waves_in_group() + wave.index_in_group) * share;
+  const uint64_t base = kScratchRegion + (wave.group->slot * max_waves_in_group() + wave.index_in_group) * share;
   uint64_t latency = 0;
   for (uint32_t done = 0; done < access.bytes; done += 4) {
     std::array<uint64_t, kLanes> addresses;
@@ -502,8 +502,8 @@ uint64_t MemorySystem::translate(uint32_t l1, const VectorAccess& access) {
 
 void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAccess& access) {
   WaveTiming& timing = *wave.timing;
-  if (access.space == Space::Lds) return lds(timing, op, access);
-  const CostOf cost(counts_, timing);
+  if (access.space == Space::Lds) return access_lds(timing, op, access);
+  const AccessCostRecorder cost(counts_, timing);
   begin_access(timing);
   const uint64_t latency =
       access.space == Space::Scratch ? scratch(wave, op, access) : translate(timing.l1, access) + global(timing.l1, op, access);

@@ -108,7 +108,7 @@ class MemorySystem {
   void count_atomic_request(const Op& op, const VectorAccess& access, uint64_t block, bool may_share_words);
   uint64_t global(uint32_t l1, const Op& op, const VectorAccess& access);
   uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
-  void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
+  void access_lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
   uint64_t scalar_read(uint64_t scalar_line);
   Owner owner_of(uint64_t line);
   uint64_t latency_beyond_l2(uint64_t line) const;

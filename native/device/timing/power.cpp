@@ -6,7 +6,7 @@ namespace rpd {
 namespace {
 
 double peak_mhz() { return static_cast<double>(parameter::clock_mhz); }
-constexpr double kLeastMhz = 300;  // the clock of an idle GPU
+constexpr double kMinMhz = 300;  // the clock of an idle GPU
 constexpr double kStepMhz = 0.1;
 
 double watts(const PowerUse& use, double mhz) {
@@ -22,7 +22,7 @@ double watts(const PowerUse& use, double mhz) {
 double sustained_mhz(const PowerUse& use) {
   const auto limit = static_cast<double>(parameter::power_limit_w);
   if (watts(use, peak_mhz()) <= limit) return peak_mhz();
-  double allowed = kLeastMhz, refused = peak_mhz();
+  double allowed = kMinMhz, refused = peak_mhz();
   while (refused - allowed > kStepMhz) {
     const double middle = (allowed + refused) / 2;
     (watts(use, middle) <= limit ? allowed : refused) = middle;

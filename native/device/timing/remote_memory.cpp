@@ -14,7 +14,7 @@ double cycles_for(uint64_t bytes, long gbps) { return static_cast<double>(bytes)
 
 uint64_t all_peer_bytes(const MemoryCounts& device) {
   uint64_t bytes = 0;
-  for (Owner peer = 0; peer < kMostDevices; ++peer) bytes += device.peer_bytes(peer);
+  for (Owner peer = 0; peer < kMaxDevices; ++peer) bytes += device.peer_bytes(peer);
   return bytes;
 }
 
@@ -33,7 +33,7 @@ uint64_t mean_remote_latency_cycles(const MemoryCounts& device) {
 
 double link_cycles(const MemoryCounts& device) {
   double longest = cycles_for(device.host_bytes(), parameter::host_link_gbps);
-  for (Owner peer = 0; peer < kMostDevices; ++peer)
+  for (Owner peer = 0; peer < kMaxDevices; ++peer)
     longest = std::max(longest, cycles_for(device.peer_bytes(peer), parameter::peer_link_gbps));
   return longest;
 }

@@ -18,7 +18,7 @@ struct GroupTiming {
   uint32_t running = 0;           // waves that have not ended
   uint64_t longest_wave = 0;      // cycles, among the waves that have ended
   uint64_t longest_recorded = 0;  // the same, for the recorded parts of these waves
-  uint64_t most_instructions = 0; // instructions, among the same waves
+  uint64_t max_instructions = 0; // instructions, among the same waves
   bool changes_memory = false;    // whether any of these waves has changed memory
 };
 

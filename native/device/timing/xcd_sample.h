@@ -11,9 +11,9 @@ namespace rpd {
 
 constexpr uint32_t kSampledXcds = 3;
 // An XCD with fewer workgroups would say too little about the others.
-constexpr uint64_t kFewestGroups = 16;
+constexpr uint64_t kMinGroupsPerXcd = 16;
 
-inline bool can_be_sampled(const DispatchedKernel& kernel) { return kernel.group_count() >= kFewestGroups * target::xcds(); }
+inline bool can_be_sampled(const DispatchedKernel& kernel) { return kernel.group_count() >= kMinGroupsPerXcd * target::xcds(); }
 
 // `choice`: the number of the timed CU. Its XCD is in the sample, and so is the XCD of a thread trace. XCDs are assigned to
 // host threads in turn, so the sample contains both even and odd XCDs: two threads then have about the same amount of work.

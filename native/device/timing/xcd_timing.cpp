@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 // The maximum number of entries in a recording that is not certain to be replayed.
-constexpr uint32_t kFewerEntries = CuRecording::kMostEntries / 8;
+constexpr uint32_t kMaxEntriesIfNotReplayed = CuRecording::kMaxEntries / 8;
 
 // Workgroups are assigned to the XCDs in turn, and within an XCD to its CUs in turn: see Xcd::begin().
 uint32_t timed_cu_of(const DispatchedKernel& kernel, uint32_t xcd, uint64_t choice) {
@@ -66,8 +66,8 @@ void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) 
   executed_.clear();
   follow_program();
   const bool replayed = index_ == timed_xcd(kernel, options_.timed_cu) || (index_ == 0 && traced_cu_);
-  first_groups_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMostEntries : kFewerEntries);
-  later_groups_.recording.begin(1, CuRecording::kAllGroups, kFewerEntries);
+  first_groups_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMaxEntries : kMaxEntriesIfNotReplayed);
+  later_groups_.recording.begin(1, CuRecording::kAllGroups, kMaxEntriesIfNotReplayed);
   first_groups_.recorded = first_groups_.done = later_groups_.recorded = later_groups_.done = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_choice_ = {};
@@ -241,7 +241,7 @@ void XcdTiming::ended(const Wave& wave) {
   retire(work_[timing.cu], timing, wave.executed);
   GroupTiming& group = *timing.group;
   group.longest_wave = std::max(group.longest_wave, timing.clock);
-  group.most_instructions = std::max(group.most_instructions, wave.executed);
+  group.max_instructions = std::max(group.max_instructions, wave.executed);
   group.changes_memory |= timing.changes_memory;
   if (group.part) {
     retire(group.part->done, timing, wave.executed);
@@ -253,7 +253,7 @@ void XcdTiming::ended(const Wave& wave) {
   ++cu.groups;
   cu.working_groups += group.changes_memory;
   cu.group_cycles += group.longest_wave;
-  cu.groups_in_instructions += group.most_instructions;
+  cu.groups_in_instructions += group.max_instructions;
   if (!group.part) return;
   group.part->done.group_cycles += group.longest_wave;
   group.part->recorded.group_cycles += group.longest_recorded;

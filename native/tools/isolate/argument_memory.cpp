@@ -6,13 +6,14 @@
 namespace rpd::isolate {
 namespace {
 
-struct Noted {
+struct NotedAddresses {
   std::mutex mutex;
   std::set<uint64_t> addresses;  // no more than fit into the pools, since their memory is reused
 };
 
-Noted& noted() {
-  static Noted& noted = *new Noted;  // lives as long as the process: packets may still be submitted while the process exits
+NotedAddresses& noted() {
+  static NotedAddresses& noted =
+      *new NotedAddresses;  // lives as long as the process: packets may still be submitted while the process exits
   return noted;
 }
 

@@ -79,7 +79,7 @@ std::string now() {
   return text;
 }
 
-capture::Origin origin(const Chosen& chosen) {
+capture::Origin origin(const DispatchToCapture& chosen) {
   capture::Origin origin;
   origin.agent = agent_text(chosen.agent, HSA_AGENT_INFO_NAME);
   origin.product = agent_text(chosen.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
@@ -171,18 +171,18 @@ void complete(hsa_signal_t program_signal, hsa_signal_t own_signal, bool succeed
 
 // Runs the dispatch with one of this library's signals, so that the program sees the dispatch complete only after memory has
 // been read.
-class Stand {
+class DispatchWithOwnSignal {
  public:
-  explicit Stand(const Packet& packet) : packet_(packet) {
+  explicit DispatchWithOwnSignal(const Packet& packet) : packet_(packet) {
     if (hsa.core.hsa_signal_create_fn(1, 0, nullptr, &signal_) != HSA_STATUS_SUCCESS)
       throw std::runtime_error("ROCr has no signal left");
   }
-  ~Stand() {
+  ~DispatchWithOwnSignal() {
     if (submitted_ && !completed(signal_)) return;  // the GPU failed and may still use the signal, so it is leaked
     if (submitted_) complete(packet_.dispatch.completion_signal, signal_, succeeded());
     hsa.core.hsa_signal_destroy_fn(signal_);
   }
-  Stand(const Stand&) = delete;
+  DispatchWithOwnSignal(const DispatchWithOwnSignal&) = delete;
 
   void run(const std::function<void(const Packet&)>& submit) {
     Packet copy = packet_;
@@ -253,7 +253,8 @@ void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigne
           "forever");
 }
 
-void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, const std::function<void(const Packet&)>& submit) {
+void capture_to(capture::Writer& writer, const DispatchToCapture& chosen, DispatchWithOwnSignal& own_dispatch,
+                const std::function<void(const Packet&)>& submit) {
   const LoadedKernel& kernel = *chosen.kernel;
   if (!kernel.object->file) throw std::runtime_error("the code object of " + kernel.kernel.name + " cannot be read");
   capture::Dispatch dispatch;
@@ -277,14 +278,14 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   Snapshot snapshot(writer, *access, sources);
   writer.begin(regions);
   const double began = seconds();
-  snapshot.before();
+  snapshot.write_before();
   const double elapsed = seconds() - began;
   const uint64_t stored = writer.bytes_stored();
-  stand.run(submit);
-  dispatch.completed = stand.succeeded();
+  own_dispatch.run(submit);
+  dispatch.completed = own_dispatch.succeeded();
   if (dispatch.completed) {
-    dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
-    snapshot.after();
+    dispatch.origin.gpu_time_ns = own_dispatch.nanoseconds(chosen.agent);
+    snapshot.write_changes();
   } else {
     dispatch.warnings.push_back("the kernel failed when it was captured: memory after the kernel was not captured");
   }
@@ -315,16 +316,16 @@ void report_failure(const std::string& why, const char* event) noexcept {
   }
 }
 
-void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept {
-  std::optional<Stand> stand;
+void capture_dispatch(const DispatchToCapture& chosen, const std::function<void(const Packet&)>& submit) noexcept {
+  std::optional<DispatchWithOwnSignal> own_dispatch;
   try {
     const FileSizeSignalBlocked blocked;
-    stand.emplace(chosen.packet);
+    own_dispatch.emplace(chosen.packet);
     const std::string folder = new_folder();
     record("begun", folder);  // before the folder exists, so that it is known whenever the program is killed
     capture::Writer writer(folder, settings().zstd_level);
     try {
-      capture_to(writer, chosen, *stand, submit);
+      capture_to(writer, chosen, *own_dispatch, submit);
       report("captured", "captured to " + folder);
     } catch (const std::exception& error) {
       writer.abandon(error.what());
@@ -335,7 +336,7 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
   } catch (const std::exception& error) {
     report_failure(error.what());
   }
-  if (!stand || !stand->submitted()) submit(chosen.packet);
+  if (!own_dispatch || !own_dispatch->submitted()) submit(chosen.packet);
 }
 
 }  // namespace rpd::isolate

@@ -8,7 +8,7 @@
 
 namespace rpd::isolate {
 
-struct Chosen {
+struct DispatchToCapture {
   Packet packet;
   std::shared_ptr<const LoadedKernel> kernel;
   hsa_agent_t agent;
@@ -18,7 +18,7 @@ struct Chosen {
 // packet to `submit` exactly once, whether or not the capture succeeds. Returns when the dispatch is complete or the GPU has
 // failed; if the capture fails before the dispatch is submitted, returns without waiting. Never throws, because the program
 // must not notice a failure.
-void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;
+void capture_dispatch(const DispatchToCapture& chosen, const std::function<void(const Packet&)>& submit) noexcept;
 
 // Reports why there is no capture.
 void report_failure(const std::string& why, const char* event = "failed") noexcept;

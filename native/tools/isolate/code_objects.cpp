@@ -86,7 +86,7 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sy
 void note_wanted(Loading& loading) {
   std::vector<KernelNames> names;
   for (const auto& [address, loaded] : loading.kernels) names.push_back({loaded.kernel.symbol, loaded.kernel.name});
-  const std::vector<bool> wanted = wanted_of(names);
+  const std::vector<bool> wanted = which_are_wanted(names);
   for (size_t i = 0; i < wanted.size(); ++i) loading.kernels[i].second.wanted = wanted[i];
 }
 

@@ -20,7 +20,7 @@ SignalPool& pool() {
 std::atomic<uint64_t> submissions{0};
 
 // Records when the program last gave a watched signal a new value; time is counted in submissions.
-class Watched {
+class WatchedSignals {
  public:
   void watch(hsa_signal_t signal) {
     const std::unique_lock lock(mutex_);
@@ -42,9 +42,9 @@ class Watched {
   std::unordered_map<uint64_t, std::atomic<uint64_t>> renewed_;
 };
 
-Watched& watched() {
-  static Watched& watched = *new Watched;
-  return watched;
+WatchedSignals& watched_signals() {
+  static WatchedSignals& watched_signals = *new WatchedSignals;
+  return watched_signals;
 }
 
 hsa_signal_value_t value_of(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE); }
@@ -79,10 +79,10 @@ void InFlightList::submitted(Packet& packet) {
   if (work.signal.handle == 0) {
     work.signal = pool().take();
     if (work.signal.handle == 0) return;
-    work.ours = true;
+    work.uses_library_signal = true;
     packet.dispatch.completion_signal = work.signal;
   } else {
-    watched().watch(work.signal);
+    watched_signals().watch(work.signal);
   }
   work.serial = ++submissions;
   work_.push_back(std::move(work));
@@ -92,7 +92,7 @@ void InFlightList::submitted_copy(hsa_signal_t completion, std::span<const hsa_s
   if (completion.handle == 0) return;
   const std::lock_guard lock(mutex_);
   take_completed();
-  watched().watch(completion);
+  watched_signals().watch(completion);
   Work work;
   work.signal = completion;
   work.waits = waits_for.empty() ? Waits::no : Waits::all;
@@ -103,7 +103,7 @@ void InFlightList::submitted_copy(hsa_signal_t completion, std::span<const hsa_s
 
 bool InFlightList::is_complete(const Work& work) const {
   if (value_of(work.signal) <= 0) return true;
-  return !work.ours && watched().was_renewed(work.signal, work.serial);
+  return !work.uses_library_signal && watched_signals().was_renewed(work.signal, work.serial);
 }
 
 bool InFlightList::is_blocked(const Work& work) const {
@@ -123,13 +123,13 @@ void InFlightList::take_completed() {
   const size_t before = work_.size();
   std::erase_if(work_, [this](const Work& work) {
     if (!is_complete(work)) return false;
-    if (work.ours) pool().give_back(work.signal);
+    if (work.uses_library_signal) pool().give_back(work.signal);
     return true;
   });
   completed_ += before - work_.size();
 }
 
-bool InFlightList::quiet() {
+bool InFlightList::is_quiet() {
   const std::lock_guard lock(mutex_);
   take_completed();
   for (const Work& work : work_) {
@@ -158,13 +158,13 @@ template <auto Original>
 void store(hsa_signal_t signal, hsa_signal_value_t value) {
   if (active()) {
     the_submission_barrier().pass();
-    watched().renewed(signal);
+    watched_signals().renewed(signal);
   }
   (hsa.core.*Original)(signal, value);
 }
 
 hsa_status_t destroy(hsa_signal_t signal) {
-  if (active()) watched().renewed(signal);
+  if (active()) watched_signals().renewed(signal);
   return hsa.core.hsa_signal_destroy_fn(signal);
 }
 

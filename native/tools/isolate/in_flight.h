@@ -38,7 +38,7 @@ class InFlightList {
   void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
 
   // Whether nothing is running and all remaining work is waiting for signals that are not complete.
-  bool quiet();
+  bool is_quiet();
   bool empty();
   // The number of completed pieces of work found so far.
   uint64_t completed() const { return completed_.load(); }
@@ -47,7 +47,7 @@ class InFlightList {
   enum class Waits : uint8_t { no, all, any, value };
   struct Work {
     hsa_signal_t signal{};
-    bool ours = false;
+    bool uses_library_signal = false;
     uint64_t serial = 0;
     Waits waits = Waits::no;
     std::vector<hsa_signal_t> dependencies{};

@@ -63,7 +63,7 @@ bool has_piece(const KernelNames& kernel, const std::string& piece) {
 
 }  // namespace
 
-std::vector<bool> wanted_of(std::span<const KernelNames> kernels) {
+std::vector<bool> which_are_wanted(std::span<const KernelNames> kernels) {
   std::vector<bool> wanted(kernels.size());
   if (kernels.empty()) return wanted;
   if (settings().ask.empty()) {

@@ -19,6 +19,6 @@ struct KernelNames {
 // In the folder that ISOLATE_ASK names, the file NAME.question contains the mangled and demangled names, each terminated by a
 // zero byte; a byte written to the FIFO "bell" announces the question. The file NAME.answer then contains '1' or '0' for each
 // kernel.
-std::vector<bool> wanted_of(std::span<const KernelNames> kernels);
+std::vector<bool> which_are_wanted(std::span<const KernelNames> kernels);
 
 }  // namespace rpd::isolate

@@ -18,13 +18,13 @@ void read_directly(const unsigned char* memory, uint64_t bytes, const MemoryAcce
 // Used on the software device, where all memory is the process's own.
 class DirectAccess final : public MemoryAccess {
  public:
-  explicit DirectAccess(const rpd_api& device) : device_(device), nothing_(kStep) {}
+  explicit DirectAccess(const rpd_api& device) : device_(device), zeros_(kStep) {}
 
   void read(const Source& source, const Piece& piece) override {
     const auto* const memory = static_cast<const unsigned char*>(device_.host_address(source.region.base));
     for (uint64_t offset = 0; offset < source.region.bytes; offset += kStep) {
       const uint64_t bytes = std::min(kStep, source.region.bytes - offset);
-      piece(offset, {untouched_.holds(memory + offset, bytes) ? nothing_.data() : memory + offset, bytes});
+      piece(offset, {untouched_.holds(memory + offset, bytes) ? zeros_.data() : memory + offset, bytes});
     }
   }
 
@@ -33,7 +33,7 @@ class DirectAccess final : public MemoryAccess {
 
   const rpd_api& device_;
   const UntouchedMemory untouched_;
-  const std::vector<unsigned char> nothing_;
+  const std::vector<unsigned char> zeros_;
 };
 
 // Used on a GPU, whose memory is copied through two buffers: one is filled while the other is being processed.

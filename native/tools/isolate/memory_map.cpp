@@ -88,13 +88,13 @@ bool is_readable(uint64_t address, uint64_t bytes) {
 
 namespace {
 
-struct Owners {
+struct PoolOwners {
   std::mutex mutex;
   std::unordered_map<uint64_t, hsa_agent_t> gpu_of_pool;
 };
 
-Owners& owners() {
-  static Owners& owners = *new Owners;
+PoolOwners& owners() {
+  static PoolOwners& owners = *new PoolOwners;
   return owners;
 }
 

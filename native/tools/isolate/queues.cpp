@@ -87,7 +87,7 @@ bool wait_until(const std::vector<InFlightList*>& lists, Drained drained) {
 
 bool all_quiet(const std::vector<InFlightList*>& lists) {
   for (InFlightList* list : lists)
-    if (!list->quiet()) return false;
+    if (!list->is_quiet()) return false;
   return true;
 }
 
@@ -131,8 +131,8 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data, hsa_am
     if (active() && type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       note_arguments(packet.dispatch.kernarg_address);
       auto kernel = kernel_at(packet.dispatch.kernel_object);
-      if (kernel) saw_dispatch(kernel->kernel.name);
-      if (kernel && kernel->wanted && is_the_one()) {
+      if (kernel) note_dispatch(kernel->kernel.name);
+      if (kernel && kernel->wanted && is_dispatch_to_capture()) {
         hand_on();
         capture(queue, packet, std::move(kernel), write);
         continue;

@@ -39,7 +39,7 @@ void read(MemoryAccess& access, const Source& source, const MemoryAccess::Piece&
 Snapshot::Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources)
     : writer_(writer), access_(access), sources_(sources), pages_(sources.size()) {}
 
-void Snapshot::before() {
+void Snapshot::write_before() {
   const std::vector<unsigned char> nothing(kPage);
   const uint64_t of_zeros = capture::page_checksum(nothing.data());
   const auto skip = std::make_unique<bool[]>(MemoryAccess::kPiece / kPage);
@@ -58,7 +58,7 @@ void Snapshot::before() {
   }
 }
 
-void Snapshot::after() {
+void Snapshot::write_changes() {
   std::vector<uint64_t> checksums(MemoryAccess::kPiece / kPage);
   const auto skip = std::make_unique<bool[]>(checksums.size());
   for (uint32_t region = 0; region < sources_.size(); ++region) {

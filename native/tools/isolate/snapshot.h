@@ -13,9 +13,9 @@ class Snapshot {
   Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources);
 
   // Writes all pages that are not all zeros. Keeps a checksum of each page: 8 bytes for every 4096.
-  void before();
-  // Writes the pages that have changed since before().
-  void after();
+  void write_before();
+  // Writes the pages that have changed since write_before().
+  void write_changes();
 
  private:
   capture::Writer& writer_;

@@ -11,36 +11,36 @@ namespace {
 
 std::atomic<uint64_t> matched{0};
 
-struct Seen {
+struct DispatchCounts {
   std::mutex mutex;
   uint64_t dispatches = 0;
   std::map<std::string, uint64_t> by_name;
 };
 
-Seen& seen() {
-  static Seen& seen = *new Seen;
-  return seen;
+DispatchCounts& dispatch_counts() {
+  static DispatchCounts& dispatch_counts = *new DispatchCounts;
+  return dispatch_counts;
 }
 
-constexpr size_t kNamesToldOf = 20;
+constexpr size_t kMaxNames = 20;
 
-std::string told(const std::string& name) { return name.size() <= 120 ? name : name.substr(0, 117) + "..."; }
+std::string shortened(const std::string& name) { return name.size() <= 120 ? name : name.substr(0, 117) + "..."; }
 
 }  // namespace
 
-bool is_the_one() { return matched.fetch_add(1) == settings().dispatch; }
+bool is_dispatch_to_capture() { return matched.fetch_add(1) == settings().dispatch; }
 
 uint64_t wanted_index() { return settings().dispatch; }
 
-void saw_dispatch(const std::string& kernel_name) {
-  const std::lock_guard lock(seen().mutex);
-  ++seen().dispatches;
-  ++seen().by_name[kernel_name];
+void note_dispatch(const std::string& kernel_name) {
+  const std::lock_guard lock(dispatch_counts().mutex);
+  ++dispatch_counts().dispatches;
+  ++dispatch_counts().by_name[kernel_name];
 }
 
-std::string what_was_dispatched() {
-  const std::lock_guard lock(seen().mutex);
-  if (seen().dispatches == 0) return "the program dispatched no kernel";
+std::string describe_dispatches() {
+  const std::lock_guard lock(dispatch_counts().mutex);
+  if (dispatch_counts().dispatches == 0) return "the program dispatched no kernel";
   const uint64_t count = matched.load();
   std::string text;
   if (count > 0) {
@@ -49,10 +49,11 @@ std::string what_was_dispatched() {
     return text;
   }
   text = "no kernel matches '" + settings().pattern + "'; dispatched were";
-  size_t told_of = 0;
-  for (const auto& [name, times] : seen().by_name) {
-    if (told_of++ == kNamesToldOf) return text + " and " + std::to_string(seen().by_name.size() - kNamesToldOf) + " more";
-    text += (told_of > 1 ? ", " : " ") + told(name) + " (" + std::to_string(times) + " times)";
+  size_t count_listed = 0;
+  for (const auto& [name, times] : dispatch_counts().by_name) {
+    if (count_listed++ == kMaxNames)
+      return text + " and " + std::to_string(dispatch_counts().by_name.size() - kMaxNames) + " more";
+    text += (count_listed > 1 ? ", " : " ") + shortened(name) + " (" + std::to_string(times) + " times)";
   }
   return text;
 }

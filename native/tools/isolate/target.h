@@ -7,11 +7,11 @@
 namespace rpd::isolate {
 
 // Whether this dispatch is the one to capture. Must be called exactly once for each dispatch of a wanted kernel.
-bool is_the_one();
+bool is_dispatch_to_capture();
 uint64_t wanted_index();
 
-void saw_dispatch(const std::string& kernel_name);
+void note_dispatch(const std::string& kernel_name);
 // A description of what was dispatched, for the report that nothing was captured.
-std::string what_was_dispatched();
+std::string describe_dispatches();
 
 }  // namespace rpd::isolate

@@ -21,7 +21,7 @@ void on_fork_in_child() { watching.store(false); }
 
 // Reports at exit if the chosen dispatch was never submitted.
 void on_exit() {
-  if (watching.exchange(false)) report_failure(what_was_dispatched());
+  if (watching.exchange(false)) report_failure(describe_dispatches());
 }
 
 // Wraps hsa_shut_down, the last point at which ROCr still accepts calls.

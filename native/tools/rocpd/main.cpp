@@ -24,8 +24,8 @@
 #include <string_view>
 
 #include "rocpd/database.h"
-#include "rocpd/process_description.h"
 #include "rocpd/spool_reader.h"
+#include "rocpd/trace_metadata.h"
 #include "rocpd/write_database.h"
 
 namespace {
@@ -78,7 +78,7 @@ void convert(const std::string& spool, const std::string& database, uint64_t end
   // The timestamp of this file tells any process waiting for the database that work is in progress, even while the spool is
   // only being read.
   reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
-  write_database(reader, read_process_description(reader), end_ns, partial);
+  write_database(reader, read_trace_metadata(reader), end_ns, partial);
   sync_file(partial);
   if (rename(partial.c_str(), database.c_str()) != 0)
     throw std::runtime_error(std::string("cannot give it its final name: ") + std::strerror(errno));

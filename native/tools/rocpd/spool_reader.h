@@ -22,11 +22,11 @@ class RecordView {
  public:
   explicit RecordView(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  spool::Kind kind() const { return fixed<spool::Record>().kind; }
+  spool::Kind kind() const { return fixed_part<spool::Record>().kind; }
 
   // A copy of the fixed part.
   template <class T>
-  T fixed() const {
+  T fixed_part() const {
     if (bytes_.size() < sizeof(T)) throw SpoolError("a record is too short for its kind");
     T value;
     std::memcpy(&value, bytes_.data(), sizeof value);

@@ -13,42 +13,42 @@
 
 namespace rpd::rocpd {
 
-struct Dispatch {
-  spool::Dispatch fixed;
+struct TracedDispatch {
+  spool::Dispatch record;
   uint64_t kernel_id = 0;  // 0: its kernel object is not in any recorded code object
   uint64_t start_ns = 0, end_ns = 0;
   std::vector<double> counters;  // one value per counter, or empty
   std::vector<double> errors;  // the errors of estimated counters, NaN for the others; empty if no counter is estimated
   double duration_error = 0;  // a fraction; 0 if the duration is not an estimate
-  std::vector<Edge> after;
+  std::vector<Edge> waited_for;
 };
 
-struct Copy {
-  spool::Copy fixed;
+struct TracedCopy {
+  spool::Copy record;
   uint64_t start_ns = 0, end_ns = 0;
-  std::vector<Edge> after;
+  std::vector<Edge> waited_for;
 };
 
-struct Region {
-  spool::Region fixed;
+struct TracedRegion {
+  spool::Region record;
   std::string_view function;  // points into the spool
 };
 
 // The function to call for each kind of record; kinds without a function are skipped.
 struct Visitor {
-  std::function<void(const RecordView&)> description;  // describes the process, its agents, queues, code, kernels, counters
-  std::function<void(const Dispatch&)> dispatch;
-  std::function<void(const Copy&)> copy;
-  std::function<void(const Region&)> region;
+  std::function<void(const RecordView&)> metadata;  // describes the process, its agents, queues, code, kernels, counters
+  std::function<void(const TracedDispatch&)> dispatch;
+  std::function<void(const TracedCopy&)> copy;
+  std::function<void(const TracedRegion&)> region;
   std::function<void(const spool::Allocation&)> allocation;
 };
 
-struct Unfinished {
+struct UnfinishedCounts {
   uint64_t dispatches, copies;
 };
 
-// `dependencies` determines what each operation waited for; without it, `after` stays empty and the walk is much faster.
+// `dependencies` determines what each operation waited for; without it, `waited_for` stays empty and the walk is much faster.
 // Returns the number of operations that never completed. Throws SpoolError if the spool is damaged.
-Unfinished walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
+UnfinishedCounts walk_spool(const SpoolReader& spool, const Visitor& visitor, DependencyTracker* dependencies = nullptr);
 
 }  // namespace rpd::rocpd

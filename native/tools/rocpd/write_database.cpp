@@ -56,16 +56,16 @@ class Strings {
 
 class Writer {
  public:
-  Writer(const SpoolReader& spool, const ProcessDescription& description, uint64_t end_ns, const std::string& path)
+  Writer(const SpoolReader& spool, const TraceMetadata& metadata, uint64_t end_ns, const std::string& path)
       : spool_(spool),
-        description_(description),
+        metadata_(metadata),
         end_ns_(end_ns),
         machine_(this_machine()),
-        guid_(guid_of(description.process.fixed, machine_)),
+        guid_(guid_of(metadata.process.record, machine_)),
         suffix_("_" + guid_),
         database_(path) {
     std::replace(suffix_.begin(), suffix_.end(), '-', '_');
-    for (const Agent& agent : description.agents) agents_[agent.fixed.node_id] = &agent;
+    for (const TracedAgent& agent : metadata.agents) agents_[agent.record.node_id] = &agent;
   }
 
   void write() {
@@ -95,17 +95,17 @@ class Writer {
  private:
   // rocprofv3 numbers events kind by kind, and by id within a kind.
   uint64_t event_of_region(uint64_t correlation) const { return correlation; }
-  uint64_t event_of_dispatch(uint64_t id) const { return description_.last_correlation + id; }
-  uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(description_.dispatches.last()) + id; }
-  uint64_t event_of_allocation(uint64_t number) const { return event_of_copy(description_.copies.last()) + number; }
+  uint64_t event_of_dispatch(uint64_t id) const { return metadata_.last_correlation + id; }
+  uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(metadata_.dispatches.last()) + id; }
+  uint64_t event_of_allocation(uint64_t number) const { return event_of_copy(metadata_.copies.last()) + number; }
 
   std::string table(const char* name) const { return std::string("rocpd_") + name + suffix_; }
-  uint32_t pid() const { return description_.process.fixed.pid; }
+  uint32_t pid() const { return metadata_.process.record.pid; }
   uint64_t nid() const { return machine_.node_id; }
 
   bool is_gpu(uint32_t node) const {
     const auto agent = agents_.find(node);
-    return agent != agents_.end() && agent->second->fixed.gpu != 0;
+    return agent != agents_.end() && agent->second->record.gpu != 0;
   }
 
   std::string copy_name(uint32_t source_node, uint32_t destination_node) const {
@@ -123,13 +123,13 @@ class Writer {
   void write_strings() {
     strings_.add("");
     for (const char* category : {kHipApi, kDispatchCategory, kCopyCategory, kAllocationCategory}) strings_.add(category);
-    for (const std::string& function : description_.functions) strings_.add(function);
-    for (const auto& [source, destination] : description_.copy_directions) strings_.add(copy_name(source, destination));
-    for (const Agent& agent : description_.agents)
+    for (const std::string& function : metadata_.functions) strings_.add(function);
+    for (const auto& [source, destination] : metadata_.copy_directions) strings_.add(copy_name(source, destination));
+    for (const TracedAgent& agent : metadata_.agents)
       for (const std::string* text : {&agent.name, &agent.model, &agent.vendor, &agent.product}) strings_.add(*text);
-    for (const CodeObject& object : description_.code_objects) strings_.add(object.uri);
-    for (const Counter& counter : description_.counters) strings_.add(counter.name);
-    for (const Kernel& kernel : description_.kernels) {
+    for (const TracedCodeObject& object : metadata_.code_objects) strings_.add(object.uri);
+    for (const TracedCounter& counter : metadata_.counters) strings_.add(counter.name);
+    for (const TracedKernel& kernel : metadata_.kernels) {
       const KernelNames names = kernel_names(kernel.name);
       for (const std::string* text : {&kernel.name, &names.formatted, &names.demangled, &names.truncated}) strings_.add(*text);
     }
@@ -148,40 +148,39 @@ class Writer {
   }
 
   std::string process_extdata() const {
-    const Process& process = description_.process;
+    const TracedProcess& process = metadata_.process;
     const auto or_null = [](const std::string& text) { return text.empty() ? "null" : spool::json_string(text); };
     JsonObject ours;
     ours.text("collector", "builtin-tracer").text("version", process.tracer_version).text("timing", process.timing);
     ours.raw("device", or_null(process.device)).raw("timing_parameters", or_null(process.timing_parameters));
     ours.text("dependencies", "exact");
-    ours.number("unfinished_dispatches", description_.unfinished_dispatches).number("lost_records", description_.lost_records);
-    ours.number("dispatches_with_counters", description_.dispatches_with_counters);
+    ours.number("unfinished_dispatches", metadata_.unfinished_dispatches).number("lost_records", metadata_.lost_records);
+    ours.number("dispatches_with_counters", metadata_.dispatches_with_counters);
     JsonObject all;
     all.raw("kernel_rename", "false").raw("group_by_queue", "false").raw("rocpd_output", "true");
     return all.raw("rocm_perf_lab", ours.str()).str();
   }
 
   void write_process() {
-    const spool::Process& process = description_.process.fixed;
+    const spool::Process& process = metadata_.process.record;
     Insert(database_, table("info_process"), "id, nid, ppid, pid, init, fini, start, end, command, environment, extdata")
-        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_,
-             description_.process.command, description_.process.environment, process_extdata());
+        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_, metadata_.process.command,
+             metadata_.process.environment, process_extdata());
   }
 
   void write_threads() {
     Insert insert(database_, table("info_thread"), "id, nid, ppid, pid, tid");
-    for (const uint32_t thread : description_.threads)
-      insert.row(thread, nid(), description_.process.fixed.ppid, pid(), thread);
+    for (const uint32_t thread : metadata_.threads) insert.row(thread, nid(), metadata_.process.record.ppid, pid(), thread);
   }
 
   void write_agents() {
     Insert insert(database_, table("info_agent"),
                   "id, nid, pid, type, absolute_index, logical_index, type_index, uuid, name, model_name, "
                   "vendor_name, product_name, user_name, extdata");
-    for (const Agent& agent : description_.agents) {
-      const uint32_t node = agent.fixed.node_id;
-      insert.row(node, nid(), pid(), agent.fixed.gpu != 0 ? "GPU" : "CPU", node, node, agent.fixed.type_index,
-                 agent.fixed.device_id, agent.name, agent.model, agent.vendor, agent.product, agent.product, agent.extdata);
+    for (const TracedAgent& agent : metadata_.agents) {
+      const uint32_t node = agent.record.node_id;
+      insert.row(node, nid(), pid(), agent.record.gpu != 0 ? "GPU" : "CPU", node, node, agent.record.type_index,
+                 agent.record.device_id, agent.name, agent.model, agent.vendor, agent.product, agent.product, agent.extdata);
     }
   }
 
@@ -196,15 +195,15 @@ class Writer {
   }
 
   void write_queues_and_streams() {
-    write_named("info_queue", "Queue", description_.queues_used);
-    write_named("info_stream", "Stream", description_.streams_used);
+    write_named("info_queue", "Queue", metadata_.queues_used);
+    write_named("info_stream", "Stream", metadata_.streams_used);
   }
 
   void write_code_objects() {
     Insert insert(database_, table("info_code_object"),
                   "id, nid, pid, agent_id, uri, load_base, load_size, load_delta, extdata");
-    for (const CodeObject& object : description_.code_objects) {
-      const spool::CodeObject& o = object.fixed;
+    for (const TracedCodeObject& object : metadata_.code_objects) {
+      const spool::CodeObject& o = object.record;
       JsonObject extdata;
       extdata.number("code_object_id", o.code_object_id);
       extdata.raw("agent_id", JsonObject().number("handle", o.agent_handle).str());
@@ -220,8 +219,8 @@ class Writer {
                   "id, nid, pid, code_object_id, kernel_name, display_name, kernel_object, kernarg_segment_size, "
                   "kernarg_segment_alignment, group_segment_size, private_segment_size, sgpr_count, "
                   "arch_vgpr_count, accum_vgpr_count, extdata");
-    for (const Kernel& kernel : description_.kernels) {
-      const spool::Kernel& k = kernel.fixed;
+    for (const TracedKernel& kernel : metadata_.kernels) {
+      const spool::Kernel& k = kernel.record;
       const KernelNames names = kernel_names(kernel.name);
       JsonObject extdata;
       extdata.number("kernel_id", k.kernel_id).number("code_object_id", k.code_object_id);
@@ -243,13 +242,13 @@ class Writer {
 
   // One description per counter, for the agent on which it was first collected.
   void write_counter_descriptions() {
-    if (!description_.counting_node) return;
-    const uint32_t node = *description_.counting_node;
+    if (!metadata_.counting_node) return;
+    const uint32_t node = *metadata_.counting_node;
     Insert insert(database_, table("info_pmc"),
                   "id, nid, pid, agent_id, target_arch, name, symbol, description, component, value_type, block, "
                   "expression, is_constant, is_derived, extdata");
-    for (size_t i = 0; i < description_.counters.size(); ++i) {
-      const Counter& counter = description_.counters[i];
+    for (size_t i = 0; i < metadata_.counters.size(); ++i) {
+      const TracedCounter& counter = metadata_.counters[i];
       const auto agent = agents_.find(node);
       insert.row(uint64_t{i + 1}, nid(), pid(), node, "GPU", counter.name, counter.name, counter.description, "rocm", "ABS",
                  counter.block, "", 0, 0, agent == agents_.end() ? "{}" : agent->second->extdata);
@@ -261,8 +260,8 @@ class Writer {
     Insert insert(database_, table("region"), "id, nid, pid, tid, start, end, name_id, event_id");
     const uint64_t category = strings_.id(kHipApi);
     Visitor visitor;
-    visitor.region = [&](const Region& region) {
-      const spool::Region& r = region.fixed;
+    visitor.region = [&](const TracedRegion& region) {
+      const spool::Region& r = region.record;
       const uint64_t event = event_of_region(r.correlation);
       events.row(event, category, r.correlation, r.parent, 0);
       insert.row(r.correlation, nid(), pid(), r.thread, r.start_ns, r.end_ns, strings_.id(region.function), event);
@@ -271,11 +270,11 @@ class Writer {
   }
 
   // `error`: the error of the duration, as a fraction, if the duration is an estimate.
-  std::string dependencies(const std::vector<Edge>& after, double error = 0) const {
+  std::string dependencies(const std::vector<Edge>& waited_for, double error = 0) const {
     static constexpr const char* kKinds[] = {"queue", "signal", "host"};
     std::vector<std::pair<uint64_t, EdgeKind>> edges;
-    for (const Edge& edge : after) {
-      if ((edge.is_to_copy() ? description_.copies : description_.dispatches).contains(edge.id))
+    for (const Edge& edge : waited_for) {
+      if ((edge.is_to_copy() ? metadata_.copies : metadata_.dispatches).contains(edge.id))
         edges.emplace_back(edge.is_to_copy() ? event_of_copy(edge.id) : event_of_dispatch(edge.id), edge.kind);
     }
     std::sort(edges.begin(), edges.end());
@@ -297,13 +296,13 @@ class Writer {
     Insert counters(database_, table("pmc_event"), "event_id, pmc_id, value, extdata");
     const uint64_t category = strings_.id(kDispatchCategory), no_name = strings_.id("");
     Visitor visitor;
-    visitor.dispatch = [&](const Dispatch& dispatch) {
+    visitor.dispatch = [&](const TracedDispatch& dispatch) {
       if (!is_writable(dispatch)) return;
-      const spool::Dispatch& d = dispatch.fixed;
+      const spool::Dispatch& d = dispatch.record;
       const uint64_t event = event_of_dispatch(d.dispatch_id);
       const uint64_t stack = d.origin.correlation;
-      events.row(event, category, stack, stack, 0, dependencies(dispatch.after, dispatch.duration_error));
-      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, description_.node_of_queue(d.queue_id), dispatch.kernel_id,
+      events.row(event, category, stack, stack, 0, dependencies(dispatch.waited_for, dispatch.duration_error));
+      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, metadata_.node_of_queue(d.queue_id), dispatch.kernel_id,
                  d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes, d.group_bytes,
                  d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2], no_name, event);
       for (size_t i = 0; i < dispatch.counters.size(); ++i) {
@@ -321,13 +320,13 @@ class Writer {
     Insert insert(database_, table("memory_copy"),
                   "id, nid, pid, tid, start, end, name_id, dst_agent_id, dst_address, src_agent_id, src_address, "
                   "size, stream_id, event_id");
-    if (description_.copies.count() == 0) return;
+    if (metadata_.copies.count() == 0) return;
     Visitor visitor;
-    visitor.copy = [&](const Copy& copy) {
-      const spool::Copy& c = copy.fixed;
+    visitor.copy = [&](const TracedCopy& copy) {
+      const spool::Copy& c = copy.record;
       const uint64_t event = event_of_copy(c.copy_id);
       const uint64_t stack = c.origin.correlation;
-      events.row(event, strings_.id(kCopyCategory), stack, stack, 0, dependencies(copy.after));
+      events.row(event, strings_.id(kCopyCategory), stack, stack, 0, dependencies(copy.waited_for));
       insert.row(c.copy_id, nid(), pid(), c.origin.thread, copy.start_ns, copy.end_ns,
                  strings_.id(copy_name(c.source_node, c.destination_node)), c.destination_node, c.destination, c.source_node,
                  c.source, c.size, c.origin.stream, event);
@@ -353,20 +352,20 @@ class Writer {
   }
 
   const SpoolReader& spool_;
-  const ProcessDescription& description_;
+  const TraceMetadata& metadata_;
   const uint64_t end_ns_;
   const Machine machine_;
   const std::string guid_;
   std::string suffix_;
   Database database_;
   Strings strings_;
-  std::map<uint32_t, const Agent*> agents_;  // by node
+  std::map<uint32_t, const TracedAgent*> agents_;  // by node
 };
 
 }  // namespace
 
-void write_database(const SpoolReader& spool, const ProcessDescription& description, uint64_t end_ns, const std::string& path) {
-  Writer(spool, description, end_ns, path).write();
+void write_database(const SpoolReader& spool, const TraceMetadata& metadata, uint64_t end_ns, const std::string& path) {
+  Writer(spool, metadata, end_ns, path).write();
 }
 
 }  // namespace rpd::rocpd

@@ -70,11 +70,11 @@ bool Spool::make_room(uint64_t bytes) {
   return true;
 }
 
-void Spool::write(Record& record, size_t fixed, std::initializer_list<std::string_view> strings,
+void Spool::write(Record& record, size_t fixed_bytes, std::initializer_list<std::string_view> strings,
                   std::span<const std::byte> array) {
   uint64_t text = 0;
   for (std::string_view s : strings) text += sizeof(uint32_t) + s.size();
-  const uint64_t bytes = fixed + padded(text) + padded(array.size());
+  const uint64_t bytes = fixed_bytes + padded(text) + padded(array.size());
   record.bytes = static_cast<uint32_t>(bytes);
 
   std::lock_guard lock(mutex_);
@@ -84,15 +84,15 @@ void Spool::write(Record& record, size_t fixed, std::initializer_list<std::strin
     return;
   }
   char* const begin = window_ + (end_ - window_begin_);
-  std::memcpy(begin, &record, fixed);
-  char* to = begin + fixed;
+  std::memcpy(begin, &record, fixed_bytes);
+  char* to = begin + fixed_bytes;
   for (std::string_view s : strings) {
     const auto length = static_cast<uint32_t>(s.size());
     std::memcpy(to, &length, sizeof length);
     std::memcpy(to + sizeof length, s.data(), s.size());
     to += sizeof length + s.size();
   }
-  if (!array.empty()) std::memcpy(begin + fixed + padded(text), array.data(), array.size());
+  if (!array.empty()) std::memcpy(begin + fixed_bytes + padded(text), array.data(), array.size());
   end_ += bytes;
   std::atomic_ref(header_->used).store(end_, std::memory_order_release);
 }

@@ -30,7 +30,8 @@ class Spool {
   const std::string& path() const { return path_; }
 
  private:
-  void write(Record& record, size_t fixed, std::initializer_list<std::string_view> strings, std::span<const std::byte> array);
+  void write(Record& record, size_t fixed_bytes, std::initializer_list<std::string_view> strings,
+             std::span<const std::byte> array);
   bool make_room(uint64_t bytes);
 
   std::mutex mutex_;

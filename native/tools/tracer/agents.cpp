@@ -13,15 +13,15 @@ namespace {
 
 using spool::JsonObject;
 
-struct KnownAgent {
+struct AgentIds {
   uint64_t handle;
   uint32_t node;
   bool gpu;
   std::string isa;
 };
 
-std::vector<KnownAgent>& known_agents() {
-  static auto& agents = *new std::vector<KnownAgent>;
+std::vector<AgentIds>& known_agents() {
+  static auto& agents = *new std::vector<AgentIds>;
   return agents;
 }
 
@@ -95,16 +95,16 @@ std::string json_of(const std::vector<Properties>& list) {
   return text + "]";
 }
 
-std::string extdata(hsa_agent_t agent, const KnownAgent& known, const TopologyNode& node, const std::string& name,
+std::string extdata(hsa_agent_t agent, const AgentIds& ids, const TopologyNode& node, const std::string& name,
                     const std::string& vendor, const std::string& product, uint32_t type_index) {
-  Properties p = hsa_properties(agent, known.gpu);
+  Properties p = hsa_properties(agent, ids.gpu);
   for (const auto& [key, value] : node.properties) p[key] = value;
-  add_derived(p, known.gpu);
-  p["type"] = known.gpu ? 2 : 1;  // rocprofiler-sdk's numbering
+  add_derived(p, ids.gpu);
+  p["type"] = ids.gpu ? 2 : 1;  // rocprofiler-sdk's numbering
   p["gpu_id"] = node.gpu_id;
-  p["node_id"] = p["logical_node_id"] = known.node;
+  p["node_id"] = p["logical_node_id"] = ids.node;
   p["logical_node_type_id"] = type_index;
-  if (known.gpu) {
+  if (ids.gpu) {
     p["workgroup_max_size"] = info<uint32_t>(agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
     p["grid_max_size"] = info<uint32_t>(agent, HSA_AGENT_INFO_GRID_MAX_SIZE);
   }
@@ -112,26 +112,26 @@ std::string extdata(hsa_agent_t agent, const KnownAgent& known, const TopologyNo
   for (const auto& [key, value] : p) object.number(key, value);
   object.raw("id", JsonObject().number("handle", agent.handle).str());
   object.text("name", name).text("vendor_name", vendor).text("product_name", product).text("model_name", node.name);
-  object.raw("gpu_index", known.gpu ? std::to_string(type_index) : "-1");
+  object.raw("gpu_index", ids.gpu ? std::to_string(type_index) : "-1");
   object.raw("mem_banks", json_of(node.mem_banks));
   object.raw("caches", json_of(node.caches));
   object.raw("io_links", json_of(node.io_links));
   return object.str();
 }
 
-void record_agent(hsa_agent_t agent, const KnownAgent& known, uint32_t type_index) {
-  const TopologyNode node = read_topology_node(known.node);
+void record_agent(hsa_agent_t agent, const AgentIds& ids, uint32_t type_index) {
+  const TopologyNode node = read_topology_node(ids.node);
   const std::string name = text_info(agent, HSA_AGENT_INFO_NAME);
   const std::string vendor = text_info(agent, HSA_AGENT_INFO_VENDOR_NAME);
   const std::string marketing = text_info(agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
-  const std::string& product = known.gpu && !marketing.empty() ? marketing : name;
+  const std::string& product = ids.gpu && !marketing.empty() ? marketing : name;
   spool::Agent record_of_agent{};
-  record_of_agent.node_id = known.node;
-  record_of_agent.gpu = known.gpu;
+  record_of_agent.node_id = ids.node;
+  record_of_agent.gpu = ids.gpu;
   record_of_agent.type_index = type_index;
-  record_of_agent.device_id = known.gpu ? info<uint32_t>(agent, HSA_AMD_AGENT_INFO_CHIP_ID) : 0;
+  record_of_agent.device_id = ids.gpu ? info<uint32_t>(agent, HSA_AMD_AGENT_INFO_CHIP_ID) : 0;
   record(spool::Kind::agent, record_of_agent,
-         {name, node.name, vendor, product, extdata(agent, known, node, name, vendor, product, type_index)});
+         {name, node.name, vendor, product, extdata(agent, ids, node, name, vendor, product, type_index)});
 }
 
 hsa_status_t remember(hsa_agent_t agent, void*) {
@@ -142,9 +142,9 @@ hsa_status_t remember(hsa_agent_t agent, void*) {
   return HSA_STATUS_SUCCESS;
 }
 
-const KnownAgent* find(hsa_agent_t agent) {
-  for (const KnownAgent& known : known_agents())
-    if (known.handle == agent.handle) return &known;
+const AgentIds* find(hsa_agent_t agent) {
+  for (const AgentIds& ids : known_agents())
+    if (ids.handle == agent.handle) return &ids;
   return nullptr;
 }
 
@@ -155,24 +155,24 @@ void record_agents() {
   auto& agents = known_agents();
   std::sort(agents.begin(), agents.end(), [](auto& a, auto& b) { return a.node < b.node; });
   uint32_t count_of_type[2] = {0, 0};
-  for (const KnownAgent& known : agents) record_agent({known.handle}, known, count_of_type[known.gpu]++);
+  for (const AgentIds& ids : agents) record_agent({ids.handle}, ids, count_of_type[ids.gpu]++);
 }
 
 uint32_t node_of(hsa_agent_t agent) {
-  const KnownAgent* known = find(agent);
-  return known == nullptr ? 0 : known->node;
+  const AgentIds* ids = find(agent);
+  return ids == nullptr ? 0 : ids->node;
 }
 
 uint32_t host_node() {
-  for (const KnownAgent& known : known_agents())
-    if (!known.gpu) return known.node;
+  for (const AgentIds& ids : known_agents())
+    if (!ids.gpu) return ids.node;
   return 0;
 }
 
 const std::string& isa_name_of(hsa_agent_t agent) {
   static const std::string& unknown = *new std::string;
-  const KnownAgent* known = find(agent);
-  return known == nullptr ? unknown : known->isa;
+  const AgentIds* ids = find(agent);
+  return ids == nullptr ? unknown : ids->isa;
 }
 
 }  // namespace rpd::tracer

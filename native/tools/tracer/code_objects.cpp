@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<uint64_t> code_objects{0}, kernels{0};
 
-struct Loaded {
+struct LoadedCodeObject {
   uint64_t id;
   hsa_agent_t agent;
   uint64_t base, size;
@@ -22,7 +22,7 @@ struct Loaded {
   bool contains(uint64_t address) const { return address - base < size; }
 };
 
-void record_kernel(hsa_executable_symbol_t symbol, const Loaded& loaded) {
+void record_kernel(hsa_executable_symbol_t symbol, const LoadedCodeObject& loaded) {
   spool::Kernel kernel{};
   kernel.kernel_object = info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
   if (!loaded.contains(kernel.kernel_object)) return;  // in a different code object of the same executable
@@ -49,14 +49,14 @@ void record_kernel(hsa_executable_symbol_t symbol, const Loaded& loaded) {
 
 hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void* data) {
   if (info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) == HSA_SYMBOL_KIND_KERNEL)
-    record_kernel(symbol, *static_cast<const Loaded*>(data));
+    record_kernel(symbol, *static_cast<const LoadedCodeObject*>(data));
   return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_t object, void*) {
   const auto agent = info<hsa_agent_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT);
-  Loaded loaded{++code_objects, agent, info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE),
-                info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE)};
+  LoadedCodeObject loaded{++code_objects, agent, info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE),
+                          info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE)};
   spool::CodeObject record_of_object{};
   record_of_object.code_object_id = loaded.id;
   record_of_object.agent_handle = agent.handle;

@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kWindow = 64;
 constexpr auto kGlance = std::chrono::milliseconds(1);
 
-bool has_ended(const InFlight& operation) {
-  return operation.work == Work::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
+bool has_ended(const OperationInFlight& operation) {
+  return operation.kind == OperationKind::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
 }
 
 // Moves completed operations from `from` to `into`, keeping their order; stops once it has come across `window` unfinished
 // ones.
-void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
+void move_completed(std::vector<OperationInFlight>& from, std::vector<OperationInFlight>& into, size_t window) {
   size_t read = 0, kept_count = 0;
   for (; read < from.size() && kept_count < window; ++read) {
     if (has_ended(from[read])) into.push_back(from[read]);
@@ -37,12 +37,12 @@ Collector& the_collector() {
   return collector;
 }
 
-void InFlightList::push(const InFlight& operation) {
+void InFlightList::push(const OperationInFlight& operation) {
   std::lock_guard lock(mutex_);
   (operation.program_signal.handle != 0 ? awaited_ : unawaited_).push_back(operation);
 }
 
-void InFlightList::take_completed(std::vector<InFlight>& into) {
+void InFlightList::take_completed(std::vector<OperationInFlight>& into) {
   std::lock_guard lock(mutex_);
   const size_t before = into.size();
   // Operations that nobody waits for come first: a thread that sees a forwarded signal complete may rely on everything before
@@ -57,7 +57,7 @@ void InFlightList::take_completed(std::vector<InFlight>& into) {
 bool InFlightList::waits_for(hsa_signal_t signal) {
   std::lock_guard lock(mutex_);
   return std::any_of(awaited_.begin(), awaited_.end(),
-                     [&](const InFlight& dispatch) { return dispatch.signal.handle == signal.handle; });
+                     [&](const OperationInFlight& dispatch) { return dispatch.signal.handle == signal.handle; });
 }
 
 bool InFlightList::empty() {
@@ -72,7 +72,7 @@ InFlightList& Collector::add_list() {
 
 hsa_signal_t Collector::stand_in_for(hsa_signal_t program_signal) { return pool_for(program_signal).take(); }
 
-void Collector::submitted(InFlightList& list, const InFlight& operation) {
+void Collector::submitted(InFlightList& list, const OperationInFlight& operation) {
   list.push(operation);
   if (operation.program_signal.handle != 0)
     hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion,
@@ -132,7 +132,7 @@ void Collector::collect() {
     std::lock_guard lists_lock(lists_mutex_);
     for (auto& list : lists_) list->take_completed(batch_);
   }
-  for (const InFlight& operation : batch_) finish(operation);
+  for (const OperationInFlight& operation : batch_) finish(operation);
   batch_.clear();
 }
 
@@ -146,9 +146,9 @@ void Collector::drain(uint64_t limit_ns) {
   }
 }
 
-void Collector::finish(const InFlight& operation) {
+void Collector::finish(const OperationInFlight& operation) {
   uint64_t start = 0, end = 0;
-  if (operation.work == Work::dispatch) {
+  if (operation.kind == OperationKind::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch dispatch_record{};
     // The record is taken even if its counters are not kept, because the device stores it until it is taken.
@@ -178,7 +178,7 @@ void Collector::finish(const InFlight& operation) {
   record_of_end.id = operation.id;
   record_of_end.start_ns = start;
   record_of_end.end_ns = end;
-  record(operation.work == Work::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
+  record(operation.kind == OperationKind::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
 
   if (operation.program_signal.handle != 0) forward(operation, start, end);
   else unawaited_signals_.give_back(operation.signal);
@@ -186,12 +186,12 @@ void Collector::finish(const InFlight& operation) {
 
 // The application's signal gets the raw device times before its value changes, as it would from the device, because
 // hipEventElapsedTime reads them.
-void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
+void Collector::forward(const OperationInFlight& operation, uint64_t start, uint64_t end) {
   const amd_signal_t* const own_signal = memory_of(operation.signal);
   amd_signal_t* const program_signal = memory_of(operation.program_signal);
   program_signal->start_ts = own_signal->start_ts;
   program_signal->end_ts = own_signal->end_ts;
-  if (operation.work == Work::copy) {
+  if (operation.kind == OperationKind::copy) {
     std::lock_guard lock(copies_mutex_);
     forwarded_copies_[operation.program_signal.handle] = {start, end};
   }

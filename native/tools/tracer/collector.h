@@ -15,23 +15,23 @@
 
 namespace rpd::tracer {
 
-enum class Work : uint8_t { dispatch, copy };
+enum class OperationKind : uint8_t { dispatch, copy };
 
 // One operation in flight. `program_signal` is the application's signal that the tracer's signal replaces (handle 0: none).
-struct InFlight {
+struct OperationInFlight {
   hsa_signal_t signal, program_signal;
   hsa_agent_t agent;
   uint64_t id;
   uint64_t packet;  // its number in its queue; 0 for a copy
-  Work work;
+  OperationKind kind;
   bool keeps_counters = false;
 };
 
 // The dispatches in flight in one queue, or all copies in flight.
 class InFlightList {
  public:
-  void push(const InFlight& operation);
-  void take_completed(std::vector<InFlight>& into);
+  void push(const OperationInFlight& operation);
+  void take_completed(std::vector<OperationInFlight>& into);
   bool waits_for(hsa_signal_t signal);
   bool empty();
 
@@ -40,8 +40,8 @@ class InFlightList {
 
  private:
   std::mutex mutex_;
-  std::vector<InFlight> unawaited_;     // in submission order; no thread waits for their signals
-  std::vector<InFlight> awaited_;  // the program may wait for any of their signals
+  std::vector<OperationInFlight> unawaited_;     // in submission order; no thread waits for their signals
+  std::vector<OperationInFlight> awaited_;  // the program may wait for any of their signals
   std::atomic<uint64_t> last_completed_{0};
 };
 
@@ -55,8 +55,8 @@ class Collector {
   // A signal to stand in for `program_signal` (which may be 0), or handle 0 if none is available, in which case the caller
   // submits the operation untraced.
   hsa_signal_t stand_in_for(hsa_signal_t program_signal);
-  void submitted(InFlightList& list, const InFlight& operation);
-  void refused(const InFlight& operation) { pool_for(operation.program_signal).give_back(operation.signal); }
+  void submitted(InFlightList& list, const OperationInFlight& operation);
+  void refused(const OperationInFlight& operation) { pool_for(operation.program_signal).give_back(operation.signal); }
 
   // Records everything that has completed so far. Called by any application thread that is about to see something complete,
   // before the application learns of it; by ROCr's event thread for signals that stand in for the application's; and from time
@@ -77,8 +77,8 @@ class Collector {
   void run();
   bool idle();
   bool waits_for(hsa_signal_t signal);
-  void finish(const InFlight& operation);
-  void forward(const InFlight& operation, uint64_t start, uint64_t end);
+  void finish(const OperationInFlight& operation);
+  void forward(const OperationInFlight& operation, uint64_t start, uint64_t end);
   SignalPool& pool_for(hsa_signal_t program_signal) {
     return program_signal.handle != 0 ? awaited_signals_ : unawaited_signals_;
   }
@@ -87,7 +87,7 @@ class Collector {
   std::mutex lists_mutex_;
   std::vector<std::unique_ptr<InFlightList>> lists_;
   std::mutex collect_mutex_;
-  std::vector<InFlight> batch_;
+  std::vector<OperationInFlight> batch_;
   std::vector<double> counters_, errors_;
   std::mutex copies_mutex_;
   std::unordered_map<uint64_t, hsa_amd_profiling_async_copy_time_t> forwarded_copies_;  // by signal

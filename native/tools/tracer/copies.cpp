@@ -33,7 +33,8 @@ template <class Submit>
 hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                         Submit submit) {
   if (!recording.load(std::memory_order_relaxed)) return submit(completion);
-  const InFlight operation{the_collector().stand_in_for(completion), completion, {0}, ++copies, 0, Work::copy};
+  const OperationInFlight operation{
+      the_collector().stand_in_for(completion), completion, {0}, ++copies, 0, OperationKind::copy};
   if (operation.signal.handle == 0) return submit(completion);
 
   spool::Copy copy{};

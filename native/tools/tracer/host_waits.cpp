@@ -20,24 +20,24 @@ std::atomic<uint64_t> submissions{0};
 size_t slot_of(hsa_signal_t signal) { return (signal.handle >> 6) * 0x9E3779B97F4A7C15u >> 52; }
 static_assert(kSlots == size_t{1} << (64 - 52));
 
-struct Seen {
+struct ObservedCompletion {
   uint64_t signal, submission;
 };
 
 // Threads query the same signal repeatedly; a query provides new information only the first time that it finds the signal
 // complete after a submission.
-bool first_sight(hsa_signal_t signal, uint64_t submission) {
-  static thread_local std::array<Seen, 64> seen{};
-  Seen& last = seen[slot_of(signal) % seen.size()];
+bool is_first_observation(hsa_signal_t signal, uint64_t submission) {
+  static thread_local std::array<ObservedCompletion, 64> observed{};
+  ObservedCompletion& last = observed[slot_of(signal) % observed.size()];
   if (last.signal == signal.handle && last.submission == submission) return false;
   last = {signal.handle, submission};
   return true;
 }
 
-void saw_complete(hsa_signal_t signal) {
+void record_observed_completion(hsa_signal_t signal) {
   if (!recording.load(std::memory_order_relaxed)) return;
   const uint64_t submission = last_submission[slot_of(signal)].load(std::memory_order_acquire);
-  if (submission == 0 || !first_sight(signal, submission)) return;
+  if (submission == 0 || !is_first_observation(signal, submission)) return;
   the_collector().collect();
   spool::Observed observed{};
   observed.signal = signal.handle;
@@ -45,30 +45,32 @@ void saw_complete(hsa_signal_t signal) {
   record(spool::Kind::observed, observed);
 }
 
-hsa_signal_value_t seen(hsa_signal_t signal, hsa_signal_value_t value) {
-  if (value <= 0) saw_complete(signal);
+hsa_signal_value_t observe(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (value <= 0) record_observed_completion(signal);
   return value;
 }
 
-hsa_signal_value_t load_relaxed(hsa_signal_t signal) { return seen(signal, hsa.core.hsa_signal_load_relaxed_fn(signal)); }
+hsa_signal_value_t load_relaxed(hsa_signal_t signal) { return observe(signal, hsa.core.hsa_signal_load_relaxed_fn(signal)); }
 
-hsa_signal_value_t load_scacquire(hsa_signal_t signal) { return seen(signal, hsa.core.hsa_signal_load_scacquire_fn(signal)); }
+hsa_signal_value_t load_scacquire(hsa_signal_t signal) {
+  return observe(signal, hsa.core.hsa_signal_load_scacquire_fn(signal));
+}
 
 hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value, uint64_t limit,
                                 hsa_wait_state_t state) {
-  return seen(signal, hsa.core.hsa_signal_wait_relaxed_fn(signal, condition, value, limit, state));
+  return observe(signal, hsa.core.hsa_signal_wait_relaxed_fn(signal, condition, value, limit, state));
 }
 
 hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
                                   uint64_t limit, hsa_wait_state_t state) {
-  return seen(signal, hsa.core.hsa_signal_wait_scacquire_fn(signal, condition, value, limit, state));
+  return observe(signal, hsa.core.hsa_signal_wait_scacquire_fn(signal, condition, value, limit, state));
 }
 
 uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
                   uint64_t limit, hsa_wait_state_t state, hsa_signal_value_t* satisfying) {
   hsa_signal_value_t value = 1;
   const uint32_t which = hsa.amd.hsa_amd_signal_wait_any_fn(count, signals, conditions, values, limit, state, &value);
-  if (which < count) seen(signals[which], value);
+  if (which < count) observe(signals[which], value);
   if (satisfying != nullptr) *satisfying = value;
   return which;
 }
@@ -78,7 +80,7 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
   const uint32_t which = hsa.amd.hsa_amd_signal_wait_all_fn(count, signals, conditions, values, limit, state, satisfying);
   if (which != UINT32_MAX) {
     for (uint32_t i = 0; i < count; ++i)
-      if (signals[i].handle != 0 && completed(signals[i])) saw_complete(signals[i]);
+      if (signals[i].handle != 0 && completed(signals[i])) record_observed_completion(signals[i]);
   }
   return which;
 }
@@ -92,7 +94,7 @@ struct AsyncHandler {
 
 bool on_signal(hsa_signal_value_t value, void* data) {
   auto* program_handler = static_cast<AsyncHandler*>(data);
-  seen(program_handler->signal, value);
+  observe(program_handler->signal, value);
   const bool again = program_handler->handler(value, program_handler->data);
   if (!again) delete program_handler;
   return again;

@@ -81,13 +81,13 @@ uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >>
 
 void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, const spool::Origin& origin,
                      TracedQueue& queue) {
-  const InFlight operation{the_collector().stand_in_for(packet.completion_signal),
-                           packet.completion_signal,
-                           queue.agent,
-                           ++dispatches,
-                           queue.submitted,
-                           Work::dispatch,
-                           counter_sampling().keeps_next(packet.kernel_object)};
+  const OperationInFlight operation{the_collector().stand_in_for(packet.completion_signal),
+                                    packet.completion_signal,
+                                    queue.agent,
+                                    ++dispatches,
+                                    queue.submitted,
+                                    OperationKind::dispatch,
+                                    counter_sampling().keeps_next(packet.kernel_object)};
   spool::Dispatch dispatch{};
   dispatch.dispatch_id = operation.id;
   dispatch.kernel_object = packet.kernel_object;

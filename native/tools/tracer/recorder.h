@@ -20,9 +20,9 @@ inline spool::Spool& the_spool() {
 }
 
 template <class T>
-void record(spool::Kind kind, const T& fixed, std::initializer_list<std::string_view> strings = {},
+void record(spool::Kind kind, const T& fixed_part, std::initializer_list<std::string_view> strings = {},
             std::span<const std::byte> array = {}) {
-  if (recording.load(std::memory_order_relaxed)) the_spool().append(kind, fixed, strings, array);
+  if (recording.load(std::memory_order_relaxed)) the_spool().append(kind, fixed_part, strings, array);
 }
 
 // Nanoseconds since boot: the HSA system clock domain, hence the domain of all times in a trace.

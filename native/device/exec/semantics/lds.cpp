@@ -292,7 +292,7 @@ T flushed(T value, bool keeps) {
 template <class T, auto F>
 void update_in_mode(const Op& op, Wave& wave) {
   const FloatMode mode(wave.mode);
-  const bool operands = mode.keeps_operands<T>(), results = mode.keeps_results<T>();
+  const bool operands = mode.keeps_operand_denormals<T>(), results = mode.keeps_result_denormals<T>();
   const uint32_t* data = wave.registers(op.source[1]);
   for_each_update<T>(op, wave, [=](T old, int l) {
     return flushed(F(flushed(old, operands), flushed(lane_value<T>(data, l), operands)), results);

@@ -38,8 +38,8 @@ template <class In>
 using Number = typename Traits<In>::Number;
 
 // `least`: the smallest normal number of the format.
-float flush(float value, float least) { return std::abs(value) < least ? std::copysign(0.0f, value) : value; }
-constexpr float kLeastNormalHalf = 0x1p-14f, kLeastNormalFloat = 0x1p-126f;
+float flush(float value, float min_normal) { return std::abs(value) < min_normal ? std::copysign(0.0f, value) : value; }
+constexpr float kMinNormalHalf = 0x1p-14f, kMinNormalFloat = 0x1p-126f;
 
 // AMD's documents do not say whether inputs are rounded or truncated to ten bits of mantissa: here they are truncated.
 float widen_xfloat(uint32_t bits) {
@@ -69,8 +69,8 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
   if constexpr (is_small_float<In>) return In::widen(static_cast<uint8_t>(word));
   if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
   if constexpr (Traits<In>::kFlushes) {
-    constexpr float least = std::is_same_v<Number<In>, Half> ? kLeastNormalHalf : kLeastNormalFloat;
-    return flush(element<Number<In>>(wave, operand, lane, index), least);
+    constexpr float min_normal = std::is_same_v<Number<In>, Half> ? kMinNormalHalf : kMinNormalFloat;
+    return flush(element<Number<In>>(wave, operand, lane, index), min_normal);
   }
 }
 
@@ -164,7 +164,7 @@ void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
 template <class In, class Sum, size_t Size>
 void flush_all([[maybe_unused]] Sum (&d)[Size]) {
   if constexpr (Traits<In>::kFlushes)
-    for (Sum& each : d) each = flush(each, kLeastNormalFloat);
+    for (Sum& each : d) each = flush(each, kMinNormalFloat);
 }
 
 // A row of D lies in consecutive lanes, so all its columns are computed at once, each in order of k.

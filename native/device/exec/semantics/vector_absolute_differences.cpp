@@ -72,11 +72,12 @@ void add_four_words(const Op& op, Wave& wave) {
 }
 
 const Semantics kTable[] = {
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<8>(a, b)} + c; }>("v_sad_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return (i64{sum_of_differences<8>(a, b)} << 16) + c; }>("v_sad_hi_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<16>(a, b)} + c; }>("v_sad_u16"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{masked_sum_of_differences(a, b)} + c; }>("v_msad_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{a > b ? a - b : b - a} + c; }>("v_sad_u32").as(Arithmetic::Integer32),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<8>(a, b)} + c; }>("v_sad_u8"),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return (i64{sum_of_differences<8>(a, b)} << 16) + c; }>("v_sad_hi_u8"),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<16>(a, b)} + c; }>("v_sad_u16"),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return i64{masked_sum_of_differences(a, b)} + c; }>("v_msad_u8"),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return i64{a > b ? a - b : b - a} + c; }>("v_sad_u32")
+        .as(Arithmetic::Integer32),
 
     four_halves<sum_of_differences<8>>("v_qsad_pk_u16_u8"),
     four_halves<masked_sum_of_differences>("v_mqsad_pk_u16_u8"),

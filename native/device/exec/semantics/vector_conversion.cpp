@@ -90,7 +90,7 @@ void convert_pair_in_mode(const Op& op, Wave& wave) {
       out[l].high = saturated_half(out[l].high, is_infinite(high.data[l]));
     }
   }
-  if (!mode.keeps_results<Half>()) flush_denormals(&out[0].low, 2 * kLanes);
+  if (!mode.keeps_result_denormals<Half>()) flush_denormals(&out[0].low, 2 * kLanes);
   write_lanes(op, wave, out);
 }
 template <HalfPair (*Narrow)(float, float)>

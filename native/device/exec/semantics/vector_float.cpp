@@ -230,7 +230,7 @@ void divide_fmas(const Op& op, Wave& wave) {
       if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
     }
     modify_results(op, mode, out);
-    settle(out);
+    force_computed(out);
   }
   flush_results(mode, out);
   write_lanes(op, wave, out);
@@ -342,8 +342,8 @@ const Semantics kTable[] = {
     by_ieee<minimum<float, true>, minimum<float, false>>("v_min_f32"),
     by_ieee<maximum<float, true>, maximum<float, false>>("v_max_f32"),
     by_ieee<minimum3<float, true>, minimum3<float, false>>("v_min3_f32"),
-    vector<least_of_three<float>>("v_minimum3_f32"),
-    vector<greatest_of_three<float>>("v_maximum3_f32"),
+    vector<nan_propagating_minimum3<float>>("v_minimum3_f32"),
+    vector<nan_propagating_maximum3<float>>("v_maximum3_f32"),
     by_ieee<maximum3<float, true>, maximum3<float, false>>("v_max3_f32"),
     by_ieee<median3<float, true>, median3<float, false>>("v_med3_f32"),
     arithmetic<[](float a, float b, float c) { return std::fma(a, b, c); }>("v_fma_f32").as(MultiplyAdd),

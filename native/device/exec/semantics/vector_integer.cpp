@@ -202,7 +202,7 @@ constexpr Semantics carries(const char* name) {
   return entry;
 }
 
-constexpr u32 kMost = ~0u;
+constexpr u32 kMaxU32 = ~0u;
 constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; };
 constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
 constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
@@ -257,8 +257,8 @@ const Semantics kTable[] = {
     saturates<wrapped<u32, reverse_difference>, clamped<u32, reverse_difference>>("v_subrev_u32").as(Integer32),
     saturates<wrapped<i32, sum>, clamped<i32, sum>>("v_add_i32").as(Integer32),
     saturates<wrapped<i32, difference>, clamped<i32, difference>>("v_sub_i32").as(Integer32),
-    carries<plus, false, kMost>("v_add_co_u32").as(Integer32),
-    carries<plus, true, kMost>("v_addc_co_u32").as(Integer32),
+    carries<plus, false, kMaxU32>("v_add_co_u32").as(Integer32),
+    carries<plus, true, kMaxU32>("v_addc_co_u32").as(Integer32),
     carries<minus, false, 0>("v_sub_co_u32").as(Integer32),
     carries<minus, true, 0>("v_subb_co_u32").as(Integer32),
     carries<reverse_minus, false, 0>("v_subrev_co_u32").as(Integer32),
@@ -266,12 +266,12 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32").as(Integer32),
     vector<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>("v_mul_hi_u32").as(Integer32),
     vector<[](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); }>("v_mul_hi_i32").as(Integer32),
-    held<u32, [](u32 a, u32 b) { return i64{low24(a)} * low24(b); }>("v_mul_u32_u24"),
+    wraps_or_saturates<u32, [](u32 a, u32 b) { return i64{low24(a)} * low24(b); }>("v_mul_u32_u24"),
     vector<[](u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }>("v_mul_hi_u32_u24"),
-    held<i32, [](u32 a, u32 b) { return i64{low24_signed(a)} * low24_signed(b); }>("v_mul_i32_i24"),
+    wraps_or_saturates<i32, [](u32 a, u32 b) { return i64{low24_signed(a)} * low24_signed(b); }>("v_mul_i32_i24"),
     vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b) >> 32); }>("v_mul_hi_i32_i24"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{low24(a)} * low24(b) + c; }>("v_mad_u32_u24"),
-    held<i32, [](u32 a, u32 b, i32 c) { return i64{low24_signed(a)} * low24_signed(b) + c; }>("v_mad_i32_i24"),
+    wraps_or_saturates<u32, [](u32 a, u32 b, u32 c) { return i64{low24(a)} * low24(b) + c; }>("v_mad_u32_u24"),
+    wraps_or_saturates<i32, [](u32 a, u32 b, i32 c) { return i64{low24_signed(a)} * low24_signed(b) + c; }>("v_mad_i32_i24"),
     {.mnemonic = "v_mad_u64_u32",
      .execute = multiply_add_64<false>,
      .destinations = 2,
@@ -286,8 +286,8 @@ const Semantics kTable[] = {
      .source_types = {Type::B32, Type::B32, Type::I64},
      .saturates = true,
      .arithmetic = Integer32},
-    held<u32, [](u16 a, u16 b, u32 c) { return i64{a} * b + c; }>("v_mad_u32_u16"),
-    held<i32, [](i16 a, i16 b, i32 c) { return i64{a} * b + c; }>("v_mad_i32_i16"),
+    wraps_or_saturates<u32, [](u16 a, u16 b, u32 c) { return i64{a} * b + c; }>("v_mad_u32_u16"),
+    wraps_or_saturates<i32, [](i16 a, i16 b, i32 c) { return i64{a} * b + c; }>("v_mad_i32_i16"),
 
     vector<[](i32 a, i32 b) { return std::min(a, b); }>("v_min_i32").as(Integer32),
     vector<[](i32 a, i32 b) { return std::max(a, b); }>("v_max_i32").as(Integer32),
@@ -352,10 +352,10 @@ const Semantics kTable[] = {
     keeps_upper_half(saturates<wrapped<i16, sum>, clamped<i16, sum>>("v_add_i16")),
     keeps_upper_half(saturates<wrapped<i16, difference>, clamped<i16, difference>>("v_sub_i16")),
     vector<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_mul_lo_u16"),
-    keeps_upper_half(held<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_u16")),
-    held<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_legacy_u16"),
-    keeps_upper_half(held<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_i16")),
-    held<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_legacy_i16"),
+    keeps_upper_half(wraps_or_saturates<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_u16")),
+    wraps_or_saturates<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_legacy_u16"),
+    keeps_upper_half(wraps_or_saturates<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_i16")),
+    wraps_or_saturates<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_legacy_i16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_lshlrev_b16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_lshrrev_b16"),
     vector<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_ashrrev_i16"),

@@ -94,13 +94,13 @@ Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
 
 constexpr const char* kMisaligned = "misaligned atomic";
 
-constexpr int kLargestAccess = 16;  // bytes per lane
+constexpr int kMaxAccessBytes = 16;  // bytes per lane
 
 // Performs an access that is partly or entirely out of range by way of a copy: see lds_range_check.h. An atomic leaves the LDS
 // unchanged and returns 0.
 template <class Access>
 void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t address, uint32_t bytes, int lane, Access access) {
-  alignas(8) uint8_t copy[kLargestAccess] = {};
+  alignas(8) uint8_t copy[kMaxAccessBytes] = {};
   if (kind != AccessKind::Atomic) load_lds(wave, address, bytes, copy);
   access(lane, copy);
   if (kind == AccessKind::Store) store_lds(wave, address, bytes, copy);

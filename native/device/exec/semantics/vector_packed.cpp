@@ -30,7 +30,7 @@ struct PackedSource {
 
   void enter(const FloatMode& mode) {
     if constexpr (is_float<T>) {
-      if (mode.keeps_operands<T>()) return;
+      if (mode.keeps_operand_denormals<T>()) return;
       flush_denormals(low);
       flush_denormals(high);
     }
@@ -325,12 +325,12 @@ struct MixedSource {
   void widen(const u32* raw, unsigned shift, const FloatMode& mode) {
     alignas(64) Half half[kLanes];
     for (int l = 0; l < kLanes; ++l) half[l] = std::bit_cast<Half>(static_cast<u16>(raw[l] >> shift));
-    if (!mode.keeps_operands<Half>()) flush_denormals(half);
+    if (!mode.keeps_operand_denormals<Half>()) flush_denormals(half);
     for (int l = 0; l < kLanes; ++l) value[l] = static_cast<float>(half[l]);
   }
   void copy(const u32* raw, const FloatMode& mode) {
     std::memcpy(value, raw, sizeof value);
-    if (!mode.keeps_operands<float>()) flush_denormals(value);
+    if (!mode.keeps_operand_denormals<float>()) flush_denormals(value);
   }
 };
 
@@ -341,12 +341,12 @@ void narrow(const FloatMode& mode, const float* singles, Half* halves) {
   {
     const HostRounding rounding(mode.rounding<Half>());
     for (int l = 0; l < kLanes; ++l) halves[l] = static_cast<Half>(singles[l]);
-    settle(halves);
+    force_computed(halves);
   }
   if (mode.saturates()) {
     for (int l = 0; l < kLanes; ++l) halves[l] = saturated_half(halves[l], is_infinite(singles[l]));
   }
-  if (!mode.keeps_results<Half>()) flush_denormals(halves);
+  if (!mode.keeps_result_denormals<Half>()) flush_denormals(halves);
 }
 
 void fuse(const Op& op, Wave& wave, const FloatMode& mode, float* results) {
@@ -356,9 +356,9 @@ void fuse(const Op& op, Wave& wave, const FloatMode& mode, float* results) {
   {
     const HostRounding rounding(mode.rounding<float>());
     for (int l = 0; l < kLanes; ++l) results[l] = fused(a.value[l], b.value[l], c.value[l]);
-    settle(results);
+    force_computed(results);
   }
-  if (!mode.keeps_results<float>()) flush_denormals(results);
+  if (!mode.keeps_result_denormals<float>()) flush_denormals(results);
   clamp_lanes(op, wave, results);
 }
 
@@ -441,8 +441,8 @@ const Semantics kTable[] = {
         .as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
-    packed<least_of_three<Half>>("v_pk_minimum3_f16"),
-    packed<greatest_of_three<Half>>("v_pk_maximum3_f16"),
+    packed<nan_propagating_minimum3<Half>>("v_pk_minimum3_f16"),
+    packed<nan_propagating_maximum3<Half>>("v_pk_maximum3_f16"),
     packed_saturates<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); },
                      [](u16 a, u16 b, u16 c) { return saturated<u16>(int64_t{a} * b + c); }>("v_pk_mad_u16"),
     packed_saturates<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); },

@@ -51,7 +51,7 @@ bool settled() {
   return !any_due() && running.load() == 0;
 }
 
-void settle() {
+void wait_for_handlers() {
   // A handler that calls exit() would otherwise wait for itself.
   if (getpid() != owner || virtual_clock::in_callback() || closed.load()) return;
   const auto deadline = Clock::now() + kPatience;
@@ -87,11 +87,11 @@ bool begin() {
 
 void end() { --running; }
 
-bool any_runs() { return running.load() > 0; }
+bool is_any_running() { return running.load() > 0; }
 
-void settle_at_exit() {
+void wait_for_handlers_at_exit() {
   owner = getpid();
-  std::atexit(settle);
+  std::atexit(wait_for_handlers);
 }
 
 }  // namespace rpd::handlers_at_exit

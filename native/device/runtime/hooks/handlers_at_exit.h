@@ -17,12 +17,12 @@ void remove(const void* handler);
 bool begin();
 void end();
 // Whether a handler is running.
-bool any_runs();
+bool is_any_running();
 
 // To be called when the runtime shuts down: handlers that have not run by now never will, and their signals will be destroyed.
 void forget_all();
 
 // Makes exit() wait as described above before it calls any of the functions registered with atexit so far.
-void settle_at_exit();
+void wait_for_handlers_at_exit();
 
 }  // namespace rpd::handlers_at_exit

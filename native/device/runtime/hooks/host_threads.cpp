@@ -57,7 +57,7 @@ void for_each_thread(F f) {
 
 }  // namespace
 
-void belongs_to_runtime() {
+void mark_as_runtime_thread() {
   thread_local bool said = false;
   if (said) return;
   said = true;
@@ -65,19 +65,19 @@ void belongs_to_runtime() {
   thread_records().of_runtime.insert(gettid());
 }
 
-Wait::Wait(bool for_ever) : counts_(for_ever) {
+WaitScope::WaitScope(bool for_ever) : counts_(for_ever) {
   if (!counts_) return;
   const std::lock_guard lock(thread_records().mutex);
   thread_records().waiting[gettid()] = Clock::time_point::max();
 }
 
-Wait::~Wait() {
+WaitScope::~WaitScope() {
   if (!counts_) return;
   const std::lock_guard lock(thread_records().mutex);
   thread_records().waiting[gettid()] = Clock::now() + kBetweenWaits;
 }
 
-bool any_waits() {
+bool is_any_waiting() {
   const std::lock_guard lock(thread_records().mutex);
   std::erase_if(thread_records().waiting, [now = Clock::now()](const auto& wait) { return wait.second < now; });
   return !thread_records().waiting.empty();

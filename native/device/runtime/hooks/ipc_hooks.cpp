@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kMark = 0x72706d69;
 
 // The contents of a handle.
-struct Shared {
+struct IpcHandle {
   uint32_t mark;
   int32_t process;
   int32_t file;
@@ -31,7 +31,7 @@ struct Shared {
   uint64_t offset;
   uint64_t size;
 };
-static_assert(sizeof(Shared) <= sizeof(hsa_amd_ipc_memory_t));
+static_assert(sizeof(IpcHandle) <= sizeof(hsa_amd_ipc_memory_t));
 
 struct Location {
   uint64_t inode = 0, offset = 0;
@@ -76,23 +76,23 @@ hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
   const Location location = location_of(reinterpret_cast<uint64_t>(memory.at(number)), size);
   const int file = location.inode ? file_of(location.inode) : -1;
   if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not a device's memory, or it spans several allocations
-  const Shared shared{kMark, getpid(), file, owner, location.offset, size};
+  const IpcHandle shared{kMark, getpid(), file, owner, location.offset, size};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &shared, sizeof shared);
   return HSA_STATUS_SUCCESS;
 }
 
-struct Attached {
+struct AttachedMemory {
   std::mutex mutex;
   std::map<void*, size_t> size;
 };
-Attached& attached() {
-  static auto* all = new Attached;
+AttachedMemory& attached() {
+  static auto* all = new AttachedMemory;
   return *all;
 }
 
 hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t, const hsa_agent_t*, void** address) {
-  Shared shared;
+  IpcHandle shared;
   if (!handle || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   std::memcpy(&shared, handle, sizeof shared);
   if (shared.mark != kMark || size != shared.size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;

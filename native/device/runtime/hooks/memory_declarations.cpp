@@ -23,13 +23,13 @@ WritableMemory& writable_memory() {
 // segments, but HIP copies data into them with a kernel of its own, so they are treated like all other variables.
 namespace {
 
-struct Loaded {
+struct LoadedVariables {
   std::mutex mutex;
   std::unordered_map<uint64_t, std::vector<uint64_t>> ranges;  // start addresses, by executable
 };
 
-Loaded& loaded() {
-  static auto* list = new Loaded;
+LoadedVariables& loaded() {
+  static auto* list = new LoadedVariables;
   return *list;
 }
 
@@ -64,9 +64,9 @@ hsa_status_t take_variable(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_
 }
 
 // Forbids writes to everything in [begin, end) except the variables.
-void bar(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
+void protect(uint64_t begin, uint64_t end, const Variables& variables, std::vector<uint64_t>& declared) {
   const auto bar_until = [&](uint64_t until) {
-    if (until > begin) writable_memory().bar(begin, until - begin, "loaded code", true), declared.push_back(begin);
+    if (until > begin) writable_memory().protect(begin, until - begin, "loaded code", true), declared.push_back(begin);
   };
   for (auto variable = variables.lower_bound(begin); variable != variables.end() && variable->first < end; ++variable) {
     bar_until(variable->first);
@@ -87,7 +87,7 @@ hsa_status_t own(hsa_executable_t executable, hsa_loaded_code_object_t object, v
     if (segment.p_type != PT_LOAD) continue;
     const uint64_t begin = delta + segment.p_vaddr;
     if (segment.p_flags & PF_W) writable_memory().add(begin, segment.p_memsz), declared.push_back(begin);
-    else bar(begin, begin + segment.p_memsz, variables, declared);
+    else protect(begin, begin + segment.p_memsz, variables, declared);
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -103,7 +103,7 @@ void disown_variables_of(hsa_executable_t executable) {
   const std::lock_guard lock(loaded().mutex);
   const auto node = loaded().ranges.extract(executable.handle);
   if (!node) return;
-  for (const uint64_t begin : node.mapped()) writable_memory().remove(begin), writable_memory().unbar(begin);
+  for (const uint64_t begin : node.mapped()) writable_memory().remove(begin), writable_memory().unprotect(begin);
 }
 
 }  // namespace rpd

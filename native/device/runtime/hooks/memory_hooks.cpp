@@ -20,7 +20,7 @@ hsa_status_t grant(hsa_status_t status, const void* address, size_t size) {
   return status;
 }
 
-void revoke(const void* address) { writable_memory().remove(number(address)), writable_memory().unbar(number(address)); }
+void revoke(const void* address) { writable_memory().remove(number(address)), writable_memory().unprotect(number(address)); }
 
 void name_allocation(const void* address, size_t size) {
   for (Device* device : devices()) device->allocations().name(number(address), size);
@@ -41,7 +41,7 @@ hsa_status_t allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, v
   const hsa_status_t status = original().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, address);
   if (status != HSA_STATUS_SUCCESS) return status;
   name_allocation(*address, size);
-  if (is_for_arguments(pool)) writable_memory().bar(number(*address), size, kArguments);
+  if (is_for_arguments(pool)) writable_memory().protect(number(*address), size, kArguments);
   else writable_memory().add(number(*address), size);
   return status;
 }
@@ -56,7 +56,7 @@ hsa_status_t allocate_region(hsa_region_t region, size_t size, void** address) {
   const hsa_status_t status = original().core.hsa_memory_allocate_fn(region, size, address);
   if (status != HSA_STATUS_SUCCESS) return status;
   name_allocation(*address, size);
-  if (is_for_arguments({region.handle})) writable_memory().bar(number(*address), size, kArguments);
+  if (is_for_arguments({region.handle})) writable_memory().protect(number(*address), size, kArguments);
   else writable_memory().add(number(*address), size);
   return status;
 }

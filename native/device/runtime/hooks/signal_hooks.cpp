@@ -63,9 +63,9 @@ void block_until(Done done) {
 
 // Detects when waiting for the device has become pointless: no queue has worked on anything for longer than it takes to notice
 // a new packet. Pending signals then stay pending until the host does something.
-class Hope {
+class PointlessWaitDetector {
  public:
-  bool lost() {
+  bool is_pointless() {
     const auto now = Clock::now();
     if (any_device_can_make_progress()) last_work_ = now;
     return now - last_work_ > kSettled;
@@ -81,10 +81,10 @@ void await_outcome(hsa_signal_t signal) {
   thread_local uint64_t hopeless_signal = 0;  // the signal of the last load, if that load gave up
   if (loads_in_a_row > 1 && hopeless_signal == signal.handle) return;
   hopeless_signal = 0;
-  Hope hope;
+  PointlessWaitDetector detector;
   block_until([&] {
     if (load_value(of(signal)) <= 0) return true;
-    if (hope.lost()) hopeless_signal = signal.handle;
+    if (detector.is_pointless()) hopeless_signal = signal.handle;
     return hopeless_signal != 0;
   });
 }
@@ -129,15 +129,15 @@ constexpr uint64_t kForEver = ~uint64_t{0};
 // which is far slower than the hardware it models, is idle.
 template <class Satisfied>
 bool block_for(uint64_t timeout, Satisfied satisfied) {
-  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more would overflow, and counts as forever
-  const bool for_ever = timeout >= static_cast<uint64_t>(kMost.count());
+  constexpr std::chrono::nanoseconds kMaxTimeout = 24h * 365;  // more would overflow, and counts as forever
+  const bool for_ever = timeout >= static_cast<uint64_t>(kMaxTimeout.count());
   const auto deadline = for_ever ? Clock::time_point::max() : Clock::now() + std::chrono::nanoseconds(timeout);
   bool result = false;
-  const host_threads::Wait wait(timeout > 0);
-  Hope hope;
+  const host_threads::WaitScope wait(timeout > 0);
+  PointlessWaitDetector detector;
   block_until([&] {
     result = satisfied();
-    return result || (Clock::now() >= deadline && hope.lost());
+    return result || (Clock::now() >= deadline && detector.is_pointless());
   });
   return result;
 }
@@ -279,7 +279,7 @@ bool run_handler(hsa_signal_value_t value, void* context) {
   handlers_at_exit::remove(handler);  // before the function releases the signal
   bool again;
   {
-    const virtual_clock::Scope scope(completion_time(of(handler->signal)));
+    const virtual_clock::CallbackScope scope(completion_time(of(handler->signal)));
     again = handler->function(value, handler->argument);
   }
   if (again) handlers_at_exit::add(handler, handler->signal, handler->condition, handler->reference);
@@ -296,7 +296,7 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
   auto handler = std::make_unique<Handler>(Handler{function, argument, signal, condition, reference});
   // Called at the first registration rather than on loading, because by then more of HIP's static objects exist.
   static std::once_flag first;
-  std::call_once(first, handlers_at_exit::settle_at_exit);
+  std::call_once(first, handlers_at_exit::wait_for_handlers_at_exit);
   handlers_at_exit::add(handler.get(), signal, condition, reference);
   const hsa_status_t status =
       original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, run_handler, handler.get());

@@ -95,7 +95,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
     report_error("this ROCr's tools interface is not the version the device was built for; times will be wrong");
     return false;
   }
-  node_count_is_set();
+  on_node_count_set();
   copy_table(original().core, *table->core_);
   copy_table(original().amd, *table->amd_ext_);
   virtual_clock::set_main_thread();

@@ -112,7 +112,7 @@ void AqlQueue::process(const AqlPacket& packet) {
   const uint8_t type = packet_type(packet.header());
   log_line("queue 0x%lx packet %lu: type %u, signal 0x%lx, submitted at %lu ns", ring_address(), next_, type,
            packet.completion_signal(), packet.submit_time());
-  writable_memory().completes(packet.completion_signal());
+  writable_memory().mark_as_completion_signal(packet.completion_signal());
   switch (type) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH: return process_dispatch(packet);
     case HSA_PACKET_TYPE_BARRIER_AND:

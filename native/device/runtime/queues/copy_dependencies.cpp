@@ -15,31 +15,31 @@ const amd_signal_t& on_host(hsa_signal_t signal) { return *reinterpret_cast<cons
 void CopyDependencies::submitted(hsa_signal_t completion, uint64_t submit_time, uint32_t count,
                                  const hsa_signal_t* dependencies) {
   if (completion.handle == 0) return;
-  Order order{submit_time, {}};
+  Submission submission{submit_time, {}};
   for (uint32_t i = 0; i < count; ++i) {
     if (dependencies[i].handle == 0) continue;
     if (load_value(on_host(dependencies[i])) == 0)
-      order.ready_time = std::max(order.ready_time, completion_time(on_host(dependencies[i])));
-    else order.pending.push_back(dependencies[i]);
+      submission.ready_time = std::max(submission.ready_time, completion_time(on_host(dependencies[i])));
+    else submission.pending.push_back(dependencies[i]);
   }
   std::lock_guard lock(mutex_);
-  orders_[completion.handle] = std::move(order);
+  submissions_[completion.handle] = std::move(submission);
 }
 
 void CopyDependencies::withdraw(hsa_signal_t completion) {
   std::lock_guard lock(mutex_);
-  orders_.erase(completion.handle);
+  submissions_.erase(completion.handle);
 }
 
 uint64_t CopyDependencies::take_ready_time(hsa_signal_t completion) {
   std::unique_lock lock(mutex_);
-  auto entry = orders_.find(completion.handle);
-  if (entry == orders_.end()) return 0;
-  const Order order = std::move(entry->second);
-  orders_.erase(entry);
+  auto entry = submissions_.find(completion.handle);
+  if (entry == submissions_.end()) return 0;
+  const Submission submission = std::move(entry->second);
+  submissions_.erase(entry);
   lock.unlock();
-  uint64_t time = order.ready_time;
-  for (const hsa_signal_t signal : order.pending) time = std::max(time, completion_time(on_host(signal)));
+  uint64_t time = submission.ready_time;
+  for (const hsa_signal_t signal : submission.pending) time = std::max(time, completion_time(on_host(signal)));
   return time;
 }
 

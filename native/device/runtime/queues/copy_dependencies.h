@@ -21,12 +21,12 @@ class CopyDependencies {
   uint64_t take_ready_time(hsa_signal_t completion);
 
  private:
-  struct Order {
+  struct Submission {
     uint64_t ready_time;
     std::vector<hsa_signal_t> pending;
   };
   std::mutex mutex_;
-  std::unordered_map<uint64_t, Order> orders_;  // by completion signal
+  std::unordered_map<uint64_t, Submission> submissions_;  // by completion signal
 };
 
 // One object for all devices. Never destroyed: threads outlive static destructors.

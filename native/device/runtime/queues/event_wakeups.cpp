@@ -44,7 +44,7 @@ void EventWakeups::close() {
 }
 
 void EventWakeups::rebroadcast() {
-  host_threads::belongs_to_runtime();
+  host_threads::mark_as_runtime_thread();
   // Delays after the most recent raise, long enough for a preempted thread to have gone to sleep.
   constexpr std::array<std::chrono::milliseconds, 3> kDelays{1ms, 10ms, 100ms};
   std::unique_lock lock(mutex_);

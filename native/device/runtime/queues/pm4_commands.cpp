@@ -36,13 +36,13 @@ bool is_memory(uint32_t location) { return location == kMemory || location == kL
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
 // Runs a buffer of commands on one XCC.
-class Run {
+class CommandInterpreter {
  public:
-  Run(const AddressSpace& memory, uint32_t xcc, PerformanceMonitor& monitor, QueueRegisters& queue,
-      Pm4Commands::Outcome& outcome)
+  CommandInterpreter(const AddressSpace& memory, uint32_t xcc, PerformanceMonitor& monitor, QueueRegisters& queue,
+                     Pm4Commands::Outcome& outcome)
       : memory_(memory), xcc_(xcc), monitor_(monitor), queue_(queue), outcome_(outcome) {}
 
-  void through(uint64_t address, uint32_t dwords) {
+  void run_buffer(uint64_t address, uint32_t dwords) {
     if (depth_ == kDeepest) return fail("indirect buffers that point to each other", address);
     if (!memory_.allows(address, uint64_t{dwords} * sizeof(uint32_t), false))
       return fail("commands that the device cannot read", address);
@@ -66,11 +66,11 @@ class Run {
 
   // Runs one command; returns the number of dwords to skip after it.
   uint32_t command(uint32_t opcode, std::span<const uint32_t> body) {
-    if (body.size() < least_dwords(opcode)) return fail("a command too short for its opcode", opcode), 0;
+    if (body.size() < min_dwords(opcode)) return fail("a command too short for its opcode", opcode), 0;
     switch (opcode) {
       case kPredExec: return body[0] >> (24 + xcc_) & 1 ? 0 : body[0] & 0x3fff;
       case kWriteData: write_data(body); break;
-      case kIndirectBuffer: through(wide(body[0] & ~3u, body[1] & 0xffff), body[2] & 0xfffff); break;
+      case kIndirectBuffer: run_buffer(wide(body[0] & ~3u, body[1] & 0xffff), body[2] & 0xfffff); break;
       case kCopyData: copy_data(body); break;
       case kAcquireMem: acquire_memory(body); break;
       case kSetShReg: set_registers(kShRegisters, body); break;
@@ -80,7 +80,7 @@ class Run {
     return 0;
   }
 
-  static size_t least_dwords(uint32_t opcode) {
+  static size_t min_dwords(uint32_t opcode) {
     switch (opcode) {
       case kCopyData: return 5;
       case kWriteData:
@@ -180,7 +180,8 @@ Pm4Commands::Outcome Pm4Commands::run(const Pm4IbPacket& packet, QueueRegisters&
   }
   const std::lock_guard lock(mutex_);
   for (uint32_t xcc = 0; xcc < monitors_.size() && outcome.error.empty(); ++xcc)
-    Run(memory_, xcc, monitors_[xcc], queue, outcome).through(wide(jump[1] & ~3u, jump[2] & 0xffff), jump[3] & 0xfffff);
+    CommandInterpreter(memory_, xcc, monitors_[xcc], queue, outcome)
+        .run_buffer(wide(jump[1] & ~3u, jump[2] & 0xffff), jump[3] & 0xfffff);
   return outcome;
 }
 

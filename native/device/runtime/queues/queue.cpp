@@ -60,7 +60,7 @@ bool Queue::can_make_progress() const {
 }
 
 void Queue::serve() {
-  host_threads::belongs_to_runtime();
+  host_threads::mark_as_runtime_thread();
   auto last_work = std::chrono::steady_clock::now();
   while (!stopping()) {
     const uint32_t seen = work_.current();

@@ -34,7 +34,7 @@ void report_race(const std::string& race) {
   append("ROCM_PERF_DEVICE_RACES", race);
 }
 
-void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
+void report_written_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
   std::FILE* file = opened("ROCM_PERF_DEVICE_WRITTEN");
   if (!file) return;
   for (const auto& [begin, end] : ranges) std::fprintf(file, "%lu %lu\n", begin, end);

@@ -13,7 +13,7 @@ void report_race(const std::string& race);
 
 // Writes the address ranges that a dispatch wrote to (known only with a race check), one line "BEGIN END" each, to the file
 // that ROCM_PERF_DEVICE_WRITTEN names, if set.
-void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
+void report_written_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
 // Writes one line to the file that ROCM_PERF_DEVICE_FOREIGN_ACCESSES names, if set; on stderr, the access is reported as a
 // failure of the kernel.

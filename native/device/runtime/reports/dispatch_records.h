@@ -32,14 +32,14 @@ class DispatchRecords {
   bool take(uint64_t completion_signal, DispatchRecord& record);
 
  private:
-  struct Kept {
+  struct KeptRecord {
     uint64_t serial;
     DispatchRecord record;
   };
   std::mutex mutex_;
   int enabled_ = 0;
   uint64_t next_serial_ = 0;
-  std::unordered_map<uint64_t, Kept> records_;                // by signal
+  std::unordered_map<uint64_t, KeptRecord> records_;                // by signal
   std::deque<std::pair<uint64_t, uint64_t>> oldest_;          // serial, signal
 };
 

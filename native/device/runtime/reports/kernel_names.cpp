@@ -51,7 +51,7 @@ hsa_status_t freeze(hsa_executable_t executable, const char* options) {
   if (status != HSA_STATUS_SUCCESS) return status;
   original().core.hsa_iterate_agents_fn(remember_kernels_of, &executable);
   own_variables_of(executable);
-  if (thread_traces_wanted()) remember_code(executable);
+  if (are_thread_traces_requested()) remember_code(executable);
   return status;
 }
 

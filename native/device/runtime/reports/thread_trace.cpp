@@ -140,7 +140,7 @@ class Lister {
     for (uint64_t address = begin; address < end;) {
       const AccessWindow mapped = memory_.window(address, false);
       if (!mapped.holds(address, sizeof(uint32_t))) return;
-      const uint64_t available = std::min(mapped.begin + mapped.size - address, target::kLongestInstruction);
+      const uint64_t available = std::min(mapped.begin + mapped.size - address, target::kMaxInstructionBytes);
       const DisassembledInstruction instruction = disassembler_.at(memory_.at<char>(address), available);
       ListedInstruction listed;
       const size_t text = instruction.text.find_first_not_of(" \t");
@@ -162,7 +162,7 @@ class Lister {
 
 }  // namespace
 
-bool thread_traces_wanted() { return !options().folder.empty(); }
+bool are_thread_traces_requested() { return !options().folder.empty(); }
 
 std::optional<uint32_t> count_dispatch_and_choose_cu(const DispatchRequest& request) {
   if (options().folder.empty()) return std::nullopt;
@@ -198,10 +198,10 @@ void write_thread_trace(const DispatchRequest& request, const DispatchResult& re
       for (const TimelineEntry& entry : wave.entries) lister.add(entry.op->address);
     }
     const std::string name = "ui_output_agent_" + std::to_string(node) + "_dispatch_" + std::to_string(dispatch_number);
-    const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
+    const ThreadTraceSubject traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
     const bool causes = result.causes && !timeline.waves().empty();
     if (causes)
-      for (const CauseTimes::OfInstruction& instruction : result.causes->instructions) lister.add(instruction.op->address);
+      for (const CauseTimes::InstructionTime& instruction : result.causes->instructions) lister.add(instruction.op->address);
     write_thread_trace(options().folder, name, traced, timeline, lister.listing());
     if (causes) write_causes(options().folder / name, *result.causes, lister.listing());
     log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());

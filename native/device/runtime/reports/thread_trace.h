@@ -12,7 +12,7 @@ namespace rpd {
 class AddressSpace;
 
 // Whether any dispatch of this process may be traced.
-bool thread_traces_wanted();
+bool are_thread_traces_requested();
 
 // The CU to trace for this dispatch, in Xcd's numbering; empty if the dispatch is not to be traced.
 std::optional<uint32_t> count_dispatch_and_choose_cu(const DispatchRequest& request);

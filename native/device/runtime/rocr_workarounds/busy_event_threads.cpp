@@ -35,7 +35,7 @@ void pause_if_busy() {
 
 void* pausing_calloc(size_t count, size_t size) {
   if (size == kEventDataBytes) {
-    host_threads::belongs_to_runtime();
+    host_threads::mark_as_runtime_thread();
     pause_if_busy();
   }
   return std::calloc(count, size);

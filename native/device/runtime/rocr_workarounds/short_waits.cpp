@@ -9,7 +9,7 @@
 namespace rpd {
 namespace {
 
-constexpr long kLongestWait = 50'000'000;  // ns
+constexpr long kMaxWait = 50'000'000;  // ns
 constexpr long kSecond = 1'000'000'000;
 
 bool is_earlier(const timespec& first, const timespec& second) {
@@ -21,7 +21,7 @@ int short_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const tim
   timespec soon{};
   if (!is_model_mutex(mutex) || clock_gettime(CLOCK_MONOTONIC, &soon) != 0)
     return pthread_cond_timedwait(condition, mutex, end);
-  soon.tv_nsec += kLongestWait;
+  soon.tv_nsec += kMaxWait;
   if (soon.tv_nsec >= kSecond) {
     soon.tv_nsec -= kSecond;
     ++soon.tv_sec;

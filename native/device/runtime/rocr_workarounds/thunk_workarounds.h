@@ -13,7 +13,7 @@ namespace rpd {
 // allocation fail, which the thunk handles.
 void survive_unset_node_count();
 // To be called once the thunk has been opened: from then on, ROCr's large arrays are not affected.
-void node_count_is_set();
+void on_node_count_set();
 
 // ROCr's event threads wait for several events at once. When one of the events occurs, the model forgets the ages expected for
 // the others (it assumes age 0, "always there"), so from then on every wait returns at once and the thread occupies a core.

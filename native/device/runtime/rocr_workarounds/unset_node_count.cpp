@@ -73,7 +73,7 @@ void survive_unset_node_count() {
   original_calloc = replace_plt_slot(kRocr, "calloc", reinterpret_cast<void*>(refuse_second_array));
 }
 
-void node_count_is_set() {
+void on_node_count_set() {
   restore("memset", original_memset);
   restore("calloc", original_calloc);
 }

@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-void add_instruction(JsonText& json, const CauseTimes::OfInstruction& instruction, const Listing& listing) {
+void add_instruction(JsonText& json, const CauseTimes::InstructionTime& instruction, const Listing& listing) {
   const auto listed = listing.find(instruction.op->address);
   const ListedInstruction& text_and_source = listed == listing.end() ? ListedInstruction{} : listed->second;
   json.raw("{\"text\":").string(text_and_source.text).raw(",\"source\":").string(text_and_source.source);
@@ -16,7 +16,7 @@ void add_instruction(JsonText& json, const CauseTimes::OfInstruction& instructio
   json.raw(",\"without_ns\":").number(instruction.without_ns).raw("}");
 }
 
-void add_line(JsonText& json, const CauseTimes::OfLine& line) {
+void add_line(JsonText& json, const CauseTimes::LineTime& line) {
   json.raw("{\"source\":").string(line.source).raw(",\"without_ns\":").number(line.without_ns).raw(",\"without_cause_ns\":{");
   bool first = true;
   for (const auto& [cause, ns] : line.without_cause_ns) {

@@ -7,7 +7,7 @@
 namespace rpd {
 namespace {
 
-struct Outstanding {
+struct PendingAccesses {
   std::vector<size_t> accesses;
   bool any_order = false;
 
@@ -28,7 +28,7 @@ struct Outstanding {
 
 std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
   std::vector<WaitDependencies> dependencies;
-  Outstanding vector, others, stores;
+  PendingAccesses vector, others, stores;
   for (size_t i = 0; i < wave.entries.size(); ++i) {
     const Op& op = *wave.entries[i].op;
     switch (op.semantics->unit) {
@@ -48,11 +48,11 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
       case Unit::Lds:
       case Unit::Message: others.accesses.push_back(i); break;
       case Unit::Wait: {
-        const auto wait_for = [&](Outstanding& outstanding, uint32_t remaining, uint32_t no_wait) {
+        const auto wait_for = [&](PendingAccesses& outstanding, uint32_t remaining, uint32_t no_wait) {
           if (remaining == no_wait) return;
           if (auto done = outstanding.wait(remaining); !done.empty()) dependencies.push_back({i, std::move(done)});
         };
-        wait_for(others, op.wait.scalar, target_of_device().rules.most_scalar_wait);
+        wait_for(others, op.wait.scalar, target_of_device().rules.max_scalar_wait);
         wait_for(vector, op.wait.vector, WaitCounts::kNoVectorWait);
         wait_for(stores, op.wait.stores, WaitCounts::kNoVectorWait);
         break;

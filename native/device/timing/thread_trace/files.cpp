@@ -69,7 +69,7 @@ struct Sums {
 // Writes one dispatch's trace to the files.
 class Writer {
  public:
-  Writer(const fs::path& folder, const ThreadTraceOf& of, const Timeline& timeline, const Listing& listing)
+  Writer(const fs::path& folder, const ThreadTraceSubject& of, const Timeline& timeline, const Listing& listing)
       : folder_(folder), of_(of), timeline_(timeline), listing_(listing) {
     number_lines();
     for (const TimelineWave& wave : timeline.waves()) {
@@ -106,7 +106,7 @@ class Writer {
   std::vector<std::pair<State, uint64_t>> states_of(const TimelineWave& wave) const;
 
   const fs::path folder_;
-  const ThreadTraceOf& of_;
+  const ThreadTraceSubject& of_;
   const Timeline& timeline_;
   const Listing& listing_;
   std::vector<const TimelineWave*> traced_;
@@ -335,8 +335,8 @@ void rename_new(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceOf& traced, const Timeline& timeline,
-                        const Listing& listing) {
+void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceSubject& traced,
+                        const Timeline& timeline, const Listing& listing) {
   // The trace is written under a different name first, so that no reader mistakes an unfinished trace for a complete one.
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;

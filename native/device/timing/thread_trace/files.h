@@ -24,14 +24,14 @@ struct ListedInstruction {
 // All instructions of every function that a wave executed; the key is the device address.
 using Listing = std::map<uint64_t, ListedInstruction>;
 
-struct ThreadTraceOf {
+struct ThreadTraceSubject {
   std::string kernel;  // its symbol
   uint32_t cu;         // the number that the files give the CU
   uint32_t simds;      // SIMDs to include, one bit each; waves on the others appear only in occupancy.json
 };
 
 // Writes the CSV file and the folder <name> into `folder`, each completely or not at all. Throws std::runtime_error.
-void write_thread_trace(const std::filesystem::path& folder, const std::string& name, const ThreadTraceOf& traced,
+void write_thread_trace(const std::filesystem::path& folder, const std::string& name, const ThreadTraceSubject& traced,
                         const Timeline& timeline, const Listing& listing);
 
 }  // namespace rpd

@@ -37,24 +37,24 @@ class FloatMode:
         """The rounding of an instruction with floating-point operands and results of these sizes."""
         return Rounding(self.bits >> (2 if {16, 64} & set(sizes) else 0) & 3)
 
-    def keeps_operands(self, size: int) -> bool:
+    def keeps_operand_denormals(self, size: int) -> bool:
         return bool(self.bits >> (4 if size == 32 else 6) & 1)
 
-    def keeps_results(self, size: int) -> bool:
+    def keeps_result_denormals(self, size: int) -> bool:
         return bool(self.bits >> (5 if size == 32 else 7) & 1)
 
     def operand(self, bits: int, size: int) -> int:
-        return bits if self.keeps_operands(size) else flushed(bits, size)
+        return bits if self.keeps_operand_denormals(size) else flushed(bits, size)
 
     def result(self, bits: int, size: int, truly_infinite: bool = True) -> int:
         if size == 16 and self.bits & HALF_SATURATES and not truly_infinite and bits & 0x7FFF == 0x7C00:
             bits -= 1
-        return bits if self.keeps_results(size) else flushed(bits, size)
+        return bits if self.keeps_result_denormals(size) else flushed(bits, size)
 
     def modified(self, bits: int, size: int, modifier: str, rounding: Rounding) -> int:
         """After "mul:2", "mul:4" or "div:2", which take effect only if denormal results are flushed and the IEEE bit is off.
         Zeros and flushed values become +0."""
-        if not modifier or self.keeps_results(size) or self.bits & IEEE_BIT or is_nan(bits, size):
+        if not modifier or self.keeps_result_denormals(size) or self.bits & IEEE_BIT or is_nan(bits, size):
             return bits
         number = float_of(bits, size)
         factor = {"mul:2": Fraction(2), "mul:4": Fraction(4), "div:2": Fraction(1, 2)}[modifier]

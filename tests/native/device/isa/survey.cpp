@@ -19,11 +19,11 @@ void Survey::section(const std::vector<uint32_t>& code, std::ostream& out) {
   std::vector<uint64_t> counts(kinds_.size());
   uint64_t instructions = 0;
   for (size_t index = 0; index < code.size();) {
-    const Known known = find(&code[index], code.size() - index);
-    if (known.kind >= counts.size()) counts.resize(kinds_.size());
-    ++counts[known.kind];
+    const Encoding encoding = look_up(&code[index], code.size() - index);
+    if (encoding.kind >= counts.size()) counts.resize(kinds_.size());
+    ++counts[encoding.kind];
     ++instructions;
-    index += known.words;
+    index += encoding.words;
   }
   out << "section " << instructions << ' ' << kinds_.size() << '\n';
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -35,24 +35,24 @@ void Survey::section(const std::vector<uint32_t>& code, std::ostream& out) {
   out << "end" << std::endl;
 }
 
-Survey::Known Survey::find(const uint32_t* code, size_t words) {
+Survey::Encoding Survey::look_up(const uint32_t* code, size_t words) {
   const auto word = by_word_.find(code[0]);
   if (word != by_word_.end() && word->second.words == 1) return word->second;
   if (word != by_word_.end() && word->second.words == 2 && words >= 2) {
     const auto both = by_two_words_.find(two_words(code));
     if (both != by_two_words_.end()) return both->second;
   }
-  const Known known = decode_at(code, words);
-  by_word_.try_emplace(code[0], known);
-  if (known.words == 2) by_two_words_.emplace(two_words(code), known);
-  return known;
+  const Encoding encoding = decode_at(code, words);
+  by_word_.try_emplace(code[0], encoding);
+  if (encoding.words == 2) by_two_words_.emplace(two_words(code), encoding);
+  return encoding;
 }
 
-Survey::Known Survey::decode_at(const uint32_t* code, size_t words) {
+Survey::Encoding Survey::decode_at(const uint32_t* code, size_t words) {
   const DisassembledInstruction instruction = disassembler_.at(code, words * sizeof(uint32_t));
   if (instruction.size == 0)
     return {1, kind_of("(unknown)", "these bytes are not an instruction of this target", std::to_string(*code))};
-  const Decoded decoded = decode(instruction, code, 0);
+  const DecodedInstruction decoded = decode(instruction, code, 0);
   const std::string text = trimmed(instruction.text);
   return {static_cast<uint8_t>(instruction.size / sizeof(uint32_t)),
           kind_of(parse_instruction(text).mnemonic, decoded.problem, text)};

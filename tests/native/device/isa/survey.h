@@ -26,20 +26,20 @@ class Survey {
     std::string mnemonic, problem, example;
   };
   // The first word of an instruction determines its size, and, if that is four bytes, everything else about it.
-  struct Known {
+  struct Encoding {
     uint8_t words;
     uint32_t kind;
   };
 
-  Known find(const uint32_t* code, size_t words);
-  Known decode_at(const uint32_t* code, size_t words);
+  Encoding look_up(const uint32_t* code, size_t words);
+  Encoding decode_at(const uint32_t* code, size_t words);
   uint32_t kind_of(const std::string& mnemonic, const std::string& problem, const std::string& text);
 
   Disassembler disassembler_;
   std::vector<Kind> kinds_;
   std::map<std::pair<std::string, std::string>, uint32_t> kind_numbers_;
-  std::unordered_map<uint32_t, Known> by_word_;
-  std::unordered_map<uint64_t, Known> by_two_words_;
+  std::unordered_map<uint32_t, Encoding> by_word_;
+  std::unordered_map<uint64_t, Encoding> by_two_words_;
 };
 
 }  // namespace rpd

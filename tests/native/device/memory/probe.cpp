@@ -188,14 +188,14 @@ LdsPasses plain_passes(const VectorAccess& access) {
       for (uint32_t w = 0; w < words; ++w)
         if (access.mask >> l & 1) banks[(access.address[l] / 4 + w) % 32].insert(access.address[l] / 4 + w);
     if (banks.empty()) continue;
-    uint64_t most_words = 0, most_accesses = 0;
+    uint64_t max_words = 0, max_accesses = 0;
     for (const auto& [_, all] : banks) {
-      most_accesses = std::max<uint64_t>(most_accesses, all.size());
-      most_words = std::max<uint64_t>(most_words, std::set<uint64_t>(all.begin(), all.end()).size());
+      max_accesses = std::max<uint64_t>(max_accesses, all.size());
+      max_words = std::max<uint64_t>(max_words, std::set<uint64_t>(all.begin(), all.end()).size());
     }
     ++out.passes;
-    out.cycles += access.kind == AccessKind::Atomic ? most_accesses : most_words;
-    out.bank_conflicts += most_words - 1;
+    out.cycles += access.kind == AccessKind::Atomic ? max_accesses : max_words;
+    out.bank_conflicts += max_words - 1;
   }
   return out;
 }

@@ -14,32 +14,32 @@
 
 namespace rpd::rocpd {
 
-struct Process {
-  spool::Process fixed;
+struct TracedProcess {
+  spool::Process record;
   std::string command, environment, timing, device, timing_parameters, tracer_version;
 };
 
-struct Agent {
-  spool::Agent fixed;
+struct TracedAgent {
+  spool::Agent record;
   std::string name, model, vendor, product, extdata;
 };
 
-struct Counter {
+struct TracedCounter {
   std::string name, block, description;
 };
 
-struct CodeObject {
-  spool::CodeObject fixed;
+struct TracedCodeObject {
+  spool::CodeObject record;
   std::string uri;
 };
 
-struct Kernel {
-  spool::Kernel fixed;
+struct TracedKernel {
+  spool::Kernel record;
   std::string name;
 };
 
 // The ids of the operations that are in the database. Ids count from 1.
-class Written {
+class OperationIds {
  public:
   void add(uint64_t id) {
     if (id >= bits_.size()) bits_.resize(id + 1);
@@ -55,15 +55,15 @@ class Written {
   uint64_t count_ = 0;
 };
 
-struct ProcessDescription {
-  Process process;
-  std::vector<Agent> agents;
-  std::vector<Counter> counters;
+struct TraceMetadata {
+  TracedProcess process;
+  std::vector<TracedAgent> agents;
+  std::vector<TracedCounter> counters;
   std::vector<spool::Queue> queues;
-  std::vector<CodeObject> code_objects;
-  std::vector<Kernel> kernels;
+  std::vector<TracedCodeObject> code_objects;
+  std::vector<TracedKernel> kernels;
 
-  Written dispatches, copies;
+  OperationIds dispatches, copies;
   uint64_t last_correlation = 0;
   uint64_t unfinished_dispatches = 0, dispatches_with_counters = 0, lost_records = 0;
   std::set<uint32_t> threads;
@@ -76,9 +76,9 @@ struct ProcessDescription {
 };
 
 // A dispatch of an unknown kernel cannot be described: the database has no row for such a kernel.
-inline bool is_writable(const Dispatch& dispatch) { return dispatch.kernel_id != 0; }
+inline bool is_writable(const TracedDispatch& dispatch) { return dispatch.kernel_id != 0; }
 
 // Throws SpoolError if the spool is damaged or has no process record.
-ProcessDescription read_process_description(const SpoolReader& spool);
+TraceMetadata read_trace_metadata(const SpoolReader& spool);
 
 }  // namespace rpd::rocpd

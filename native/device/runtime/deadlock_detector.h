@@ -13,12 +13,13 @@ namespace rpd {
 
 class EngineScheduler;
 
-class Deadlock {
+class DeadlockDetector {
  public:
-  Deadlock(const EngineScheduler& scheduler, std::chrono::seconds patience) : scheduler_(scheduler), patience_(patience) {}
+  DeadlockDetector(const EngineScheduler& scheduler, std::chrono::seconds patience)
+      : scheduler_(scheduler), patience_(patience) {}
 
   // Whether there is a deadlock; always false if patience is unlimited. Waiting threads call this repeatedly.
-  bool is_there();
+  bool detect();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -29,7 +30,7 @@ class Deadlock {
     uint64_t ticks = 0;
     bool operator==(const State&) const = default;
   };
-  State look() const;
+  State current_state() const;
 
   const EngineScheduler& scheduler_;
   const std::chrono::seconds patience_;  // 0: unlimited

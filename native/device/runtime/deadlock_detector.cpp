@@ -1,4 +1,4 @@
-#include "runtime/deadlock.h"
+#include "runtime/deadlock_detector.h"
 
 #include "runtime/device.h"
 #include "runtime/hooks/handlers_at_exit.h"
@@ -8,13 +8,13 @@ namespace rpd {
 
 using namespace std::chrono_literals;
 
-Deadlock::State Deadlock::look() const {
+DeadlockDetector::State DeadlockDetector::current_state() const {
   const bool stuck = scheduler_.any_parked() && !scheduler_.any_active() && !any_device_can_make_progress() &&
-                     host_threads::any_waits() && !handlers_at_exit::any_runs();
+                     host_threads::is_any_waiting() && !handlers_at_exit::is_any_running();
   return {stuck, scheduler_.changes(), stuck ? host_threads::busy_ticks() : 0};
 }
 
-bool Deadlock::is_there() {
+bool DeadlockDetector::detect() {
   constexpr auto kInterval = 200ms;
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
@@ -22,7 +22,7 @@ bool Deadlock::is_there() {
   const auto pause = now - looked_;
   looked_ = now;
   const State before = state_;
-  state_ = look();
+  state_ = current_state();
   // A long pause since the last check means that the process was stopped, or that there was no reason to check.
   if (!state_.stuck || state_ != before || pause > 10 * kInterval) since_ = now;
   return now - since_ >= patience_;

@@ -15,9 +15,9 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
 from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.loop import LlmLoopOptions
-from rocm_perf_lab.llm.model_target import of_program
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.run_subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target

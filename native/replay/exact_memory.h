@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "replay/image.h"
+#include "replay/memory_image.h"
 #include "replay/reservation.h"
 
 namespace rpd::replay {

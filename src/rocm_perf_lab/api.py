@@ -216,8 +216,8 @@ def load(path: AnyPath) -> Run:
     if is_run_directory(path):
         return Run(reports_in(path), path)
     from rocm_perf_lab.importing.formats import Imports
-    from rocm_perf_lab.profiling.only_rank import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
+    from rocm_perf_lab.profiling.single_rank import only_rank
 
     with Imports(lambda _: None) as imports:
         rank = only_rank(imports.databases(path))

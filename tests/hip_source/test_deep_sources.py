@@ -8,7 +8,7 @@ from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
-from rocm_perf_lab.hip_source.used_declarations import pieces_of
+from rocm_perf_lab.hip_source.used_declarations import contents_by_symbol
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 from slow_variants import only
 
@@ -68,7 +68,7 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     assert launch.block == (64, 1, 1) and launch.origins == (frozenset({"in"}), frozenset({"out"}), frozenset())
     assert other_ways(source.device, kernel) is None and reassigned(source.device, kernel) == set()
     assert broken_in_source(source, "deep", Promises(restrict=("in", "out"), threads=64)) is None
-    assert [piece.name for piece in pieces_of(source.device, kernel)][0] == "deep"
+    assert [piece.name for piece in contents_by_symbol(source.device, kernel)][0] == "deep"
     answers = {name: list(propose(source, kernel, (2,))) for name, propose in TRANSFORMS.items()}
     proposed = {name for name, found in answers.items() if any(isinstance(one, Proposal) for one in found)}
     assert {"unroll", "restrict", "lds_padding", "hoist", "launch_bounds", "nontemporal"} <= proposed

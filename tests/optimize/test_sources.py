@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import CageLimits, View
-from rocm_perf_lab.code_object.symbol_contents import host_sections, pieces_of
+from rocm_perf_lab.code_object.symbol_contents import contents_by_symbol, host_sections
 from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
 from rocm_perf_lab.gate.code_object.translation_units import device_difference, host_difference
 from rocm_perf_lab.hip_source.edits import unified_diff
@@ -176,9 +176,9 @@ def test_without_a_cage_a_candidate_in_a_header_gives_the_same_machine_code(tmp_
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
     caged, trusted = (SourceBuilder("gfx942", view=View(trusted=trust)) for trust in (False, True))
     assert (
-        pieces_of(caged.code_object(candidate))
-        == pieces_of(trusted.code_object(candidate))
-        != pieces_of(trusted.code_object(baseline))
+        contents_by_symbol(caged.code_object(candidate))
+        == contents_by_symbol(trusted.code_object(candidate))
+        != contents_by_symbol(trusted.code_object(baseline))
     )
     for unit in (candidate, *candidate.units_of_program):
         assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
@@ -225,7 +225,7 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     subprocess.run(command, check=True, capture_output=True)
     build_target = find_build_target(("made/program", "1"), None, None)
     assert (build_target.source, build_target.found_by) == (project / "include" / "rows.h", "compile_commands.json")
-    assert build_target.unit.sources == (project / "src" / "main.hip",) and build_target.arguments == ("1",)
+    assert build_target.unit_command.sources == (project / "src" / "main.hip",) and build_target.arguments == ("1",)
     assert [command.output.name for command in build_target.build.commands] == [
         "main.hip.o",
         "fill.hip.o",

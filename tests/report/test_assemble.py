@@ -15,8 +15,8 @@ from rocm_perf_lab.analysis.model_error import model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
-from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack
+from rocm_perf_lab.analysis.thread_trace.traced_kernels import NOT_MADE
 from rocm_perf_lab.arch.metric import NO_COUNTERS
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.profiling.pipeline import analyse
@@ -70,7 +70,7 @@ def test_which_dispatch_was_selected(path, only_runtime, passed_over, why):
     ],
 )
 def test_why_there_are_no_timing_parameters(timing, parameters, reasons):
-    assert assemble._head_reasons(findings(timing=timing, timing_parameters=parameters)) == reasons
+    assert assemble._common_reasons(findings(timing=timing, timing_parameters=parameters)) == reasons
 
 
 def test_how_much_runs_vary():

@@ -53,7 +53,7 @@ def printed(found: BottleneckSection, **changed) -> list[str]:
     "name, by, meaning",
     [
         (LATENCY, "counters", terms()[LATENCY].meaning),
-        ("memory-latency", "experiments", f"time that is spent on {meanings()['memory-latency'].costs}"),
+        ("memory-latency", "experiments", f"time that is spent on {meanings()['memory-latency'].spent_on}"),
         ("unknown", "counters", None),
         ("unknown", "experiments", None),
     ],

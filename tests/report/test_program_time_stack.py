@@ -31,7 +31,7 @@ def test_rows_sum_to_the_programs_time(orders):
     console = Console(file=io.StringIO(), width=120)
     render_program_stack(section, KernelNames(["a", "b"]), console)
     text = console.file.getvalue()
-    assert "The 1 ms of the program, by experiments with a, b along the critical path:" in text
+    assert "The program's 1 ms by cause, from experiments with a, b on the critical path:" in text
     first = re.findall(r"^ +\S.*?  +(\d+\.\d) %", text, re.MULTILINE)
     assert sum(map(float, first)) == pytest.approx(100) and len(first) == 6
     assert re.search(r"atomics +40\.0 % ± 2\.0 % +30\.0 % +10\.0 %", text) and re.search(r"smaller causes +0\.5 %", text)

@@ -68,7 +68,7 @@ bool BusyWaitDetector::enter(Phase phase) {
 }
 
 bool BusyWaitDetector::give_up() {
-  if (phase_ != Phase::Glance) set_watch(nullptr);
+  if (phase_ != Phase::LookForRepeat) set_watch(nullptr);
   rest_ = std::min(2 * rest_, kMaxRest);
   return enter(Phase::Rest);
 }
@@ -82,7 +82,7 @@ bool BusyWaitDetector::after_round() {
   ++rounds_;
   switch (phase_) {
     case Phase::Rest: return rest();
-    case Phase::Glance: return glance();
+    case Phase::LookForRepeat: return look_for_repeat();
     case Phase::FirstPeriod: return first_period();
     default: return second_period();
   }
@@ -91,10 +91,10 @@ bool BusyWaitDetector::after_round() {
 bool BusyWaitDetector::rest() {
   if (rounds_ < rest_) return false;
   take_positions();
-  return enter(Phase::Glance);
+  return enter(Phase::LookForRepeat);
 }
 
-bool BusyWaitDetector::glance() {
+bool BusyWaitDetector::look_for_repeat() {
   if (!same_positions()) return rounds_ == kMaxPeriod && give_up();
   period_ = rounds_;
   digest_ = digest();

@@ -37,7 +37,7 @@ class BusyWaitDetector {
   std::string describe(const DispatchedKernel& kernel) const;
 
  private:
-  enum class Phase : uint8_t { Rest, Glance, FirstPeriod, SecondPeriod };
+  enum class Phase : uint8_t { Rest, LookForRepeat, FirstPeriod, SecondPeriod };
 
   // Where a wave is, and the parts of its state that are fast to compare.
   struct Position {
@@ -59,7 +59,7 @@ class BusyWaitDetector {
   void set_watch(AccessWatch* watch);
 
   bool rest();
-  bool glance();
+  bool look_for_repeat();
   bool first_period();
   bool second_period();
   bool give_up();

@@ -60,7 +60,7 @@ class DispatchExecution {
   std::vector<Xcd*> unfinished;
   bool takes_turns = true;  // the XCDs take turns to make a step, all on one thread
   unsigned threads = 1;
-  const char* order = nullptr;  // why the order of the XCDs' steps matters; null if it does not or was not examined
+  const char* why_order_matters = nullptr;  // why the order of the XCDs' steps matters; null if it does not or was not examined
   std::unique_ptr<BusyWaitDetector> busy_wait;  // null if the XCDs do not take turns, or with a race check
 
  private:

@@ -174,8 +174,8 @@ void Engine::State::start(DispatchExecution& execution, uint32_t resident) {
     execution.unfinished.push_back(xcd.get());
   }
   const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
-  execution.order = small || race_check ? nullptr : execution.code->order.why_order_matters(kernel.entry);
-  execution.takes_turns = small || race_check || execution.order;
+  execution.why_order_matters = small || race_check ? nullptr : execution.code->order.why_order_matters(kernel.entry);
+  execution.takes_turns = small || race_check || execution.why_order_matters;
   execution.threads = execution.takes_turns ? 1 : threads;
   if (execution.takes_turns && !race_check) execution.busy_wait = std::make_unique<BusyWaitDetector>(execution.xcds(), memory);
 }
@@ -304,7 +304,7 @@ std::string Engine::describe_positions(const DispatchExecution& execution) const
 
 DispatchResult Engine::end(DispatchExecution& execution) {
   DispatchResult result = state_->collect(execution);
-  if (execution.order) result.fixed_order = execution.order;
+  if (execution.why_order_matters) result.fixed_order = execution.why_order_matters;
   return result;
 }
 

@@ -13,7 +13,7 @@
 #endif
 
 #include "exec/instruction_events.h"
-#include "exec/structure_shuffles.h"
+#include "exec/transpose_words.h"
 #include "isa/target.h"
 
 namespace rpd {

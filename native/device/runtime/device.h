@@ -103,7 +103,8 @@ class Device {
   std::vector<std::shared_ptr<Queue>> queues_;
 };
 
-// All devices of the process. They live until the process ends, because queues may run until then.
+// All devices of the process. The thunk destroys a device when ROCr shuts down, after its queues have stopped; if a kernel is
+// still running then, the device is never destroyed.
 std::vector<Device*> devices();
 // The device at this node of the topology; null if there is none.
 Device* device_of_node(uint32_t node);

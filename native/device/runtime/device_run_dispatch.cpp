@@ -81,7 +81,7 @@ bool Device::await_engine(AqlQueue& queue) {
 }
 
 DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
-  const DeviceAccess access;
+  const FaultReportScope fault_reports;
   dispatches_in_flight().scheduler.queue(queue.entry(), submitted);
   DispatchResult result;
   try {
@@ -110,13 +110,13 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   if (!execution) return refused;
   DispatchInFlight& flight = dispatches_in_flight().list.emplace_back(*this, queue, request.kernel_object, start,
                                                                       std::move(execution), ++dispatches_in_flight().begun);
-  const auto wanted = [&](uint64_t instructions) {
+  const auto should_interrupt = [&](uint64_t instructions) {
     show_progress(flight);
     return queue.stopping() || dispatches_in_flight().scheduler.should_pass(instructions);
   };
   show_progress(flight);
   Progress progress;
-  while ((progress = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
+  while ((progress = engine_->advance(*flight.execution, should_interrupt)) != Progress::Ended) {
     bool goes_on;
     if (progress == Progress::Waits) {
       goes_on = wait(flight);

@@ -11,7 +11,7 @@ namespace rpd {
 //   initial-values=SEED  registers, LDS and private memory initially contain random words drawn with this seed; 0: zeros
 //   kernel-limit=N     a kernel counts as endless if one of its waves executes more than N instructions
 //   deadlock-after=N   a kernel fails after it has waited for N seconds for something that cannot happen; 0: never
-//   flush-l2           the L2s are empty when a dispatch begins, as when a profiler collects counters
+//   flush-l2           the L2s are emptied after each dispatch, as when a profiler collects counters
 //   observe=all|auto|sampled|none  sampled: for dispatches that are not small, only some XCDs are observed; the others'
 //                      counters are estimated; auto: the same, but only for dispatches that take long; none: nothing is
 //                      counted or timed, and every dispatch takes kUnobservedDispatchNs

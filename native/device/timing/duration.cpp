@@ -125,7 +125,7 @@ CuConditions conditions_of(const std::vector<XcdWork>& xcds, const RecordedCu& r
           .memory_write_bytes_per_cycle = fair_share(memory_bytes_per_cycle(fabric.writes, hits.writes), active),
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
           .early_write_share = device.early_write_share(),
-          .atomic_cycles = ratio(contended, recorded.done.atomics),
+          .atomic_cycles = ratio(contended, recorded.all_work.atomics),
           .remote = {.bytes_per_cycle = fair_share(remote_bytes_per_cycle(device), active),
                      .latency_cycles = mean_remote_latency_cycles(device)},
           .sharers_of_dispatcher = static_cast<uint32_t>(
@@ -187,8 +187,8 @@ double estimated_cycles(const ReplayedCuTime& replayed, const CuWork& work, cons
 }
 
 // A recorded CU whose total work is `all`, of which the part `recorded` was replayed.
-ReplayedCuTime replayed_work(const CuWork& all, const CuWork& recorded, const CuRecording& recording, uint32_t resident_groups,
-                             const CuOutcome& outcome) {
+ReplayedCuTime time_of_replayed(const CuWork& all, const CuWork& recorded, const CuRecording& recording,
+                                uint32_t resident_groups, const CuOutcome& outcome) {
   const double longer = std::max(ratio(all.instructions, outcome.instructions), ratio(all.wave_cycles, recorded.wave_cycles));
   ReplayedCuTime replayed{.work = &all,
                           .cycles = static_cast<double>(outcome.cycles),
@@ -201,11 +201,10 @@ ReplayedCuTime replayed_work(const CuWork& all, const CuWork& recorded, const Cu
 }
 
 double cycles_of_cu(const CuWork& cu, const ReplayedCuTime& replayed) {
-  const CuWork& sampled = *replayed.work;
+  const CuWork& other = *replayed.work;
   const bool side_by_side = replayed.side_by_side;
-  const double longer =
-      side_by_side ? ratio(cu.longest_wave, sampled.longest_wave) : ratio(cu.wave_cycles, sampled.wave_cycles);
-  return estimated_cycles(replayed, cu, sampled, longer, side_by_side);
+  const double longer = side_by_side ? ratio(cu.longest_wave, other.longest_wave) : ratio(cu.wave_cycles, other.wave_cycles);
+  return estimated_cycles(replayed, cu, other, longer, side_by_side);
 }
 
 // The difference between two numbers as a fraction of the larger one.
@@ -282,16 +281,16 @@ ReplayedCuTime replayed_cu(const RecordedCu& recorded, const CuConditions& condi
   const CuOutcome of_first = simulate_cu(first.recording, conditions, recorded.costs, instructions);
   outcome.add(of_first);
   const uint32_t resident = recorded.resident_groups;
-  if (rest.recorded.waves == 0 || difference_per_wave(first.done, rest.done) <= kMaxDifferencePerWave)
-    return replayed_work(recorded.done, first.recorded, first.recording, resident, of_first);
+  if (rest.recorded_work.waves == 0 || difference_per_wave(first.all_work, rest.all_work) <= kMaxDifferencePerWave)
+    return time_of_replayed(recorded.all_work, first.recorded_work, first.recording, resident, of_first);
   const CuOutcome of_rest = simulate_cu(rest.recording, conditions, recorded.costs, instructions);
   outcome.add(of_rest);
-  const double cycles = replayed_work(first.done, first.recorded, first.recording, resident, of_first).cycles +
-                        replayed_work(rest.done, rest.recorded, rest.recording, resident, of_rest).cycles;
+  const double cycles = time_of_replayed(first.all_work, first.recorded_work, first.recording, resident, of_first).cycles +
+                        time_of_replayed(rest.all_work, rest.recorded_work, rest.recording, resident, of_rest).cycles;
   CuOutcome of_both = of_first;
   of_both.add(of_rest);
   of_both.cycles = of_first.cycles + of_rest.cycles;
-  ReplayedCuTime both = replayed_work(recorded.done, recorded.done, first.recording, resident, of_both);
+  ReplayedCuTime both = time_of_replayed(recorded.all_work, recorded.all_work, first.recording, resident, of_both);
   both.cycles = cycles;
   return both;
 }
@@ -469,7 +468,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
   CuOutcome outcome;
   const InstructionCache instructions_before = instructions;
   for (const RecordedCu& recorded : recorded_cus) {
-    const auto similar = [&](const ReplayedCuTime& cu) { return difference(recorded.done, *cu.work) <= kMaxDifference; };
+    const auto similar = [&](const ReplayedCuTime& cu) { return difference(recorded.all_work, *cu.work) <= kMaxDifference; };
     if (std::ranges::any_of(cus, similar)) continue;
     InstructionCache instructions_of_cu = instructions_before;
     InstructionCache& cache = cus.empty() ? instructions : instructions_of_cu;

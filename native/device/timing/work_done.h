@@ -69,8 +69,8 @@ struct MallLookUps {
 // Consecutive workgroups of a CU, some of which are recorded.
 struct RecordedPart {
   CuRecording recording;
-  CuWork recorded;  // the recorded part of the work ...
-  CuWork done;  // ... and all of it
+  CuWork recorded_work;  // the recorded part of the work ...
+  CuWork all_work;  // ... and all of it
 };
 
 // A recorded CU: its first workgroups, and the rest.
@@ -78,7 +78,7 @@ struct RecordedCu {
   const RecordedPart& first;
   const RecordedPart& rest;
   const IssueCosts& costs;  // of the instructions in the recordings
-  const CuWork& done;  // all work of the CU
+  const CuWork& all_work;
   uint32_t resident_groups;  // workgroups that fit on the CU at a time
 };
 

@@ -57,7 +57,7 @@ void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) 
   is_in_sample_ = in_sample(index_, options_.timed_cu, kernel);
   observes_ = true;
   tracks_touched_lines_ = false;
-  instructions_left_ = can_be_sampled(kernel) ? options_.sampled_beyond : TimingOptions::kAlways;
+  instructions_left_ = can_be_sampled(kernel) ? options_.sampled_beyond : TimingOptions::kNever;
   timed_cu_ = timed_cu_of(kernel, index_, options_.timed_cu);
   traced_cu_ = kernel.request.traced_cu;
   resident_groups_ = resident_groups;
@@ -68,7 +68,7 @@ void XcdTiming::begin(const DispatchedKernel& kernel, uint32_t resident_groups) 
   const bool replayed = index_ == timed_xcd(kernel, options_.timed_cu) || (index_ == 0 && traced_cu_);
   first_groups_.recording.begin(0, CuRecording::kAllGroups, replayed ? CuRecording::kMaxEntries : kMaxEntriesIfNotReplayed);
   later_groups_.recording.begin(1, CuRecording::kAllGroups, kMaxEntriesIfNotReplayed);
-  first_groups_.recorded = first_groups_.done = later_groups_.recorded = later_groups_.done = {};
+  first_groups_.recorded_work = first_groups_.all_work = later_groups_.recorded_work = later_groups_.all_work = {};
   groups_of_cu_ = kernel.group_count() / (uint64_t{target::xcds()} * target::cus_per_xcd());
   later_choice_ = {};
   // Three times the number of resident workgroups, to show how the CU fills up, runs full and drains.
@@ -180,7 +180,7 @@ void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
     timing.changes_memory |= exec != 0 && costs.memory_changes > 0;
     waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
   }
-  if (tracks_touched_lines_ || instructions_left_ == TimingOptions::kAlways) return;
+  if (tracks_touched_lines_ || instructions_left_ == TimingOptions::kNever) return;
   if (count > instructions_left_) return become_large();
   instructions_left_ -= count;
 }
@@ -244,9 +244,10 @@ void XcdTiming::ended(const Wave& wave) {
   group.max_instructions = std::max(group.max_instructions, wave.executed);
   group.changes_memory |= timing.changes_memory;
   if (group.part) {
-    retire(group.part->done, timing, wave.executed);
+    retire(group.part->all_work, timing, wave.executed);
     if (timing.recording)
-      group.longest_recorded = std::max(group.longest_recorded, retire_recorded(group.part->recorded, timing, wave.executed));
+      group.longest_recorded =
+          std::max(group.longest_recorded, retire_recorded(group.part->recorded_work, timing, wave.executed));
   }
   if (--group.running > 0) return;
   CuWork& cu = work_[timing.cu];
@@ -255,8 +256,8 @@ void XcdTiming::ended(const Wave& wave) {
   cu.group_cycles += group.longest_wave;
   cu.groups_in_instructions += group.max_instructions;
   if (!group.part) return;
-  group.part->done.group_cycles += group.longest_wave;
-  group.part->recorded.group_cycles += group.longest_recorded;
+  group.part->all_work.group_cycles += group.longest_wave;
+  group.part->recorded_work.group_cycles += group.longest_recorded;
 }
 
 // Adds the recorded part of the wave and returns its cycles. The recording may not have had room for everything that the wave

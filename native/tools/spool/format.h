@@ -127,7 +127,7 @@ struct Errors : Record {
   double duration;  // a fraction
 };
 
-struct Region : Record {  // strings: function
+struct Region : Record {  // a HIP call, which rocpd calls a region; strings: function
   uint64_t correlation, parent, start_ns, end_ns;
   uint32_t thread, reserved;
 };

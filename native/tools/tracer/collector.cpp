@@ -13,7 +13,7 @@ namespace {
 // How far beyond the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may overtake others,
 // but polling thousands of them every time would cost more than it gains.
 constexpr size_t kWindow = 64;
-constexpr auto kGlance = std::chrono::milliseconds(1);
+constexpr auto kPollInterval = std::chrono::milliseconds(1);
 
 bool has_ended(const OperationInFlight& operation) {
   return operation.kind == OperationKind::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
@@ -115,7 +115,7 @@ void Collector::run() {
     // First announces that it is asleep, then checks for work: any submission is either seen by the check or ends the sleep.
     asleep_.store(true);
     if (idle()) wake_.acquire();
-    else static_cast<void>(wake_.try_acquire_for(kGlance));
+    else static_cast<void>(wake_.try_acquire_for(kPollInterval));
     asleep_.store(false);
     collect();
   }

@@ -41,7 +41,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition that explains or aggravates a bottleneck: a number above or below one threshold. costs: the parts of a time
+    """A condition that explains or aggravates a bottleneck: a number above or below one threshold. causes: the parts of a time
     stack in which it appears; empty if there are no such parts.
     """
 
@@ -52,7 +52,7 @@ class Factor:
     why: str
     advice: tuple[str, ...]
     source: str
-    costs: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     changes_launch: bool = False
 
     def holds(self, evidence: Evidence) -> bool:
@@ -92,7 +92,7 @@ def signals() -> dict[str, Signal]:
 def factors() -> tuple[Factor, ...]:
     limits = {"above": None, "below": None}
     return tuple(
-        Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"]), "costs": tuple(entry.get("costs", ()))})
+        Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"]), "causes": tuple(entry.get("causes", ()))})
         for name, entry in _table()["factor"].items()
     )
 

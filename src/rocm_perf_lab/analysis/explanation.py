@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF
 from rocm_perf_lab.analysis.bottleneck_thresholds import Factor, Signal, factors, meanings, signals
 from rocm_perf_lab.analysis.thread_trace.time_stack import CauseMeaning
-from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as causes
 
 
 @dataclass(frozen=True)
 class Term:
-    """kind: 'cause' (a class), 'factor', 'number' or 'cost' (a part of a time stack). signals: the numbers by which it is
-    judged. source: where a factor's threshold, or a cost, comes from.
+    """kind: 'class', 'factor', 'number' or 'cause' (a part of a time stack). signals: the numbers by which it is judged.
+    source: where a factor's threshold, or a cause, comes from.
     """
 
     name: str
@@ -27,22 +27,22 @@ class Term:
 
 
 def terms() -> dict[str, Term]:
-    """All terms, by name: causes first, then factors, numbers and costs. A factor can share its name with a cost; the term is
-    then both.
+    """All terms, by name: classes first, then factors, numbers and causes. A factor can share its name with a cause; the term
+    is then both.
     """
-    all_terms = [*map(_cause, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
+    all_terms = [*map(_class, CLASSES), *map(_factor, factors()), *map(_number, signals().values())]
     named = {term.name: term for term in all_terms}
     return named | {
-        name: _combine(named[name], meaning) if name in named else _cost(meaning) for name, meaning in costs().items()
+        name: _combine(named[name], meaning) if name in named else _cause(meaning) for name, meaning in causes().items()
     }
 
 
-def _cause(name: str) -> Term:
+def _class(name: str) -> Term:
     judged_by = tuple(signals()[signal] for signal in SIGNALS_OF[name])
     meaning = meanings()[name]
     return Term(
         name,
-        "cause",
+        "class",
         meaning.meaning,
         meaning.applies,
         _once(line for signal in judged_by for line in signal.advice),
@@ -57,25 +57,25 @@ def _factor(factor: Factor) -> Term:
 
 
 def _number(signal: Signal) -> Term:
-    causes = [name for name in CLASSES if signal.name in SIGNALS_OF[name]]
-    applies = f"it is {signal.direction} {signal.threshold:g}, which points to {' and '.join(causes)}"
+    classes = [name for name in CLASSES if signal.name in SIGNALS_OF[name]]
+    applies = f"it is {signal.direction} {signal.threshold:g}, which points to {' and '.join(classes)}"
     return Term(signal.name, "number", signal.why, applies, signal.advice, (signal,))
 
 
-def _cost(meaning: CauseMeaning) -> Term:
+def _cause(meaning: CauseMeaning) -> Term:
     applies = f"the kernel takes less time where {meaning.without}"
     return Term(
-        meaning.name, "cost", f"time that is spent on {meaning.costs}", applies, (meaning.change,), source=meaning.source
+        meaning.name, "cause", f"time that is spent on {meaning.spent_on}", applies, (meaning.change,), source=meaning.source
     )
 
 
 def _combine(factor: Term, meaning: CauseMeaning) -> Term:
-    cost = _cost(meaning)
+    cause = _cause(meaning)
     return replace(
         factor,
-        applies=f"{factor.applies}; by experiments, {cost.applies}",
-        advice=_once((*factor.advice, *cost.advice)),
-        source=f"{factor.source}; {cost.source}",
+        applies=f"{factor.applies}; by experiments, {cause.applies}",
+        advice=_once((*factor.advice, *cause.advice)),
+        source=f"{factor.source}; {cause.source}",
     )
 
 

@@ -2,7 +2,7 @@
 
 Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement holds
 if its score is at least 0.5, so either it or its negation does (at exactly 0.5, both do). Unknown values could be anything:
-`least` and `most` bound the score over all of their possible values, and remain bounds when scores are combined, because all
+`lower` and `upper` bound the score over all of their possible values, and remain bounds when scores are combined, because all
 three operations are monotone.
 Source: Zadeh, "Fuzzy Sets", Information and Control 8, 1965.
 """

@@ -20,8 +20,9 @@ from rocm_perf_lab.arch.metric import Value
 SMALL_GRID = "small-grid"  # in causes.toml, and as a factor in bottleneck.toml
 MADE_SMALL = "unless the problem was made small for the software device"
 LAUNCH = "launch"
-# Costs that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
-# accesses need. A copy that runs at full memory bandwidth spends time on these causes alone.
+# Causes that remain when headroom() removes all losses: the cost of dispatches, and the transfer of the bytes that coalesced
+# accesses need. For a copy that runs at full memory bandwidth, these causes account for all of the
+# time.
 _STAYS = frozenset((LAUNCH, "beyond-l2", "memory-bandwidth", "l2-bandwidth"))
 _MOSTLY_LAUNCH = 0.4  # share of the time; as in model_error
 _MIN_SHARE = 0.01  # share of the time that a part needs in order to explain a factor
@@ -69,7 +70,7 @@ def verdict(stack: TimeStack, counted: Bottleneck, error: float | None, on_softw
         counted,
         name=first.cause,
         by=EXPERIMENTS,
-        why=f"{share:.1%} of its time goes on {meanings()[first.cause].costs}{doubt}".replace("%", " %"),
+        why=f"{share:.1%} of its time goes on {meanings()[first.cause].spent_on}{doubt}".replace("%", " %"),
         score=share,
         confidence=lead,
         certainty="high" if lead >= _CLEAR_LEAD else "medium" if lead >= _NARROW_LEAD else "low",
@@ -154,9 +155,9 @@ def _is_fixed(part: TimePart, stack: TimeStack) -> bool:
 
 def _explains(factor: Factor, stack: TimeStack) -> bool:
     shares = {part.cause: max(part.ns, part.first_ns) / stack.duration_ns for part in stack.parts}
-    return not factor.costs or any(shares.get(cause, 0.0) >= _MIN_SHARE for cause in factor.costs)
+    return not factor.causes or any(shares.get(cause, 0.0) >= _MIN_SHARE for cause in factor.causes)
 
 
 def _advice_of_factors(factors: Sequence[Factor]) -> tuple[str, ...]:
     """The advice of the factors for which the stack has no cause of its own."""
-    return tuple(dict.fromkeys(line for factor in factors if not factor.costs for line in factor.advice))
+    return tuple(dict.fromkeys(line for factor in factors if not factor.causes for line in factor.advice))

@@ -136,7 +136,7 @@ _OF_DATABASES = (
 
 
 def _holds_only_thread_traces(folder: Path) -> bool:
-    from rocm_perf_lab.analysis.thread_trace.folder import find
+    from rocm_perf_lab.analysis.thread_trace.find_traces import find
 
     return folder.is_dir() and next(folder.rglob("*.db"), None) is None and bool(find(folder))
 
@@ -162,7 +162,7 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
 
 
 def _check_thread_trace(folder: Path) -> None:
-    from rocm_perf_lab.analysis.thread_trace.folder import find
+    from rocm_perf_lab.analysis.thread_trace.find_traces import find
 
     if not folder.exists() or not find(folder):
         problem = "contains no thread trace" if folder.exists() else "does not exist"

@@ -52,8 +52,8 @@ def command(
     from rocm_perf_lab.export.chrome import write_chrome
     from rocm_perf_lab.export.perfetto import write_perfetto
     from rocm_perf_lab.importing.formats import Imports
-    from rocm_perf_lab.profiling.only_rank import only_rank
     from rocm_perf_lab.profiling.pipeline import analyse
+    from rocm_perf_lab.profiling.single_rank import only_rank
     from rocm_perf_lab.rocpd.trace_part import TracePart
 
     with Imports(note) as imports:

@@ -52,7 +52,7 @@ class SymbolContent:
 
 
 @functools.lru_cache(maxsize=16)  # one verdict requires the same few objects again and again
-def pieces_of(image: bytes) -> dict[str, SymbolContent]:
+def contents_by_symbol(image: bytes) -> dict[str, SymbolContent]:
     """The functions, kernel descriptors and variables of a linked code object, keyed by symbol.
 
     Raises SourceError if they cannot be read. All callers with the same image share the result, so it must not be changed.

@@ -57,7 +57,7 @@ class IncompatibleFile:
 def checking_device_code(
     command: Command, environment: Mapping[str, str], device: Device, note: Note = lambda _text: None
 ) -> Iterator[Callable[[], None]]:
-    """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
+    """Wrap a run of `command`: check that it has code for the device, and explain failures caused by missing code.
 
     Yields a function for callers that detect failure by the program's exit status: it raises WrongTargetError if missing code
     caused the failure. note: receives a line about each file that lacks such code but that the program may not need. Raises

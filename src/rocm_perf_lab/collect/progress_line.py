@@ -110,7 +110,7 @@ def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
 
 @dataclass
 class _Watcher:
-    """Polls the newest page from a thread, which starts with the first page to watch."""
+    """Polls the newest page in a thread, which is started when there is a first page to watch."""
 
     label: str = ""
     began: float = field(default_factory=time.monotonic)

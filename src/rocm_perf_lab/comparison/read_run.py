@@ -16,8 +16,8 @@ from rocm_perf_lab.comparison.facts import KernelFacts, Side
 from rocm_perf_lab.comparison.run_durations import durations_in
 from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.importing.formats import Imports
-from rocm_perf_lab.profiling.only_rank import only_rank
 from rocm_perf_lab.profiling.pipeline import analyse
+from rocm_perf_lab.profiling.single_rank import only_rank
 from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.read_run_directory import is_run_directory, reports_in
 from rocm_perf_lab.rocpd.reader import read_trace

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.gate.source.launch_rule import LaunchRule, MemoryPatches
+from rocm_perf_lab.gate.source.launch_rule import LaunchRule, Overlays
 from rocm_perf_lab.hip_source.integer_expression import NoValueError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import Case, CaseOutcome, LaunchConfiguration
@@ -20,7 +20,7 @@ class ReplayableCode:
     file: Path | None = None
     rule: LaunchRule | None = None
 
-    def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration | None:
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration | None:
         """The launch with these inputs; None for the captured shape. Raises NoValueError if the host could not launch it."""
         if self.rule is None:
             return None

@@ -7,7 +7,7 @@ launches are found in libclang's AST; the text is searched where the AST is not 
 from __future__ import annotations
 
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
-from rocm_perf_lab.hip_source.model import KernelParameter, Loop, SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource, read
+from rocm_perf_lab.hip_source.source_parts import KernelParameter, Loop, SourceKernel
 
 __all__ = ["Edit", "HipSource", "SourceKernel", "Loop", "KernelParameter", "apply_edits", "read"]

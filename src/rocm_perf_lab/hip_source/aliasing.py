@@ -9,7 +9,7 @@ from rocm_perf_lab.hip_source import constructs
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.memoize import once_per_unit
-from rocm_perf_lab.hip_source.model import Construct, SourceKernel
+from rocm_perf_lab.hip_source.source_parts import Construct, SourceKernel
 from rocm_perf_lab.hip_source.variables import variables_changed_in
 
 if TYPE_CHECKING:

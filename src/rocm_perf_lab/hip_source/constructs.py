@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk
-from rocm_perf_lab.hip_source.model import Construct, ConstructUse
+from rocm_perf_lab.hip_source.source_parts import Construct, ConstructUse
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor

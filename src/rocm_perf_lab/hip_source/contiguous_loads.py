@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, span_of, unwrapped, walk
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.model import SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, reads_in
+from rocm_perf_lab.hip_source.source_parts import SourceKernel, Span
 from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor

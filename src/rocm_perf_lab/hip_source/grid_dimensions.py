@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor

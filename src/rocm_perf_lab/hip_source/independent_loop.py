@@ -126,7 +126,7 @@ def _target(unit: TranslationUnit, cursor: Cursor) -> Cursor | None:
 
 
 def _strides(unit: TranslationUnit, store: _Access, variable: Cursor, own: set[str]) -> list[str]:
-    """The factors by which the loop's variable is multiplied in the element's index, without nonzero literals. The index may
+    """The factors by which the loop's variable is multiplied in the element's index, excluding nonzero literals. The index may
     use the variable directly or through const variables that the loop declares. Raises DependentIterationsError if iterations
     may collide.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, span_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.model import Loop, SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
+from rocm_perf_lab.hip_source.source_parts import Loop, SourceKernel, Span
 from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, parameters_of, span_of
 from rocm_perf_lab.hip_source.loops import loops_in
-from rocm_perf_lab.hip_source.model import KernelParameter, SourceKernel
+from rocm_perf_lab.hip_source.source_parts import KernelParameter, SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor, CursorKinds

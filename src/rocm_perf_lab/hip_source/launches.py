@@ -10,8 +10,8 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk, walk_below
 from rocm_perf_lab.hip_source.kernels import identity_of
 from rocm_perf_lab.hip_source.memoize import once_per_unit
-from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.name_index import CONFIGURATION
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import constructs, libclang
 from rocm_perf_lab.hip_source.cursors import byte_range_of, span_of, walk
-from rocm_perf_lab.hip_source.model import Loop
+from rocm_perf_lab.hip_source.source_parts import Loop
 from rocm_perf_lab.hip_source.stride import stride_of
 from rocm_perf_lab.hip_source.variables import changes, is_variable, names
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.hip_source.model import SourceKernel
     from rocm_perf_lab.hip_source.source import TranslationUnit
+    from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 Answer = TypeVar("Answer")
 

@@ -9,8 +9,8 @@ from rocm_perf_lab.hip_source.cursors import parameters_of
 from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.layout import Types, types_of
-from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType

@@ -9,8 +9,8 @@ from pathlib import Path
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch, shaped_launches
 from rocm_perf_lab.hip_source.launches import launches_in_program
-from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 
 def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:

@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.device_variables import device_variables
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
-from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 from rocm_perf_lab.hip_source.source_state import join_state, split_state
 
 if TYPE_CHECKING:

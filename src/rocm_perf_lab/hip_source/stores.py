@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, span_of, walk, walk_below
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.model import SourceKernel, Span
+from rocm_perf_lab.hip_source.source_parts import SourceKernel, Span
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import LEAVES, span_of, walk
-from rocm_perf_lab.hip_source.model import Stride
+from rocm_perf_lab.hip_source.source_parts import Stride
 from rocm_perf_lab.hip_source.variables import changes, escapes, is_variable
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source.cursors import flat, walk
 from rocm_perf_lab.hip_source.edits import line_start
-from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
+from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -32,7 +32,7 @@ class DeclarationText:
     name: str
 
 
-def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
+def contents_by_symbol(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
     """The kernel's own declaration first, then all declarations it uses, sorted by file and offset. Raises SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)

@@ -14,12 +14,12 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
-from rocm_perf_lab.llm.model_target import ModelTarget, of_program
 from rocm_perf_lab.llm.page import page
 from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import LlmOptimizeResult
+from rocm_perf_lab.llm.run_subject import RunSubject, of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    target: ModelTarget,
+    target: RunSubject,
     make_backend: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, ApiKey],
@@ -117,7 +117,7 @@ def run_with(
 
 
 def loop_on(
-    target: ModelTarget,
+    target: RunSubject,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -155,7 +155,7 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, target: ModelTarget) -> SettingsLine:
+def _settings(request: LlmRequest, target: RunSubject) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
         source=str(target.source.resolve()),

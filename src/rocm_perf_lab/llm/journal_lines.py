@@ -106,18 +106,26 @@ class RememberedProfile(JsonModel):
 
 
 class SurveyLine(RememberedLine[SourceKey, RememberedProfile]):
+    """The profile of a source, complete enough to repeat the run's decisions; a ProfileLine is its short form."""
+
     event: Literal["survey"] = "survey"
 
 
 class ContextLine(RememberedLine[RoundKey, Text]):
+    """What the model is told about a kernel at the beginning of a round."""
+
     event: Literal["context"] = "context"
 
 
 class SyntaxLine(RememberedLine[SourceKey, Text | None]):
+    """The compiler's complaint about a source, or null."""
+
     event: Literal["syntax"] = "syntax"
 
 
 class ObstacleLine(RememberedLine[KernelKey, Text]):
+    """Why no candidate for a kernel can be judged; empty if there is no such reason."""
+
     event: Literal["obstacle"] = "obstacle"
 
 

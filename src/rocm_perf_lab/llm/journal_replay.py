@@ -17,20 +17,31 @@ from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.entry import COMMAND
-from rocm_perf_lab.llm.journal_lines import SettingsLine
+from rocm_perf_lab.llm.journal_lines import AttemptLine, FailureLine, SettingsLine, StopLine, UnsentLine
 from rocm_perf_lab.llm.languages import LANGUAGES
 from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import LlmOptimizeResult
-from rocm_perf_lab.optimize.journal import FILE, Journal, JournalReader
+from rocm_perf_lab.optimize.journal import FILE, Journal, JournalReader, event_of
 from rocm_perf_lab.optimize.journal import read as entries_of
+from rocm_perf_lab.optimize.journal_lines import (
+    AcceptedLine,
+    EndLine,
+    Line,
+    ProposalLine,
+    SkippedLine,
+    UserAnswerLine,
+    VerdictLine,
+)
 from rocm_perf_lab.optimize.result import JudgedCandidate
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
-_EXTERNAL_EVENTS = ("verdict", "answer", "failure", "unsent")  # these, and everything in the replay cache, are external results
-_DECISION_EVENTS = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
+# These, and everything in the replay cache, are external results.
+_EXTERNAL_LINES: tuple[type[Line], ...] = (VerdictLine, UserAnswerLine, FailureLine, UnsentLine)
+_DECISION_LINES: tuple[type[Line], ...] = (ProposalLine, AttemptLine, AcceptedLine, SkippedLine, StopLine, EndLine)
+_EXTERNAL_EVENTS, _DECISION_EVENTS = ({event_of(line) for line in lines} for lines in (_EXTERNAL_LINES, _DECISION_LINES))
 _MACHINE_FIELDS = ("number", "file", "written")
 
 

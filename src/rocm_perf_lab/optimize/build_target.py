@@ -41,14 +41,15 @@ class SeveralSourcesError(NoSourceError):
 class BuildTarget:
     """A program and the source file to change.
 
-    source: the file to change. build: makes the whole program from it. unit: the command that compiles the unit in which the
-    source is read. units: the program's other units, and units of other programs. other_products: other products built from the
-    source. name: the program's file name. arguments: the program's arguments. found_by: how the source was found, in words.
+    source: the file to change. build: makes the whole program from it. unit_command: the command that compiles the unit in
+    which the source is read. units: the program's other units, and units of other programs. other_products: other products
+    built from the source. name: the program's file name. arguments: the program's arguments. found_by: how the source was
+    found, in words.
     """
 
     source: Path
     build: Build
-    unit: OutputCommand
+    unit_command: OutputCommand
     units: tuple[OtherUnit, ...]
     name: str
     arguments: tuple[str, ...]
@@ -57,10 +58,10 @@ class BuildTarget:
 
     def read(self, state: bytes | None = None) -> HipSource:
         """Read the source. state: used instead of the files' contents. Raises SourceError."""
-        main = self.unit.sources[0]
+        main = self.unit_command.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
-        return read(self.source, self.unit.argv, self.unit.folder, state, main, self.units)
+        return read(self.source, self.unit_command.argv, self.unit_command.folder, state, main, self.units)
 
 
 def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
@@ -101,7 +102,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
         )
         for other_unit in build_target.units
     ]
-    unit = build_target.unit
+    unit = build_target.unit_command
     return SourceSettings(build=list(unit.argv), folder=str(unit.folder), main=str(build_target.read(b"").main), units=units)
 
 

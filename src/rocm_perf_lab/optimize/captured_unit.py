@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf_lab.code_object import parse
-from rocm_perf_lab.code_object.symbol_contents import SymbolContent, pieces_of, width_of
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, contents_by_symbol, width_of
 from rocm_perf_lab.errors import NoCaptureError
 from rocm_perf_lab.gate.code_object.reached_functions import kernel_and_callees
 from rocm_perf_lab.gate.code_object.translation_units import same_machine_code
@@ -44,7 +44,7 @@ def is_same_build(captured: bytes, image: bytes, symbol: str) -> bool:
     """Whether a captured code object comes from the same build as an image that was linked with its relocations kept. Raises
     SourceError.
     """
-    before, after = pieces_of(image), pieces_of(captured)
+    before, after = contents_by_symbol(image), contents_by_symbol(captured)
     named = [{name: piece.size for name, piece in pieces.items() if not name.startswith(".")} for pieces in (before, after)]
     return named[0] == named[1] and all(
         _has_same_code(piece, after[piece.name]) for piece in kernel_and_callees(before, symbol)

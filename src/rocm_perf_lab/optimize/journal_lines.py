@@ -38,8 +38,8 @@ class BeginLine(Line):
 
 
 class ProgramLine(Line):
-    """The settings needed to rebuild and rerun the program. folder: where the run was started. program: as on the command line.
-    source: the file to change. build: as given, null if it was found.
+    """The settings needed to rebuild and rerun the program, that is, the build target (not the kernel). folder: where the run
+    was started. program: as on the command line. source: the file to change. build: as given, null if it was found.
     """
 
     event: Literal["target"] = "target"
@@ -171,8 +171,8 @@ class VerdictLine(Line):
     verdict: VerdictDocument
 
 
-class DecisionLine(Line):
-    """kept: whether the user kept an accepted candidate."""
+class UserAnswerLine(Line):
+    """The user's answer to whether to keep an accepted candidate."""
 
     event: Literal["answer"] = "answer"
     candidate: str

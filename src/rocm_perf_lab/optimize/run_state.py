@@ -18,7 +18,6 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
     AcceptedLine,
     BeginLine,
-    DecisionLine,
     EndLine,
     OutcomeLine,
     PassedOverLine,
@@ -30,6 +29,7 @@ from rocm_perf_lab.optimize.journal_lines import (
     SkippedKernel,
     SkippedLine,
     UndecidedLine,
+    UserAnswerLine,
     VerdictLine,
 )
 from rocm_perf_lab.optimize.prediction import Prediction
@@ -80,7 +80,7 @@ class RunState:
         self.outcome = OptimizeResult(source, found_by, directory)
         verdicts = journal.of(VerdictLine)
         self._known = {(line.baseline, line.candidate): Verdict.from_document(line.verdict) for line in verdicts}
-        self._answers = {line.candidate: line.kept for line in journal.of(DecisionLine)}
+        self._answers = {line.candidate: line.kept for line in journal.of(UserAnswerLine)}
 
     def original(self) -> bytes:
         """The source as the run found it; in a resumed run, it comes from the backup."""
@@ -201,7 +201,7 @@ class RunState:
                 continue
             if candidate.digest not in self._answers:
                 self._answers[candidate.digest] = self._approve(candidate)
-                self._journal.append(DecisionLine(candidate=candidate.digest, kept=self._answers[candidate.digest]))
+                self._journal.append(UserAnswerLine(candidate=candidate.digest, kept=self._answers[candidate.digest]))
             if self._answers[candidate.digest]:
                 return candidate
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab.hip_source.edits import Edit
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 
 
 class Loop(Protocol):

@@ -12,7 +12,7 @@ from rocm_perf_lab.cage import CageLimits, View
 _HELP = CageLimits(seconds=10.0, file_bytes=1 << 20)
 _DEFAULT_SIZE = 2048
 
-# `-n N`, `--size SIZE`, `--width=INT`, `--rows <n>`, each possibly after other spellings: `-n, --size N`.
+# `-n N`, `--size SIZE`, `--width=INT`, `--rows <n>`, each optionally preceded by other spellings: `-n, --size N`.
 _OPTION = re.compile(r"(?<![\w-])((?:--?[A-Za-z][\w-]*,\s*)*--?[A-Za-z][\w-]*)(?:=|\s+)(<\w+>|\[\w+\]|[A-Z]\w*)")
 _DEFAULT = re.compile(r"(?:default\w*|=)\W{0,3}(\d+)", re.IGNORECASE)
 _NUMBERS = {"n", "m", "k", "w", "h", "i", "num", "number", "int", "integer", "uint", "size", "count", "len", "length"}

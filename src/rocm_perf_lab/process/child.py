@@ -71,7 +71,7 @@ def stoppable(stopped: threading.Event) -> Iterator[None]:
         del _of_thread.stopped
 
 
-def expect_more() -> None:
+def raise_if_stopped() -> None:
     """Raise KeyboardInterrupt if this thread has been told to stop; see stoppable()."""
     stopped = getattr(_of_thread, "stopped", None)
     if stopped is not None and stopped.is_set():
@@ -94,7 +94,7 @@ def wait(process: subprocess.Popen[bytes], timeout: float | None = None, look: C
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         while True:
-            expect_more()
+            raise_if_stopped()
             if look is not None:
                 look()
             left = min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))

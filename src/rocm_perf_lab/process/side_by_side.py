@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from rocm_perf_lab.process.child import expect_more, stoppable
+from rocm_perf_lab.process.child import raise_if_stopped, stoppable
 
 _LOOK_SECONDS = 0.5
 Item = TypeVar("Item")
@@ -29,7 +29,7 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
             futures = [pool.submit(run, task) for task in tasks]
             for future in futures:
                 while wait([future], _LOOK_SECONDS).not_done:
-                    expect_more()
+                    raise_if_stopped()
                 future.result()
             return [future.result() for future in futures]
         finally:

@@ -13,8 +13,8 @@ from rocm_perf_lab.profiling.parallel_ranks import AnalysisRequest, RankResult, 
 from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.exporters.parquet_file import why_absent
 from rocm_perf_lab.report.json_writer import write_json
+from rocm_perf_lab.report.ranks_summary import RankReports, summary
 from rocm_perf_lab.report.schema import SummaryDocument
-from rocm_perf_lab.report.summary import RankReports, summary
 from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 from rocm_perf_lab.text import words

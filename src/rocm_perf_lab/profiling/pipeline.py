@@ -21,8 +21,8 @@ from rocm_perf_lab.analysis.program_roofline import total_roofline
 from rocm_perf_lab.analysis.program_time_stack import program_stack
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
-from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
+from rocm_perf_lab.analysis.thread_trace.traced_kernels import NOT_MADE, TracedKernels, traced_kernels
 from rocm_perf_lab.analysis.triton.described import described_kernels
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError

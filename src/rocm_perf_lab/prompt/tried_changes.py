@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.optimize.journal import JournalReader
-from rocm_perf_lab.optimize.journal_lines import DecisionLine, ProposalLine, VerdictLine
+from rocm_perf_lab.optimize.journal_lines import ProposalLine, UserAnswerLine, VerdictLine
 from rocm_perf_lab.optimize.run_folder import journals_in
 
 ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
@@ -51,7 +51,7 @@ def _changes_of_run(journal: JournalReader, kernel: str, digest: str) -> Iterato
     """Yields, for each verdict, the digests of the source before and after the change, and the proposal."""
     name = qualified_name(kernel)  # changing a template changes all its instantiations
     proposals: dict[str, ProposalLine] = {}
-    answers = {line.candidate: line.kept for line in journal.of(DecisionLine)}
+    answers = {line.candidate: line.kept for line in journal.of(UserAnswerLine)}
     for line in journal.of_any(ProposalLine, VerdictLine):
         if isinstance(line, ProposalLine):
             proposals[line.candidate] = line

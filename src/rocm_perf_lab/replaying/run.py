@@ -28,7 +28,7 @@ from rocm_perf_lab.errors import (
     signal_name,
 )
 from rocm_perf_lab.isolate.capture_directory import Capture
-from rocm_perf_lab.process.child import expect_more
+from rocm_perf_lab.process.child import raise_if_stopped
 from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_cage import SETTING_UP_SECONDS, ReplayCage
@@ -215,7 +215,7 @@ def run_json(
 
     more: additional environment variables. caged: the cage to run in; None for no cage.
     """
-    expect_more()  # a judge runs many replays in a row and must be able to stop between them
+    raise_if_stopped()  # a judge runs many replays in a row and must be able to stop between them
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

@@ -32,17 +32,17 @@ ONE_RUN = "one run: a spread needs at least two"
 
 def assemble(findings: Findings, passes: ProfilePasses = ProfilePasses()) -> Documents:
     """Build all documents of a profile. passes: the results of all runs except the base run and its repeats."""
-    head = _head(findings)
+    common_fields = _common_fields(findings)
     return Documents(
-        profile=_profile(findings, passes, head),
-        roofline=_roofline(findings, passes, head),
-        dag=dag_document(findings, head, _head_reasons(findings)),
+        profile=_profile(findings, passes, common_fields),
+        roofline=_roofline(findings, passes, common_fields),
+        dag=dag_document(findings, common_fields, _common_reasons(findings)),
         analysis=schema.AnalysisDocument(
             kernels=[_kernel(kernel, findings) for kernel in findings.kernels],
-            reasons=_head_reasons(findings),
-            **head,
+            reasons=_common_reasons(findings),
+            **common_fields,
         ),
-        source=source_document(findings, findings.code, head, _head_reasons(findings)),
+        source=source_document(findings, findings.code, common_fields, _common_reasons(findings)),
         dispatches=DispatchTable(findings.trace, findings.dag, findings.path),
     )
 
@@ -50,9 +50,9 @@ def assemble(findings: Findings, passes: ProfilePasses = ProfilePasses()) -> Doc
 ALL_KERNELS = "all kernels of the program"
 
 
-def _roofline(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -> schema.RooflineDocument:
+def _roofline(findings: Findings, passes: ProfilePasses, common_fields: dict[str, Any]) -> schema.RooflineDocument:
     kernels = [(kernel.symbol.name, kernel.roofline) for kernel in findings.kernels if kernel.roofline is not None]
-    reasons = _head_reasons(findings)
+    reasons = _common_reasons(findings)
     if findings.ceilings is None:
         reasons["ceilings"] = NO_CEILINGS
     if findings.total is None:
@@ -62,7 +62,7 @@ def _roofline(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -
         total=shared_sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
         kernels=[shared_sections.roofline(name, roof) for name, roof in kernels] if passes.roofline else [],
         reasons=reasons,
-        **head,
+        **common_fields,
     )
 
 
@@ -71,7 +71,7 @@ def _ceilings(ceilings: Ceilings) -> schema.MeasuredCeilings:
     return schema.MeasuredCeilings(source=Path(ceilings.source).name, timing=ceilings.timing, reasons=reasons)
 
 
-def _head(findings: Findings) -> dict[str, Any]:
+def _common_fields(findings: Findings) -> dict[str, Any]:
     trace = findings.trace
     return {
         "tool": schema.Tool(version=__version__),
@@ -81,18 +81,18 @@ def _head(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _head_reasons(findings: Findings) -> dict[str, str]:
+def _common_reasons(findings: Findings) -> dict[str, str]:
     if findings.trace.timing_parameters is not None:
         return {}
     measured = findings.trace.timing == "measured"
     return {"timing_parameters": "times are measured" if measured else "the trace does not name them"}
 
 
-def _profile(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) -> schema.ProfileDocument:
+def _profile(findings: Findings, passes: ProfilePasses, common_fields: dict[str, Any]) -> schema.ProfileDocument:
     chosen = next(kernel for kernel in findings.kernels if kernel.symbol is findings.selection.symbol)
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
     fields = shared_sections.nullable(runtime_ms=runtime)
-    fields["reasons"] |= _head_reasons(findings)
+    fields["reasons"] |= _common_reasons(findings)
     roof = chosen.roofline if passes.roofline and not chosen.no_counters else None
     if roof is None:
         reason = (chosen.no_counters if chosen.roofline else None) or shared_sections.no_position(None)
@@ -105,7 +105,7 @@ def _profile(findings: Findings, passes: ProfilePasses, head: dict[str, Any]) ->
         roofline=shared_sections.roofline(chosen.symbol.name, roof) if roof else None,
         passes=passes.sections(),
         run=_run_section(findings.trace),
-        **head,
+        **common_fields,
         **fields,
     )
 

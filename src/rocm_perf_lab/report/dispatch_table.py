@@ -38,7 +38,7 @@ TYPES = {
     "overlap_ns": "int64",
     "on_path": "bool",
 }
-"""Column -> text, or the name of its Arrow type."""
+"""Maps each column to "text" or to the name of its Arrow type."""
 _KINDS = ("dispatch", "copy")
 _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 
 from rocm_perf_lab.analysis.explanation import Term, terms
-from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as costs
+from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as causes
 from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, OtherCause, TermSection
 from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, SignalSection
@@ -58,8 +58,8 @@ def kernel_explanation(kernel: KernelAnalysis) -> KernelExplanation:
 
 
 def _meaning(bottleneck: BottleneckSection) -> str | None:
-    if bottleneck.by == "experiments" and bottleneck.name in costs():
-        return f"time that is spent on {costs()[bottleneck.name].costs}"
+    if bottleneck.by == "experiments" and bottleneck.name in causes():
+        return f"time that is spent on {causes()[bottleneck.name].spent_on}"
     return terms()[bottleneck.name].meaning if bottleneck.name in terms() else None
 
 
@@ -68,8 +68,8 @@ def _meaning(bottleneck: BottleneckSection) -> str | None:
 
 def render_overview(all_terms: Iterable[Term], console: Console) -> None:
     """One line per term."""
-    titles = {"cause": "Causes", "factor": "Factors that explain a cause or contribute to it", "number": "Numbers",
-              "cost": "Costs that the software device distinguishes by experiment"}  # fmt: skip
+    titles = {"class": "Classes", "factor": "Factors that explain a class or contribute to it", "number": "Numbers",
+              "cause": "Causes that the software device distinguishes by experiment"}  # fmt: skip
     kind = None
     for term in all_terms:
         if term.kind != kind:

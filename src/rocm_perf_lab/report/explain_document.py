@@ -12,11 +12,11 @@ from rocm_perf_lab.report.thread_trace_schema import TimeStackSection
 
 
 class JudgedBy(JsonModel):
-    """A number by which a cause is judged."""
+    """A number by which a class is judged."""
 
     name: str = Field(description="e.g. wait_fraction")
-    direction: Literal["at least", "at most"] = Field(description="on which side of the threshold it indicates the cause")
-    threshold: float = Field(description="value from which it indicates the cause")
+    direction: Literal["at least", "at most"] = Field(description="on which side of the threshold it indicates the class")
+    threshold: float = Field(description="value from which it indicates the class")
     full: float = Field(description="value from which the indication cannot become stronger")
     why: str = Field(description="what it then shows about the kernel")
     source: str = Field(description="where the threshold comes from")
@@ -24,15 +24,15 @@ class JudgedBy(JsonModel):
 
 
 class TermSection(JsonModel):
-    """A cause, a factor, a cost, or a number by which causes are judged."""
+    """A class, a factor, a cause, or a number by which classes are judged."""
 
     name: str = Field(description="name as used in reports")
-    kind: Literal["cause", "factor", "number", "cost"] = Field(description="what it is")
+    kind: Literal["class", "factor", "number", "cause"] = Field(description="what it is")
     meaning: str = Field(description="what it means for a kernel")
     applies: str = Field(description="when it applies")
     judged_by: list[JudgedBy] = Field(description="the numbers by which it is judged; empty for a factor")
     advice: list[str] = Field(description="what to try")
-    source: str | None = Field(description="where a factor's threshold or a cost comes from; null for other terms")
+    source: str | None = Field(description="where a factor's threshold or a cause comes from; null for other terms")
 
 
 class OtherCause(JsonModel):

@@ -25,7 +25,7 @@ def program_stack_section(stack: ProgramStack) -> dag_schema.ProgramStackSection
     parts = [
         dag_schema.ProgramPartSection(
             name=part.cause,
-            spent_on=meanings()[part.cause].costs if part.cause in meanings() else part.cause,
+            spent_on=meanings()[part.cause].spent_on if part.cause in meanings() else part.cause,
             ns=float(part.ns),
             share=float(part.ns) / stack.span_ns,
             within_ns=part.within_ns,
@@ -54,8 +54,8 @@ def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Ke
     if stack is None or not stack.parts:
         return
     of = ", ".join(names.cell(name) for name in stack.kernels)
-    say(console, f"The {words.duration(stack.span_ns)} of the program, by experiments with {of} along the critical path:")
-    table = Table("on", "of the program's time", "alone saves", "after all others")
+    say(console, f"The program's {words.duration(stack.span_ns)} by cause, from experiments with {of} on the critical path:")
+    table = Table("cause", "of the program's time", "less without it", "after all others")
     shown = [part for part in stack.parts if part.share >= _MIN_SHOWN_SHARE]
     for part in shown:
         alone, last = (words.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))

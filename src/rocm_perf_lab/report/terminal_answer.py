@@ -82,7 +82,7 @@ def _cause(kernel: KernelAnalysis) -> str:
 def _beyond(bottleneck: BottleneckSection) -> str:
     """The cause that would remain if the grid filled the device, and the factors that the counters show."""
     named = {bottleneck.name, bottleneck.on_full_device}
-    costs = {factor.name: set(factor.costs) or {factor.name} for factor in all_factors()}
+    costs = {factor.name: set(factor.causes) or {factor.name} for factor in all_factors()}
     factors = ", ".join(factor.name for factor in bottleneck.factors if not costs.get(factor.name, set()) & named)
     beyond = f"; {bottleneck.on_full_device} on a grid that fills the device" if bottleneck.on_full_device else ""
     return f"{beyond}{f'; {factors}' if factors else ''}"

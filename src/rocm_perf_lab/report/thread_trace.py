@@ -123,7 +123,7 @@ def time_stack_section(stack: TimeStack) -> schema.TimeStackSection:
         parts=[
             schema.StackPart(
                 name=part.cause,
-                spent_on=meanings()[part.cause].costs if part.cause in meanings() else part.cause,
+                spent_on=meanings()[part.cause].spent_on if part.cause in meanings() else part.cause,
                 ns=part.ns,
                 share=part.ns / stack.duration_ns,
                 first_ns=part.first_ns,

@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis import time_stack_verdict
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
-from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
+from rocm_perf_lab.analysis.thread_trace.traced_kernels import traced_kernels
 from rocm_perf_lab.analysis.thread_trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report import schema, shared_sections

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.process.child import DeferredInterrupts, expect_more
+from rocm_perf_lab.process.child import DeferredInterrupts, raise_if_stopped
 from rocm_perf_lab.process.piped import piped
 
 _LOOK_SECONDS = 0.5
@@ -73,7 +73,7 @@ class ServedScript:
         """The next message. Raises as ask() does."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while b"\n" not in self._buffer:
-            expect_more()
+            raise_if_stopped()
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
                 raise ScriptTimeoutError(f"did not answer within {timeout:g} s")

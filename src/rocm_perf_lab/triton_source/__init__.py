@@ -3,7 +3,7 @@ edits.
 """
 
 from rocm_perf_lab.hip_source.edits import Edit
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 from rocm_perf_lab.triton_source.function import TritonKernel
 from rocm_perf_lab.triton_source.source import TritonSource
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 from rocm_perf_lab.triton_source.source_positions import SourcePositions
 
 _LOOPS = (ast.For, ast.While)

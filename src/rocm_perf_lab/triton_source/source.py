@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 from rocm_perf_lab.triton_source.function import TritonKernel, first_line
 from rocm_perf_lab.triton_source.names import is_jit
 from rocm_perf_lab.triton_source.source_positions import SourcePositions

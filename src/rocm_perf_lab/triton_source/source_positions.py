@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Protocol
 
-from rocm_perf_lab.hip_source.model import Span
+from rocm_perf_lab.hip_source.source_parts import Span
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")  # as Python counts lines: form feeds and the like do not end a line
 

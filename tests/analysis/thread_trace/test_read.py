@@ -11,7 +11,7 @@ import pytest
 
 from fuzz import thread_traces
 from rocm_perf_lab.analysis.thread_trace import parse
-from rocm_perf_lab.analysis.thread_trace.folder import TraceOutput, find
+from rocm_perf_lab.analysis.thread_trace.find_traces import TraceOutput, find
 from rocm_perf_lab.analysis.thread_trace.read import NOTHING_RAN, read, read_all
 
 UI = "ui_output_agent_1_dispatch_2"

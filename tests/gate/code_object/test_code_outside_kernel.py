@@ -31,7 +31,9 @@ BASELINE = pieces(function("k"), data("k.kd"), function("f"), data("v", True), d
 @pytest.fixture
 def compared(monkeypatch):
     def compare(after: dict[str, SymbolContent], before=BASELINE) -> DeviceCodeComparison:
-        monkeypatch.setattr(code_outside_kernel, "pieces_of", lambda image: {b"before": before, b"after": after}[image])
+        monkeypatch.setattr(
+            code_outside_kernel, "contents_by_symbol", lambda image: {b"before": before, b"after": after}[image]
+        )
         return compare_device(b"before", b"after", ["k"])
 
     return compare

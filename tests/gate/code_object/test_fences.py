@@ -70,5 +70,5 @@ def test_only_accesses_of_system_scope_speak_to_the_host(monkeypatch):
         ("buffer_wbl2 sc0 sc1", True),
         ("global_atomic_add v1, v2 sc1", True),
     ):
-        monkeypatch.setattr(reached_functions, "pieces_of", lambda _image, text=text: kernel(text))
+        monkeypatch.setattr(reached_functions, "contents_by_symbol", lambda _image, text=text: kernel(text))
         assert speaks_to_the_host(b"", "k", "gfx942") == speaks

@@ -37,7 +37,7 @@ def source(text: str, *others: str):
 @pytest.fixture(autouse=True)
 def _code_is_its_text(monkeypatch):
     monkeypatch.setattr(translation_units, "parse", lambda image: image.lower())
-    monkeypatch.setattr(translation_units, "pieces_of", lambda image: image)
+    monkeypatch.setattr(translation_units, "contents_by_symbol", lambda image: image)
     monkeypatch.setattr(translation_units, "compare_host", lambda one, other: None if one == other else "the host's differs")
 
 

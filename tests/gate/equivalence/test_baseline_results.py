@@ -133,20 +133,20 @@ def test_cases_on_which_the_baseline_fails_are_no_cases(reference):
     assert named(made, name).outcome.failure == "a fault"
     usable = [one.name for one in made.usable_cases()]
     assert name not in usable and usable[:3] == ["captured inputs", *POISONED] and "shuffled" in usable
-    made.unfit_reasons |= {"shuffled": "dropped", "zeros": None}
+    made.inconclusive_reasons |= {"shuffled": "dropped", "zeros": None}
     usable = [one.name for one in made.usable_cases()]
     assert "shuffled" not in usable and "zeros" in usable
 
 
 def test_results_on_captured_inputs_are_always_held_against_a_candidate(reference):
     made, _ = reference()
-    assert [made.why_unfit(one, FAILED) for one in made.cases[:3]] == [None] * 3 and made.unfit_reasons == {}
+    assert [made.why_inconclusive(one, FAILED) for one in made.cases[:3]] == [None] * 3 and made.inconclusive_reasons == {}
 
 
 def test_a_correct_baseline_gives_the_only_right_result(reference):
     made, device = reference()
     one, count = other(made), len(device.cases)
-    assert made.why_unfit(one, FAILED) is None and made.why_unfit(one, one.outcome) is None
+    assert made.why_inconclusive(one, FAILED) is None and made.why_inconclusive(one, one.outcome) is None
     around, *orders = device.cases[count:]
     assert around.overlays[: len(one.case.overlays)] == one.case.overlays and around.overlays[-1][0] == IN + 32
     assert len(orders) == 2 and all(case.device_options for case in orders)  # asked once
@@ -162,8 +162,8 @@ def test_what_lies_outside_the_buffers_may_decide(reference):
     for kernel in (reads_behind, faults_there):
         made, _ = reference(kernel)
         one = other(made)
-        assert made.why_unfit(one, one.outcome) == made.why_unfit(one, FAILED) == OUTSIDE
-        assert made.unfit_reasons == {one.name: OUTSIDE}
+        assert made.why_inconclusive(one, one.outcome) == made.why_inconclusive(one, FAILED) == OUTSIDE
+        assert made.inconclusive_reasons == {one.name: OUTSIDE}
 
 
 def test_the_order_may_decide_and_excuses_no_failure(reference):
@@ -172,7 +172,7 @@ def test_the_order_may_decide_and_excuses_no_failure(reference):
 
     made, _ = reference(by_order)
     one = other(made)
-    assert made.why_unfit(one, one.outcome) == DEPENDS_ON_ORDER and made.why_unfit(one, FAILED) is None
+    assert made.why_inconclusive(one, one.outcome) == DEPENDS_ON_ORDER and made.why_inconclusive(one, FAILED) is None
 
 
 def test_a_run_that_fails_in_another_order_says_nothing(reference):
@@ -180,13 +180,13 @@ def test_a_run_that_fails_in_another_order_says_nothing(reference):
         return "a fault" if case.device_options else doubled(memory, case)
 
     made, _ = reference(fails_in_order)
-    assert made.why_unfit(other(made), other(made).outcome) is None
+    assert made.why_inconclusive(other(made), other(made).outcome) is None
 
 
 def test_on_a_gpu_the_baseline_runs_twice_more(reference):
     made, device = reference(timing="measured")
     count = len(device.cases)
-    assert made.why_unfit(other(made), FAILED) is None
+    assert made.why_inconclusive(other(made), FAILED) is None
     assert [one.device_options for one in device.cases[count:]] == [()] * 3  # first with other bytes around
 
 
@@ -196,15 +196,15 @@ def test_a_kernel_that_may_reach_past_a_buffer_may_read_what_it_writes(reference
 
     made, device = reference(reads_output)
     one = other(made)
-    assert made.why_unfit(one, one.outcome) is None
+    assert made.why_inconclusive(one, one.outcome) is None
     beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, may_leave_buffers=True))
     count = len(device.cases)
-    assert made.why_unfit(beyond, beyond.outcome) == DEPENDS_ON_ORDER
+    assert made.why_inconclusive(beyond, beyond.outcome) == DEPENDS_ON_ORDER
     assert [case.poison for case in device.cases[count:]] == [*[one.case.poison] * 3, None]
     made, _ = reference()
     one = other(made)
     beyond = replace(one, name="beyond", perturbation=replace(one.perturbation, may_leave_buffers=True))
-    assert made.why_unfit(beyond, beyond.outcome) is None
+    assert made.why_inconclusive(beyond, beyond.outcome) is None
 
 
 @pytest.mark.parametrize("beyond, numbers, why", [(True, ("n",), LARGER), (True, (), None), (False, ("n",), None)])
@@ -212,7 +212,7 @@ def test_a_larger_size_excuses_a_failure_and_no_other_result(reference, beyond, 
     made, _ = reference()
     one = other(made)
     larger = replace(one, name="larger", perturbation=replace(one.perturbation, may_leave_buffers=beyond, numbers=numbers))
-    assert made.why_unfit(larger, FAILED) == why and made.why_unfit(larger, larger.outcome) is None
+    assert made.why_inconclusive(larger, FAILED) == why and made.why_inconclusive(larger, larger.outcome) is None
 
 
 def test_a_tolerance_counts_for_the_baseline_s_own_results_too(reference):
@@ -222,7 +222,7 @@ def test_a_tolerance_counts_for_the_baseline_s_own_results_too(reference):
 
     for ulps, why in ((0, DEPENDS_ON_ORDER), (1, DEPENDS_ON_ORDER)):  # bytes of no known type must be the same
         made, _ = reference(a_little_by_order, ulps=ulps)
-        assert made.why_unfit(other(made), other(made).outcome) == why and made.ulps == ulps
+        assert made.why_inconclusive(other(made), other(made).outcome) == why and made.ulps == ulps
 
 
 def test_a_dropped_case_is_tried_part_by_part(reference):

@@ -65,7 +65,7 @@ template <class T>
 i32 leading(T value) {
   return value == 0 ? -1 : std::countl_zero(value);
 }
-// Position, counted from the top, of the first bit that differs from the sign.
+// Position, counted from the top, of the first bit that differs from the sign bit.
 template <class T>
 i32 leading_signed(T value) {
   using U = std::make_unsigned_t<T>;

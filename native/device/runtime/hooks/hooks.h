@@ -32,9 +32,9 @@ void hook_copies(AmdExtTable& amd);
 void hook_memory(CoreApiTable& core, AmdExtTable& amd);  // memory given to the program, fault handlers
 void hook_virtual_memory(AmdExtTable& amd);  // memory that the program itself maps to addresses
 void hook_managed_memory(AmdExtTable& amd);  // attributes of address ranges
-void hook_shared_memory(AmdExtTable& amd);   // memory shared with other processes
+void hook_ipc_memory(AmdExtTable& amd);   // memory shared with other processes
 void hook_times(AmdExtTable& amd);
-void hook_executables(CoreApiTable& core);  // kernel names, variables
+void hook_executables(CoreApiTable& core);  // kernel names, variables: reports/kernel_names.cpp
 
 // The type of queue to create if a program requests `type`.
 hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);

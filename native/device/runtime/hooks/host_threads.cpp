@@ -65,7 +65,7 @@ void mark_as_runtime_thread() {
   thread_records().of_runtime.insert(gettid());
 }
 
-WaitScope::WaitScope(bool for_ever) : counts_(for_ever) {
+WaitScope::WaitScope(bool counts) : counts_(counts) {
   if (!counts_) return;
   const std::lock_guard lock(thread_records().mutex);
   thread_records().waiting[gettid()] = Clock::time_point::max();

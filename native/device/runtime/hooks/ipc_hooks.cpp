@@ -134,7 +134,7 @@ hsa_status_t export_buffer_v2(const void*, size_t, int*, uint64_t*, uint64_t) { 
 
 }  // namespace
 
-void hook_shared_memory(AmdExtTable& amd) {
+void hook_ipc_memory(AmdExtTable& amd) {
   amd.hsa_amd_ipc_memory_create_fn = create;
   amd.hsa_amd_ipc_memory_attach_fn = attach;
   amd.hsa_amd_ipc_memory_detach_fn = detach;

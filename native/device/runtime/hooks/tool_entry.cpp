@@ -110,7 +110,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   hook_memory(*table->core_, *table->amd_ext_);
   hook_virtual_memory(*table->amd_ext_);
   hook_managed_memory(*table->amd_ext_);
-  hook_shared_memory(*table->amd_ext_);
+  hook_ipc_memory(*table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
   serve_profiler(table);

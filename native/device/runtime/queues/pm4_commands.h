@@ -1,4 +1,5 @@
-// The command processors of a device, one in each XCC: they run the PM4 commands that ROCr and profilers place in memory.
+// The command processors of a device, one in each XCC (the compute part of an XCD): they run the PM4 commands that ROCr and
+// profilers place in memory.
 //
 // The commands that have an effect here read or write registers or memory, run further commands or skip some, or invalidate
 // caches. Most others only enforce an order that this device keeps anyway.

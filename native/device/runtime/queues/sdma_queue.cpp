@@ -57,7 +57,7 @@ bool SdmaQueue::serve_packets() {
       fail(text);
     }
     {
-      const DeviceAccess access;
+      const FaultReportScope fault_reports;
       execute(next);
     }
     if (stopping()) break;

@@ -129,8 +129,8 @@ void report_memory_fault(const std::string& message, uint64_t address, uint32_t 
   std::abort();
 }
 
-DeviceAccess::DeviceAccess() { ++accesses; }
-DeviceAccess::~DeviceAccess() { --accesses; }
+FaultReportScope::FaultReportScope() { ++accesses; }
+FaultReportScope::~FaultReportScope() { --accesses; }
 
 void add_system_event_handler(hsa_amd_system_event_callback_t handler, void* data) {
   const std::lock_guard lock(handlers_mutex);

@@ -15,14 +15,14 @@ namespace rpd {
 void report_memory_fault(const std::string& message, uint64_t address, uint32_t node);
 
 // Kernels' accesses are checked before they are made. The remaining case, memory that is unmapped while a kernel uses it,
-// raises SIGSEGV or SIGBUS on a thread that holds a DeviceAccess: this too ends the process with a message. Signals on all
+// raises SIGSEGV or SIGBUS on a thread that holds a FaultReportScope: this too ends the process with a message. Signals on all
 // other threads are handled as before.
-class DeviceAccess {
+class FaultReportScope {
  public:
-  DeviceAccess();
-  ~DeviceAccess();
-  DeviceAccess(const DeviceAccess&) = delete;
-  DeviceAccess& operator=(const DeviceAccess&) = delete;
+  FaultReportScope();
+  ~FaultReportScope();
+  FaultReportScope(const FaultReportScope&) = delete;
+  FaultReportScope& operator=(const FaultReportScope&) = delete;
 };
 
 // Adds a program's handler for system events; earlier handlers stay.

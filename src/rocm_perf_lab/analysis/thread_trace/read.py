@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.analysis.thread_trace import cross_check, parse
-from rocm_perf_lab.analysis.thread_trace.folder import TraceOutput, find
+from rocm_perf_lab.analysis.thread_trace.find_traces import TraceOutput, find
 from rocm_perf_lab.analysis.thread_trace.parse import UnreadableFileError
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave, WaveEvents
 

@@ -27,7 +27,7 @@ class CauseMeaning:
     """An entry of causes.toml; the comment at the top of that file explains the fields."""
 
     name: str
-    costs: str
+    spent_on: str
     without: str
     change: str
     source: str

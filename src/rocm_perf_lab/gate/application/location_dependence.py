@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.code_object.symbol_contents import SymbolContent, pieces_of
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, contents_by_symbol
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source
@@ -34,12 +34,12 @@ def depends_on_location(
     any error from building the baseline.
     """
     for before, after in zip(_units(baseline), _units(judged), strict=True):
-        code = pieces_of(builder.code_object(after))
+        code = contents_by_symbol(builder.code_object(after))
         places = [(name, after.with_text(candidate_text)) for name in usual_names(after)]
         places.append((_unpredictable_name(after.main), after.with_text(_with_shifted_lines(plain))))
         for name, source in places:
             try:
-                moved = _differing_names(code, pieces_of(builder.code_object_named(source, name)))
+                moved = _differing_names(code, contents_by_symbol(builder.code_object_named(source, name)))
             except SourceError as error:
                 return f"it does not compile if its file is named {name}: {error.problem}"
             if moved and (differing := moved - _location_dependent_pieces(before, builder)):
@@ -74,7 +74,7 @@ def _location_dependent_pieces(baseline: HipSource, builder: Builder) -> set[str
     moved = builder.code_object_named(
         baseline.with_text(_with_shifted_lines(baseline.text)), _unpredictable_name(baseline.main)
     )
-    return _differing_names(pieces_of(builder.code_object(baseline)), pieces_of(moved))
+    return _differing_names(contents_by_symbol(builder.code_object(baseline)), contents_by_symbol(moved))
 
 
 def _differing_names(one: dict[str, SymbolContent], other: dict[str, SymbolContent]) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
-from rocm_perf_lab.code_object.symbol_contents import pieces_of
+from rocm_perf_lab.code_object.symbol_contents import contents_by_symbol
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.code_object.code_outside_kernel import compare_device
 from rocm_perf_lab.gate.code_object.fences import lost_fence
@@ -193,7 +193,8 @@ def _same_code_complaint(
     if may_be_the_same:
         return None
     old_code, new_code = (
-        [(p.content, p.references) for p in kernel_and_callees(pieces_of(i.content), symbol)] for i in (baseline, candidate)
+        [(p.content, p.references) for p in kernel_and_callees(contents_by_symbol(i.content), symbol)]
+        for i in (baseline, candidate)
     )
     return "the compiler generates the same machine code for it: nothing can be gained" if old_code == new_code else None
 
@@ -210,12 +211,16 @@ def _metadata_complaint(baseline: CodeObject, candidate: CodeObject, kernel: Sou
 
 
 def _fence_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
-    return lost_fence(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
+    return lost_fence(
+        contents_by_symbol(baseline.content), contents_by_symbol(candidate.content), symbol, candidate.parsed.target
+    )
 
 
 def _observation_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, symbol: str) -> str | None:
     """How the candidate, unlike the baseline, can tell runs apart: it could be right, or fast, only in the judged runs."""
-    observations = new_observations(pieces_of(baseline.content), pieces_of(candidate.content), symbol, candidate.parsed.target)
+    observations = new_observations(
+        contents_by_symbol(baseline.content), contents_by_symbol(candidate.content), symbol, candidate.parsed.target
+    )
     if not observations:
         return None
     means, how = next(iter(observations.items()))
@@ -231,7 +236,7 @@ def _layout_complaint(baseline: BuiltCodeObject, candidate: BuiltCodeObject, ker
     """Why the loader, a reader of the metadata or a wave could interpret the code object differently than the gate does."""
     if complaint := layout_difference(baseline.content, candidate.content):
         return complaint
-    before, after = pieces_of(baseline.content), pieces_of(candidate.content)
+    before, after = contents_by_symbol(baseline.content), contents_by_symbol(candidate.content)
     own = [name for name in instantiations(baseline.parsed, kernel, symbol) if name in candidate.parsed.kernels]
     if complaint := runs_past_end(before, after, own, candidate.parsed.target):
         return complaint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rocm_perf_lab.code_object.symbol_contents import SymbolContent, host_sections, pieces_of
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, contents_by_symbol, host_sections
 
 _DESCRIPTOR = ".kd"
 _ASSERTION_FUNCTIONS = ("__assert_fail", "__assertfail")
@@ -37,7 +37,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
     Anything found in only one of them must be a function or a constant: nothing that occurs in both refers to it, so only the
     target uses it. Raises SourceError.
     """
-    before, after = pieces_of(baseline), pieces_of(candidate)
+    before, after = contents_by_symbol(baseline), contents_by_symbol(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
     common = [name for name in before if name in after and name not in own and not _is_constant_label(name)]
     for name in common:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 
 from rocm_perf_lab.code_object.disassembly import instructions
-from rocm_perf_lab.code_object.symbol_contents import SymbolContent, pieces_of
+from rocm_perf_lab.code_object.symbol_contents import SymbolContent, contents_by_symbol
 
 
 def instructions_of(image: bytes, kernel: str, target: str) -> list[str]:
     """The instructions of a code object's kernel and of the functions that it calls, as text. Raises SourceError."""
-    return instructions_in(pieces_of(image), kernel, target)
+    return instructions_in(contents_by_symbol(image), kernel, target)
 
 
 def instructions_in(pieces: Mapping[str, SymbolContent], kernel: str, target: str) -> list[str]:

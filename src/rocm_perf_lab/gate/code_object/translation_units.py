@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.code_object import code_objects_in, parse
-from rocm_perf_lab.code_object.symbol_contents import pieces_of, text_section
+from rocm_perf_lab.code_object.symbol_contents import contents_by_symbol, text_section
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.application.location_dependence import usual_names
 from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, changed_outside_kernel
@@ -61,7 +61,7 @@ def _launching_unit_difference(baseline: HipSource, candidate: HipSource, builde
             (before.main.resolve(), *before.included)
         ):
             continue
-        if pieces_of(builder.code_object(before)) != pieces_of(builder.code_object(after)):
+        if contents_by_symbol(builder.code_object(before)) != contents_by_symbol(builder.code_object(after)):
             return f"in {before.main.name}: the device code depends on the shape of the launches"
     return None
 
@@ -105,7 +105,7 @@ def _compiles_to_judged_code(text: HipSource, judged: HipSource, baseline: HipSo
         )
     except SourceError:  # such as a static_assert about __LINE__
         return False
-    same = parse(code_object) == parse(image) and pieces_of(code_object) == pieces_of(image)
+    same = parse(code_object) == parse(image) and contents_by_symbol(code_object) == contents_by_symbol(image)
     return same and compare_host(expected, its_host) is None
 
 
@@ -117,6 +117,6 @@ def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
 
 def machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
     """Contents and references of a kernel, of the functions that it calls and of its descriptor. Raises SourceError."""
-    pieces = pieces_of(image)
+    pieces = contents_by_symbol(image)
     descriptor = pieces.get(f"{symbol}.kd")
     return [(p.content, p.references) for p in (*kernel_and_callees(pieces, symbol), descriptor) if p is not None]

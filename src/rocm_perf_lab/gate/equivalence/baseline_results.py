@@ -44,9 +44,9 @@ _MAX_GPU_RERUNS = 2  # additional runs of the baseline on a GPU, to see whether 
 class BaselineResults:
     """One capture with the baseline's result for every case. Its methods may be called from several threads at once.
 
-    cases: starting with the captured inputs. unfit_reasons: for each case on which a candidate differed, why the baseline's own
-    result is not the only correct one; None if it is. seconds: the average wall time per case in the slowest of the batches
-    that have run.
+    cases: starting with the captured inputs. inconclusive_reasons: for each case on which a candidate differed, why the
+    baseline's own result is not the only correct one; None if it is. seconds: the average wall time per case in the slowest of
+    the batches that have run.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class BaselineResults:
         """folder: where the results are kept. baseline: the baseline's code and launches."""
         self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
         self.ulps = options.ulps
-        self.unfit_reasons: dict[str, str | None] = {}
+        self.inconclusive_reasons: dict[str, str | None] = {}
         self.seconds = 0.0
         self._options = options
         self._perturber = Perturber(capture, arguments, options.seed)
@@ -82,7 +82,7 @@ class BaselineResults:
         """Replay cases with this step's options. seconds: wall time allowed for all cases together."""
         return replay_with(self._options, self.capture, cases, folder, code, seconds)
 
-    def why_unfit(self, baseline_case: BaselineCase, outcome: CaseOutcome) -> str | None:
+    def why_inconclusive(self, baseline_case: BaselineCase, outcome: CaseOutcome) -> str | None:
         """Why a wrong outcome on a case is not held against the candidate; None if it is.
 
         With indices and sizes that the program never uses, the baseline may read outside its buffers, or several of its
@@ -94,13 +94,13 @@ class BaselineResults:
             return None
         if outcome.failure and baseline_case.perturbation.may_leave_buffers and baseline_case.perturbation.numbers:
             return _LARGER_SIZE
-        if baseline_case.name not in self.unfit_reasons:
-            self.unfit_reasons[baseline_case.name] = self._reason_unfit(baseline_case, baseline_case.perturbation)
-        why = self.unfit_reasons[baseline_case.name]
+        if baseline_case.name not in self.inconclusive_reasons:
+            self.inconclusive_reasons[baseline_case.name] = self._reason_inconclusive(baseline_case, baseline_case.perturbation)
+        why = self.inconclusive_reasons[baseline_case.name]
         return None if outcome.failure and why == DEPENDS_ON_ORDER else why
 
     def parts_of(self, dropped: BaselineCase) -> list[BaselineCase]:
-        """The cases that replace a case for which why_unfit() gave a reason."""
+        """The cases that replace a case for which why_inconclusive() gave a reason."""
         with self._lock:
             if dropped.name not in self._parts_by_case:
                 self._parts_by_case[dropped.name] = self._run_parts(dropped)
@@ -111,7 +111,7 @@ class BaselineResults:
         come first.
         """
         for baseline_case in (*self.cases, *(part for parts in self._parts_by_case.values() for part in parts)):
-            if not baseline_case.outcome.failure and self.unfit_reasons.get(baseline_case.name) is None:
+            if not baseline_case.outcome.failure and self.inconclusive_reasons.get(baseline_case.name) is None:
                 yield baseline_case
 
     def unproven_inputs(self, outcomes: dict[str, str]) -> Iterator[UnvariedInput]:
@@ -209,7 +209,7 @@ class BaselineResults:
         parts = self._perturber.parts(dropped.perturbation) if dropped.perturbation else []
         return self._run_baseline([(part.name, _case_for(part, number), part) for number, part in enumerate(parts)])
 
-    def _reason_unfit(self, baseline_case: BaselineCase, perturbation: Perturbation) -> str | None:
+    def _reason_inconclusive(self, baseline_case: BaselineCase, perturbation: Perturbation) -> str | None:
         if self._reads_outside_buffers(baseline_case):
             return "dropped: with these inputs, the baseline itself depends on what lies outside its buffers"
         in_orders = [replace(baseline_case.case, device_options=more) for more in self._other_orders()]

@@ -50,7 +50,7 @@ def _mismatch_on(
     outcomes: dict[str, str],
     dropped: list[BaselineCase],
 ) -> Mismatch | None:
-    """Like wrong_memory(), but for these cases. dropped: receives the cases for which why_unfit() gave a reason."""
+    """Like wrong_memory(), but for these cases. dropped: receives the cases for which why_inconclusive() gave a reason."""
     if not baseline_cases:
         return None
     with tempfile.TemporaryDirectory(dir=baseline_results.folder) as folder:
@@ -66,7 +66,7 @@ def _mismatch_on(
             if complaint and baseline_case.perturbation and baseline_case.perturbation.same_memory:
                 outcomes[baseline_case.name] = DIFFERS_IN_SAME_MEMORY
                 continue
-            if complaint and (why := baseline_results.why_unfit(baseline_case, outcome)):
+            if complaint and (why := baseline_results.why_inconclusive(baseline_case, outcome)):
                 outcomes[baseline_case.name] = why
                 dropped.append(baseline_case)
                 continue

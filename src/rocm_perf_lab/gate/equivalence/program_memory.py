@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     Mask = NDArray[np.bool_]
 
-_PIECE_BYTES = 1 << 24  # bytes read and compared at a time
+_CHUNK_BYTES = 1 << 24  # bytes read and compared at a time
 _WRITABLE = 2  # PF_W
 _ABSOLUTE, _RELATIVE = 3, 13  # R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64
 _PATCHED_BYTES = 8
@@ -81,11 +81,11 @@ class ProgramMemory:
                 parts[symbol] = part
         return cls(capture, parts, places)
 
-    def pieces(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
-        """Yields the part's contents piece by piece, as (address, 64-bit words). The last word is padded with zeros."""
+    def chunks(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
+        """Yields the part's contents in chunks, as (address, 64-bit words). The last word is padded with zeros."""
         part = self.parts[key]
-        for start in range(0, part.size, _PIECE_BYTES):
-            content = self.capture.memory(part.address + start, min(_PIECE_BYTES, part.size - start), after=after)
+        for start in range(0, part.size, _CHUNK_BYTES):
+            content = self.capture.memory(part.address + start, min(_CHUNK_BYTES, part.size - start), after=after)
             yield part.address + start, np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
     def resolve_pointers(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
@@ -105,7 +105,7 @@ def differing_extent(one: ProgramMemory, other: ProgramMemory, key: Key, after: 
     """
     numbers = {place_key: number for number, place_key in enumerate(one.pointees.keys() & other.pointees.keys())}
     first, count = None, 0
-    for (_, before), (address, words) in zip(one.pieces(key, after), other.pieces(key, after), strict=True):
+    for (_, before), (address, words) in zip(one.chunks(key, after), other.chunks(key, after), strict=True):
         indices = np.flatnonzero(before != words)
         if indices.size:
             (target, offset), (other_target, other_offset) = (
@@ -123,7 +123,7 @@ def newly_written_extent(one: ProgramMemory, other: ProgramMemory, key: Key) -> 
     slightly off.
     """
     first, count = None, 0
-    runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))
+    runs = (memory.chunks(key, after) for memory in (one, other) for after in (False, True))
     for (_, a), (_, b), (address, c), (_, d) in zip(*runs, strict=True):
         first, count = _add_differences(
             first, count, address, (_as_bytes(c) != _as_bytes(d))[:, None], np.flatnonzero((a == b) & (c != d))

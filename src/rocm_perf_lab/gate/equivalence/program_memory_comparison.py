@@ -46,7 +46,7 @@ def difference_in_program(
 
     All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
 
-    Returns the difference, and the names of the pieces of memory that could not be compared. Raises SourceError.
+    Returns the difference, and the names of the parts of memory that could not be compared. Raises SourceError.
     """
     difference, unlike = _difference_in_buffers(before, after, baseline_again, ulps)
     return (

@@ -151,7 +151,7 @@ class RaceAndOrderRuns:
         if name == _OTHER_VALUES and not baseline.equal:
             outcomes[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
             return None
-        varies = not baseline.equal or self._baseline_results.unfit_reasons.get(run.usual_run.name) is not None
+        varies = not baseline.equal or self._baseline_results.inconclusive_reasons.get(run.usual_run.name) is not None
         if varies and (without_atomics(baseline.races) or self._options.ulps or not run.on_captured_inputs):
             outcomes[name] = DEPENDS_ON_ORDER
             return None

@@ -41,7 +41,7 @@ def wrong_on_named_numbers(
             complaint = compare_case(baseline_results, baseline_case, outcome) or _race_mismatch(
                 baseline_results, known, outcome
             )
-            if complaint and (why := baseline_results.why_unfit(baseline_case, outcome)):
+            if complaint and (why := baseline_results.why_inconclusive(baseline_case, outcome)):
                 outcomes[baseline_case.name] = why
                 continue
             outcomes[baseline_case.name] = "differs" if complaint else "equal"

@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.source.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import parse_flags
 from rocm_perf_lab.hip_source.source_state import split_state
-from rocm_perf_lab.process.child import expect_more
+from rocm_perf_lab.process.child import raise_if_stopped
 from rocm_perf_lab.process.piped import piped
 
 _SECONDS_TO_START = 120
@@ -163,7 +163,7 @@ def _send_request(process: subprocess.Popen[bytes], request: dict[str, Any]) -> 
 def _read_line(descriptor: int, deadline: float) -> bytes | None:
     line = b""
     while time.monotonic() < deadline:
-        expect_more()
+        raise_if_stopped()
         if not select.select([descriptor], [], [], min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))[0]:
             continue
         part = os.read(descriptor, 1 << 16)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.gate.change import LaunchText
-from rocm_perf_lab.gate.source.launch_rule import launch_text, shape_in_words
+from rocm_perf_lab.gate.source.launch_rule import launch_text, shape_in_source
 from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShapeError, read_shape
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit
@@ -102,4 +102,4 @@ def _shape_of(site: ShapedLaunch, tokens: Sequence[str] | None, own: Path) -> Sh
 def _edit(baseline: HipSource, site: ShapedLaunch, shape: Shape) -> Edit:
     """The edit that writes the shape in the gate's own words, on as many lines as before."""
     lines = baseline.content(site.file).count(b"\n", site.start, site.end)
-    return Edit(site.start, site.end, site.replacement_text(*shape_in_words(shape)) + "\n" * lines)
+    return Edit(site.start, site.end, site.replacement_text(*shape_in_source(shape)) + "\n" * lines)

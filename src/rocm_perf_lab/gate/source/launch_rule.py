@@ -22,7 +22,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replaying import LaunchConfiguration
 from rocm_perf_lab.replaying.launch import captured_launch
 
-MemoryPatches = Sequence[tuple[int, bytes]]
+Overlays = Sequence[tuple[int, bytes]]
 """Bytes to write over the captured memory before a replay, each with its address."""
 
 
@@ -39,13 +39,13 @@ class LaunchRule:
     def of(cls, shape: Shape, metadata: KernelMetadata) -> LaunchRule:
         return cls(shape, tuple((argument.offset, argument.size) for argument in metadata.arguments if not argument.hidden))
 
-    def launch(self, capture: Capture, overlays: MemoryPatches = ()) -> LaunchConfiguration:
+    def launch(self, capture: Capture, overlays: Overlays = ()) -> LaunchConfiguration:
         """The launch with the captured arguments, some of which the overlays may replace. Raises NoValueError if the arguments
         do not yield a valid shape.
         """
         return self.launch_of(self.arguments(capture, overlays))
 
-    def arguments(self, capture: Capture, overlays: MemoryPatches = ()) -> dict[LaunchArgument, int]:
+    def arguments(self, capture: Capture, overlays: Overlays = ()) -> dict[LaunchArgument, int]:
         """The values of the arguments that the shape depends on. Raises NoValueError."""
         content = _argument_bytes(capture, overlays)
         values = {}
@@ -95,16 +95,16 @@ def constant_size(shape: Shape) -> int | None:
 
 def launch_text(shape: Shape) -> str:
     """The text between `<<<` and `>>>`, without the stream."""
-    groups, size, lds = shape_in_words(shape)
+    groups, size, lds = shape_in_source(shape)
     return f"{groups}, {size}" + (f", {lds}" if lds != "0" else "")
 
 
-def shape_in_words(shape: Shape) -> tuple[str, str, str]:
+def shape_in_source(shape: Shape) -> tuple[str, str, str]:
     """The texts for the grid, the workgroup and the bytes of LDS."""
-    return _extent_in_words(shape.groups), _extent_in_words(shape.group_size), _without_conversion(shape.dynamic_lds)
+    return _extent_in_source(shape.groups), _extent_in_source(shape.group_size), _without_conversion(shape.dynamic_lds)
 
 
-def _extent_in_words(extent: Sequence[Expression]) -> str:
+def _extent_in_source(extent: Sequence[Expression]) -> str:
     numbers = [_without_conversion(expression) for expression in extent]
     while len(numbers) > 1 and numbers[-1] == "1":
         numbers.pop()
@@ -119,7 +119,7 @@ def _without_conversion(expression: Expression) -> str:
     return in_source(expression if inner is None else inner)
 
 
-def _argument_bytes(capture: Capture, overlays: MemoryPatches) -> bytes:
+def _argument_bytes(capture: Capture, overlays: Overlays) -> bytes:
     content = bytearray((capture.path / "kernarg.bin").read_bytes())
     start = int(capture.dispatch["packet"]["kernarg_address"], 16)
     for address, written in overlays:

@@ -35,7 +35,7 @@ def read_shape(tokens: Sequence[str], names: Mapping[str, Expression], stream: S
     """The shape that the text expresses.
 
     tokens: the candidate's tokens between `<<<` and `>>>`. names: the names that they may refer to. stream: the tokens of the
-    baseline's fourth operand, which must be the same; empty if it has none. Raises NotRead.
+    baseline's fourth operand, which must be the same; empty if it has none. Raises UnreadableShapeError.
     """
     if len(tokens) > _MAX_TOKENS:
         raise UnreadableShapeError(f"has a shape of more than {_MAX_TOKENS} tokens")

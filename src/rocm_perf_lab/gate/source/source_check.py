@@ -1,5 +1,5 @@
-"""Step 1: takes from the candidate only the target kernel's head and body, new device functions and the meaning of changed
-launch shapes. See change.py.
+"""Step 1: takes from the candidate only the target kernel's head and body, new device functions and what the changed launch
+shapes compute. See change.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEP = SOURCE
 CalledNames = Callable[[], Collection[str]]
 """Returns the names that other files of the units that include the baseline call; see Builder.names in judge.py."""
 
-Expansion = Callable[[KernelChange], str | None]
+ExpandedTextComplaint = Callable[[KernelChange], str | None]
 """Returns why a change is refused after preprocessing, or None; see gate.source.expanded_text_check."""
 
 
@@ -46,7 +46,7 @@ def check_source(
     change: KernelChange | str,
     declared: Promises,
     called_names: CalledNames,
-    expansion: Expansion,
+    expanded_text_complaint: ExpandedTextComplaint,
 ) -> SourceStepResult:
     """Check a change and splice it into the baseline.
 
@@ -68,7 +68,7 @@ def check_source(
             rejected(STEP, f"{used[0]} was added, but a header calls something by that name: choose another name")
         )
     try:
-        if complaint := expansion(change):
+        if complaint := expanded_text_complaint(change):
             return SourceStepResult(rejected(STEP, complaint))
     except SourceError as error:
         return SourceStepResult(rejected(STEP, f"it cannot be read: {error.problem}"))

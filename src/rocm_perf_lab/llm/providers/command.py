@@ -19,7 +19,7 @@ from rocm_perf_lab.errors import LanguageModelError, MissingInputError, UsageErr
 from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, ModelOptions, Progress
-from rocm_perf_lab.process.child import DeferredInterrupts, expect_more, wait
+from rocm_perf_lab.process.child import DeferredInterrupts, raise_if_stopped, wait
 from rocm_perf_lab.process.piped import piped
 
 _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
@@ -109,7 +109,7 @@ class CommandProvider:
                 for file in (output, ended):
                     selector.register(file, selectors.EVENT_READ)
                 while (left := deadline - time.monotonic()) > 0:
-                    expect_more()
+                    raise_if_stopped()
                     ready = [key.fileobj for key, _ in selector.select(min(left, _LOOK_SECONDS))]
                     if not ready:
                         continue

@@ -31,7 +31,7 @@ from rocm_perf_lab.llm.providers.protocol import (
     Progress,
     TransientError,
 )
-from rocm_perf_lab.process.child import expect_more
+from rocm_perf_lab.process.child import raise_if_stopped
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -102,7 +102,7 @@ class _ResponseLimits:
     def _check_chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         total = line = 0
         for chunk in chunks:
-            expect_more()
+            raise_if_stopped()
             total += len(chunk)
             line = len(chunk) - chunk.rfind(b"\n") - 1 if b"\n" in chunk else line + len(chunk)
             if total > MAX_BYTES or line > MAX_LINE_BYTES:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import indentation
-from rocm_perf_lab.hip_source.model import Stride
+from rocm_perf_lab.hip_source.source_parts import Stride
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 from rocm_perf_lab.optimize.transforms.unroll import why_not as why_not_unrolled
 

@@ -13,7 +13,7 @@ from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import InvariantLoad, LoopEntry, entry_of, invariant_loads
-from rocm_perf_lab.hip_source.model import Construct
+from rocm_perf_lab.hip_source.source_parts import Construct
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "hoist"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
-from rocm_perf_lab.hip_source.model import Span
 from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
+from rocm_perf_lab.hip_source.source_parts import Span
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "lds_padding"

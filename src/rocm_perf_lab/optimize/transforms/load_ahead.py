@@ -18,8 +18,8 @@ from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libcla
 from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, unwrapped, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.model import Construct
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
+from rocm_perf_lab.hip_source.source_parts import Construct
 from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 

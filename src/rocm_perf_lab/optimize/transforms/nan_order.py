@@ -34,7 +34,7 @@ class NanSensitiveExtremum:
 
 
 def extremum_of(unit: TranslationUnit, statement: Cursor) -> NanSensitiveExtremum | None:
-    """The statement as an Ordered; None if it is not of that form."""
+    """The statement as a NanSensitiveExtremum; None if it is not of that form."""
     if libclang.operator(unit.bindings, statement) != "=":
         return None
     target, chosen = statement.get_children()

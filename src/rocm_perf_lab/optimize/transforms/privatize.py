@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, parameters_
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.model import Construct
+from rocm_perf_lab.hip_source.source_parts import Construct
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.source.launch_rule import shape_in_words
+from rocm_perf_lab.gate.source.launch_rule import shape_in_source
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, find_by_span, walk, walk_below
@@ -207,7 +207,7 @@ def _launch_edit(site: ShapedLaunch, placement: _Placement, parts: int) -> tuple
         else operation("*", before, Constant(parts, INT))
     )
     groups[placement.axis] = converted(more, UNSIGNED)
-    grid, block, lds = shape_in_words(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
+    grid, block, lds = shape_in_source(replace(site.shape, groups=(groups[0], groups[1], groups[2])))
     if "_cast<" in grid + block + lds:
         raise _NotApplicableError(f"the shape of the launch in line {site.line} mixes types of integers")
     return site.file, Edit(site.start, site.end, site.replacement_text(grid, block, lds))

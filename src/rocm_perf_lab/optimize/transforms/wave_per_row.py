@@ -1,6 +1,7 @@
-"""Assign each row to a wave instead of a thread: the lanes process its elements interleaved and combine their results.
+"""Assign each row to a wave instead of a thread: neighbouring lanes process neighbouring
+elements, and the lanes then combine their results.
 
-Neighbouring lanes then read neighbouring elements, and there are 64 times as many waves. Sums are accumulated in a different
+There are then 64 times as many waves. Sums are accumulated in a different
 order, so a tolerance is needed for floating-point numbers (--ulps). The shape of the launches changes accordingly.
 """
 

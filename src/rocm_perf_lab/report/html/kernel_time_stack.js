@@ -15,7 +15,7 @@ function stackView(stack, label = "Time by experiments", heading = "h4") {
       : `${duration(stack.duration)}; tick causes to see the time without them`;
   };
   const body = element("tbody"), head = element("tr"), thead = element("thead"), made = element("table");
-  for (const text of ["without", "of its time", "alone saves"]) {
+  for (const text of ["without", "of its time", "less without it"]) {
     head.append(element("th", text, { scope: "col", className: text === "without" ? "text" : "" }));
   }
   for (const part of stack.parts) {

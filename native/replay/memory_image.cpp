@@ -1,4 +1,4 @@
-#include "replay/image.h"
+#include "replay/memory_image.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@ import pytest
 
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.report.documents import CoreDocuments
+from rocm_perf_lab.report.ranks_summary import NO_RANK, RankReports, summary
 from rocm_perf_lab.report.schema import AnalysisDocument, KernelAnalysis
-from rocm_perf_lab.report.summary import NO_RANK, RankReports, summary
 
 
 def kernel(name: str, dispatches: int, ms: float | None) -> KernelAnalysis:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import thread_traces
-from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
+from rocm_perf_lab.analysis.thread_trace.traced_kernels import NOT_MADE, TracedKernels, traced_kernels
 
 UI = "ui_output_agent_1_dispatch_2"
 

@@ -30,7 +30,7 @@ INFERRED_WITH_CALLS_NOTE = (
 _OF_CALLS = ("launch", "event", "wait", "program")
 
 
-def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
+def dag_document(findings: Findings, common_fields: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
     """Build dag.json. head: the fields at the start of every document. reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
@@ -66,7 +66,7 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
         dominance_shift=_shift(findings.shift) if findings.shift else None,
         notes=_dag_notes(path, dominant, exact, not no_calls),
         reasons=reasons,
-        **head,
+        **common_fields,
     )
 
 

@@ -40,7 +40,7 @@ class _Files:
 
 
 def source_document(
-    findings: Findings, code: Sequence[AnnotatedCode | str], head: dict[str, Any], reasons: dict[str, str]
+    findings: Findings, code: Sequence[AnnotatedCode | str], common_fields: dict[str, Any], reasons: dict[str, str]
 ) -> schema.SourceDocument:
     """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
     reasons: the fields at the start of every document, and why some of them are null.
@@ -55,7 +55,7 @@ def source_document(
         kernels.append(_kernel(kernel.symbol.name, symbol, kernel_code, traced, findings.traced.reason, files))
     lines = {path: files.lines[path] for path in files.numbers}
     return schema.SourceDocument(
-        files=source_files(lines, findings.trace.path.stat().st_mtime), kernels=kernels, reasons=reasons, **head
+        files=source_files(lines, findings.trace.path.stat().st_mtime), kernels=kernels, reasons=reasons, **common_fields
     )
 
 

@@ -56,8 +56,8 @@ def test_a_modules_own_tests_come_first(file: str, own: set[str], later: list[li
 
 
 def test_tests_that_import_a_module_count_as_its_own() -> None:
-    first, *_ = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab/analysis/user_ratio_errors.py"))
-    assert {"tests/analysis/test_user_ratio_errors.py", "tests/optimize/test_remeasure.py"} <= set(first)
+    first, *_ = mutants._rounds(REPOSITORY, Path("src/rocm_perf_lab/analysis/user_model_errors.py"))
+    assert {"tests/analysis/test_user_model_errors.py", "tests/optimize/test_remeasure.py"} <= set(first)
     assert all((REPOSITORY / one.partition("::")[0]).is_file() for one in first)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.hip_source.aliasing import other_ways
+from rocm_perf_lab.hip_source.aliasing import other_memory_access
 
 SOURCE = """
 #define __global__ __attribute__((global))
@@ -22,7 +22,7 @@ __global__ void k(const float* in, float* out, int n) { BODY }
 def way(declared: str, body: str) -> str | None:
     text = SOURCE.replace("DECLARED", declared).replace("BODY", body)
     source = read(Path("x.hip"), ("hipcc", "-nogpuinc", "--offload-arch=gfx942"), Path.cwd(), text.encode())
-    return other_ways(source.device, source.kernel("k"))
+    return other_memory_access(source.device, source.kernel("k"))
 
 
 @pytest.mark.parametrize(

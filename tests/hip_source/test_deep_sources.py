@@ -6,9 +6,9 @@ import pytest
 
 from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import apply_edits, read
-from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
+from rocm_perf_lab.hip_source.aliasing import other_memory_access, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
-from rocm_perf_lab.hip_source.used_declarations import contents_by_symbol
+from rocm_perf_lab.hip_source.used_declarations import kernel_and_used_declarations
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 from slow_variants import only
 
@@ -63,15 +63,15 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     (kernel,) = source.kernels
     (loop,) = kernel.all_loops()
     assert loop.variable == "i" and "in[0]" in loop.loads or which == "sum"
-    assert not loop.constructs and loop.stride is None  # ++ is not +=
+    assert not loop.obstacles and loop.stride is None  # ++ is not +=
     (launch,) = launches_of(source.host, kernel).sites
     assert launch.block == (64, 1, 1) and launch.origins == (frozenset({"in"}), frozenset({"out"}), frozenset())
-    assert other_ways(source.device, kernel) is None and reassigned(source.device, kernel) == set()
+    assert other_memory_access(source.device, kernel) is None and reassigned(source.device, kernel) == set()
     assert broken_in_source(source, "deep", Promises(restrict=("in", "out"), threads=64)) is None
-    assert [piece.name for piece in contents_by_symbol(source.device, kernel)][0] == "deep"
+    assert [piece.name for piece in kernel_and_used_declarations(source.device, kernel)][0] == "deep"
     answers = {name: list(propose(source, kernel, (2,))) for name, propose in TRANSFORMS.items()}
     proposed = {name for name, found in answers.items() if any(isinstance(one, Proposal) for one in found)}
-    assert {"unroll", "restrict", "lds_padding", "hoist", "launch_bounds", "nontemporal"} <= proposed
+    assert {"unroll", "restrict", "lds-padding", "hoist", "launch-bounds", "nontemporal"} <= proposed
     assert ("vector" in proposed) == (which != "calls")
     hoisted = next(one for one in answers["hoist"] if isinstance(one, Proposal))
     assert len(read(source.path, COMMAND, text=apply_edits(source.text, hoisted.edits)).kernels) == 1

@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source import Edit, apply_edits, read
 pytestmark = pytest.mark.usefixtures("hipcc")
 
 COMMAND = ["hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x"]
-# A comment states what is expected for each loop: its kind, its trip count where known, and the constructs found in it.
+# A comment states what is expected for each loop: its kind, its trip count where known, and what forbids reordering in it.
 ANNOTATED = r"""
 #include <hip/hip_runtime.h>
 #define LOOP(n) for (int q = 0; q < n; ++q) s += q
@@ -75,17 +75,17 @@ def test_each_loop_is_what_its_comment_says(source):
     expected = {}
     for number, line in enumerate(ANNOTATED.splitlines(), start=1):
         if found := ANNOTATION.search(line.rstrip()):
-            kind, count, hint, macro, construct = found.groups()
+            kind, count, hint, macro, obstacle = found.groups()
             expected[number] = (
                 kind,
                 int(count) if count else None,
                 bool(hint),
                 bool(macro),
-                {construct} if construct else set(),
+                {obstacle} if obstacle else set(),
             )
     loops = [loop for kernel in source.kernels for loop in kernel.all_loops()]
     seen = {
-        loop.span.line: (loop.kind, loop.trip_count, loop.hint, loop.in_macro, {f.construct.value for f in loop.constructs})
+        loop.span.line: (loop.kind, loop.trip_count, loop.hint, loop.in_macro, {f.kind.value for f in loop.obstacles})
         for loop in loops
     }
     assert len(loops) == len(seen) and seen == expected

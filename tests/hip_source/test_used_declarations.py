@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.hip_source.used_declarations import contents_by_symbol
+from rocm_perf_lab.hip_source.used_declarations import kernel_and_used_declarations
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
@@ -64,7 +64,7 @@ def source(tmp_path_factory):
 
 
 def test_everything_used_is_found_and_nothing_else(source):
-    own, *used = contents_by_symbol(source.device, source.kernel("target"))
+    own, *used = kernel_and_used_declarations(source.device, source.kernel("target"))
     names = {piece.name for piece in used}
     wanted = {"__global__", "__device__", "USED_INNER", "USED_MACRO", "used_by_macro", "UsedEnum", "UsedAlias", "used_size"}
     wanted |= {"used_length", "UsedVector", "used_template", "used_overload", "used_in_namespace"}
@@ -77,7 +77,7 @@ def test_pieces_are_whole_lines_with_their_comments(source):
     text = SOURCE.encode()
     pieces = {
         piece.name: text[piece.start : piece.end].decode()
-        for piece in contents_by_symbol(source.device, source.kernel("target"))
+        for piece in kernel_and_used_declarations(source.device, source.kernel("target"))
     }
     assert pieces["used_length"].startswith("// How long a UsedVector is.\n__device__")
     assert pieces["used_length"].endswith("n * used_size; }\n")
@@ -87,11 +87,11 @@ def test_pieces_are_whole_lines_with_their_comments(source):
 
 
 def test_a_kernel_without_uses(source):
-    names = [piece.name for piece in contents_by_symbol(source.device, source.kernel("other_kernel"))]
+    names = [piece.name for piece in kernel_and_used_declarations(source.device, source.kernel("other_kernel"))]
     assert names[0] == "other_kernel"
     assert set(names[1:]) == {"__global__", "__device__", "other_in_namespace", "other_constant", "OTHER_MACRO"}
 
 
 def test_a_kernel_written_by_a_macro_cannot_be_shown(source):
     with pytest.raises(SourceError, match="macro"):
-        contents_by_symbol(source.device, source.kernel("written"))
+        kernel_and_used_declarations(source.device, source.kernel("written"))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analysis import user_ratio_errors
+from rocm_perf_lab.analysis import user_model_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
-from rocm_perf_lab.analysis.user_ratio_errors import MIN_ENTRIES, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_model_errors import MIN_ENTRIES, RecordedDifference, add, error_for
 from rocm_perf_lab.arch.timing_parameters import table_hash
 from rocm_perf_lab.gate.application.application_check import SourceText
 from rocm_perf_lab.gate.application.program_run import ProgramRun
@@ -33,7 +33,7 @@ NOTHING = {"dram_bytes": None, "timing_parameters": None, "counters": {}}
 @pytest.fixture(autouse=True)
 def own_table(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return user_ratio_errors.table()
+    return user_model_errors.table()
 
 
 def run_with_two_changes(folder: Path) -> Path:

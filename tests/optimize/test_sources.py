@@ -163,7 +163,7 @@ def in_two_units(folder: Path, flags: str = ""):
 def test_other_units_may_change_only_in_the_kernel(tmp_path, monkeypatch, old, new, device, host):
     monkeypatch.chdir(tmp_path)
     baseline, kernel, symbol = in_two_units(tmp_path)
-    assert [unit.main.name for unit in baseline.units_of_program] == ["two.hip"]
+    assert [unit.main.name for unit in baseline.other_units_of_program] == ["two.hip"]
     builder, candidate = SourceBuilder("gfx942"), baseline.with_text(SHARED.replace(old, new).encode())
     found = device_difference(baseline, candidate, builder, kernel, symbol), host_difference(baseline, candidate, builder)
     for said, expected in zip(found, (device, host), strict=True):
@@ -180,7 +180,7 @@ def test_without_a_cage_a_candidate_in_a_header_gives_the_same_machine_code(tmp_
         == contents_by_symbol(trusted.code_object(candidate))
         != contents_by_symbol(trusted.code_object(baseline))
     )
-    for unit in (candidate, *candidate.units_of_program):
+    for unit in (candidate, *candidate.other_units_of_program):
         assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
 
 

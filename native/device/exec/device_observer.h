@@ -1,5 +1,6 @@
-// Interfaces for counting and timing what a device executes, from single instructions to whole dispatches. Observers never
-// change what is computed. `timing/` implements these interfaces; the code in `exec/` knows `timing/` only through them.
+// Interfaces for counting and timing what a device executes, from single instructions to whole dispatches. Observers do not
+// change what is computed, except for the value of a clock that a kernel reads. `timing/` implements these interfaces; the code
+// in `exec/` knows `timing/` only through them.
 #pragma once
 
 #include <cstdint>

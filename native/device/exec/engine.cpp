@@ -214,8 +214,8 @@ Progress Engine::State::advance_in_turns(DispatchExecution& execution, const Int
 // Steps the XCD until it has executed its share of instructions, it has none left, or `stop` is set. Sets `stop` after a fault.
 static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   const uint64_t end = xcd.instructions() + kInstructionsPerCheck;
-  for (uint64_t rounds = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++rounds)
-    if (rounds % kRoundsPerCheck == 0 && xcd.instructions() >= end) break;
+  for (uint64_t steps = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++steps)
+    if (steps % kRoundsPerCheck == 0 && xcd.instructions() >= end) break;
   if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
 }
 

@@ -60,7 +60,7 @@ struct EngineOptions {
   std::optional<uint64_t> race_seed;            // look for races, in an order drawn from this seed; 0: the usual order
   bool unordered_atomics = false;               // the race check also reports atomic accesses that nothing orders
   uint64_t initial_values = 0;  // seed for the initial contents of registers, LDS and private memory; 0: zeros
-  uint64_t timed_cu = 0;  // which of the CUs in use is replayed for timing; numbered across XCDs
+  uint64_t timed_cu = 0;  // which of the CUs in use is always replayed for timing; numbered across XCDs
   bool observe = true;  // count and time; if false, dispatches have no counters and a fixed time
   uint64_t sampled_beyond = ~uint64_t{0};  // above this number of instructions per XCD, only some XCDs are observed
   bool flush_l2 = false;  // empty the L2s after each dispatch

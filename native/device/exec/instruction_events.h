@@ -1,4 +1,5 @@
-// The events that instructions report to counting and timing code. Observers never change what is computed.
+// The events that instructions report to counting and timing code. Observers do not change what is computed, except
+// for the value of a clock that a kernel reads.
 #pragma once
 
 #include <bit>

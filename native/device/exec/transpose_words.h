@@ -19,8 +19,9 @@ constexpr int alternating(int i) {
   return Half * kChunk / 2 + i / 2 + i % 2 * kChunk;
 }
 
-// For structures of three words: `K` selects the word of the structures, or the third of them. First the words from the first
-// two vectors are put in their places, then those from the last.
+// Shuffles for structures of three words. When splitting, `K` is the position of the word in its structure; when joining, it is
+// the third of the structures to build. Each result takes two shuffles: one for the words from the first two vectors, one for
+// those from the last.
 template <int K>
 constexpr int third_from_two(int i) {
   return 3 * i + K < 2 * kChunk ? 3 * i + K : 0;

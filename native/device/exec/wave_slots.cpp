@@ -51,11 +51,11 @@ uint32_t lds_allocation(const DispatchedKernel& kernel, uint32_t group) {
 }  // namespace
 
 void WaveSlots::enter(const DispatchedKernel& kernel, Workgroup& group) {
-  Unit& unit = units_[group.cu];
-  group.cu_slot = take(unit.groups);
+  CuSlots& cu = cus_[group.cu];
+  group.cu_slot = take(cu.groups);
   for (Wave& wave : group.waves) {
-    const uint32_t simd = ++unit.launched % target::kSimdsPerCu;
-    const uint32_t slot = take(unit.waves[simd]);
+    const uint32_t simd = ++cu.launched % target::kSimdsPerCu;
+    const uint32_t slot = take(cu.waves[simd]);
     wave.hardware = {.simd = static_cast<uint8_t>(simd), .slot = static_cast<uint8_t>(slot)};
     if (target_of_device().rules.has_wave32) {
       wave.hardware.id = hardware_id1(group.cu, simd, slot);
@@ -70,9 +70,9 @@ void WaveSlots::enter(const DispatchedKernel& kernel, Workgroup& group) {
 }
 
 void WaveSlots::leave(const Workgroup& group) {
-  Unit& unit = units_[group.cu];
-  give_back(unit.groups, group.cu_slot);
-  for (const Wave& wave : group.waves) give_back(unit.waves[wave.hardware.simd], wave.hardware.slot);
+  CuSlots& cu = cus_[group.cu];
+  give_back(cu.groups, group.cu_slot);
+  for (const Wave& wave : group.waves) give_back(cu.waves[wave.hardware.simd], wave.hardware.slot);
 }
 
 }  // namespace rpd

@@ -43,8 +43,8 @@ typedef struct rpd_api {
    * signal's value is no proof of that: kernels can write it. */
   int (*has_dispatch)(uint64_t completion_signal);
 
-  /* Takes that record: times into `dispatch`, counters into values[counter_count]; and into errors[counter_count] by how
-   * much each of them may be off (docs/DEVICE_MODEL.md, "Sampled observation"), or NaN if it is exact. Each may be null. The
+  /* Takes that record: times into `dispatch`, counters into values[counter_count]; and into errors[counter_count] the
+   * possible error of each (docs/DEVICE_MODEL.md, "Sampled observation"), or NaN if it is exact. Each may be null. The
    * record is available before the device completes the signal. Returns 1, or 0 if there is none. */
   int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values, double* errors);
 

@@ -69,7 +69,7 @@ uint32_t max_resident_groups(const CuRecording& recording) {
 
 // The demand that the replayed instructions place on each resource that sets a lower bound on the time.
 struct Demands {
-  enum Kind : size_t { kAtomics, kHost, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
+  enum Kind : size_t { kAtomics, kLinks, kMemory, kL2, kVector, kMatrix, kAddress, kLds, kKinds };
   std::array<double, kKinds> of{};
 
   // This demand as a share of `all`.
@@ -119,7 +119,7 @@ class Experiments {
       if (removed.removes(Cause::IdleWaves)) conditions.left_out = &idle_[i];
       InstructionCache instructions = *parts_.instructions;
       sum += static_cast<double>(
-          simulate_cu(recorded.first.recording, conditions, recorded.costs, instructions, nullptr, removed).cycles);
+          replay_cu(recorded.first.recording, conditions, recorded.costs, instructions, nullptr, removed).cycles);
     }
     return sum;
   }
@@ -158,7 +158,7 @@ class Experiments {
     if (removed.takes_no_time(op)) return;
     const AccessCost cost = rpd::without_causes(entry, removed);
     if (unit == Unit::VectorAtomic && counts(Cause::AtomicContention)) to.of[Demands::kAtomics] += cost.l2_writes;
-    to.of[Demands::kHost] += cost.remote_reads;
+    to.of[Demands::kLinks] += cost.remote_reads;
     to.of[Demands::kMemory] += cost.memory_reads;
     to.of[Demands::kL2] += cost.l2_reads + cost.l2_writes;
     if (counts(Cause::AddressIssue)) to.of[Demands::kAddress] += cost.look_ups;
@@ -189,7 +189,7 @@ class Experiments {
     };
     return std::max({
         unless({Cause::AtomicContention}, lower_bounds.atomics, Demands::kAtomics),
-        unless({Cause::HostMemory}, lower_bounds.links, Demands::kHost),
+        unless({Cause::HostMemory}, lower_bounds.links, Demands::kLinks),
         unless({Cause::MemoryBandwidth, Cause::BeyondL2}, lower_bounds.memory, Demands::kMemory),
         unless({Cause::L2Bandwidth}, lower_bounds.l2, Demands::kL2),
         unless({Cause::VectorIssue}, of_unit(CuUnits::kVector), Demands::kVector, spread),

@@ -1,4 +1,4 @@
-// What the waves of one CU executed, in program order for each wave: the input to the CU simulator.
+// What the waves of one CU executed, in program order for each wave: the input to the replay of the CU.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "timing/cu_simulator.h"
+#include "timing/cu_replay.h"
 #include "timing/mall_hits.h"
 #include "timing/power.h"
 #include "timing/remote_memory.h"
@@ -170,8 +170,8 @@ struct ReplayedCuTime {
 // The cycles that `work` takes, estimated from those of `other`. The part of `work` that is a multiple of `other` takes that
 // many times as long; what its waves and units need beyond that is added. The waves' times come from clocks that run as if each
 // wave were alone on the device. If all workgroups are resident at once, the waves add at least the additional time of the
-// longest wave. Otherwise, waves run one after another, as many at a time as in the replay; the longest one may come last and
-// then runs alone. `longer` is an upper bound on the multiple.
+// longest wave. Otherwise, waves replace one another, with as many running at a time as in the replay; the longest wave may
+// start last and would then finish alone. `longer` is an upper bound on the multiple.
 double estimated_cycles(const ReplayedCuTime& replayed, const CuWork& work, const CuWork& other, double longer,
                         bool side_by_side) {
   const double times = whole_repeats(work, other, longer);
@@ -278,12 +278,12 @@ CuCycles cycles_of_cus(const std::vector<XcdWork>& xcds, const UsefulWork& usefu
 ReplayedCuTime replayed_cu(const RecordedCu& recorded, const CuConditions& conditions, InstructionCache& instructions,
                            CuOutcome& outcome) {
   const RecordedPart &first = recorded.first, &rest = recorded.rest;
-  const CuOutcome of_first = simulate_cu(first.recording, conditions, recorded.costs, instructions);
+  const CuOutcome of_first = replay_cu(first.recording, conditions, recorded.costs, instructions);
   outcome.add(of_first);
   const uint32_t resident = recorded.resident_groups;
   if (rest.recorded_work.waves == 0 || difference_per_wave(first.all_work, rest.all_work) <= kMaxDifferencePerWave)
     return time_of_replayed(recorded.all_work, first.recorded_work, first.recording, resident, of_first);
-  const CuOutcome of_rest = simulate_cu(rest.recording, conditions, recorded.costs, instructions);
+  const CuOutcome of_rest = replay_cu(rest.recording, conditions, recorded.costs, instructions);
   outcome.add(of_rest);
   const double cycles = time_of_replayed(first.all_work, first.recorded_work, first.recording, resident, of_first).cycles +
                         time_of_replayed(rest.all_work, rest.recorded_work, rest.recording, resident, of_rest).cycles;
@@ -462,7 +462,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const std::vector<Recor
   if (traced) {
     InstructionCache instructions_of_cu = instructions;
     const CuConditions conditions = conditions_of(xcds, first, hits, contended);
-    simulate_cu(traced->recording, conditions, first.costs, instructions_of_cu, &traced->observer);
+    replay_cu(traced->recording, conditions, first.costs, instructions_of_cu, &traced->observer);
   }
   std::vector<ReplayedCuTime> cus;
   CuOutcome outcome;

@@ -8,8 +8,8 @@
 
 #include "memory/mall.h"
 #include "timing/cu_recording.h"
+#include "timing/cu_replay.h"
 #include "timing/cu_replay_observer.h"
-#include "timing/cu_simulator.h"
 #include "timing/unit_cycles.h"
 #include "timing/work_done.h"
 

@@ -16,7 +16,7 @@ namespace rpd {
 enum class Cause : uint8_t {
   MemoryLatency,    // without it, data takes up bandwidth but no time to arrive
   LdsLatency,
-  BeyondL2,         // without it, the L2s answer every access
+  BeyondL2,         // without it, the L2s answer every access to the device's own memory
   MemoryBandwidth,  // beyond the L2s
   L2Bandwidth,
   Uncoalesced,      // without it, each access touches as few lines as its bytes fill
@@ -24,7 +24,7 @@ enum class Cause : uint8_t {
   AtomicContention,
   Barriers,
   Scratch,          // accesses to private memory
-  HostMemory,       // without it, the device's own memory answers
+  HostMemory,       // without it, the L2s answer reads of the host's or another device's memory
   FewWaves,         // without it, registers, LDS and workgroup size allow as many waves as a CU has slots
   Imbalance,        // without it, all CUs that have work have the same amount
   SmallGrid,        // without it, the workgroups with work fill the device

@@ -53,7 +53,7 @@ std::span<const std::byte> SpoolReader::record_at(size_t offset) const {
 
 // Releases the memory of whole strides that have been read and reports progress; returns the end of the released part. If it is
 // needed again, that part is reread from the file.
-size_t SpoolReader::pass(size_t from, size_t to) const {
+size_t SpoolReader::release_until(size_t from, size_t to) const {
   const size_t end = to & ~(kStride - 1);
   madvise(const_cast<std::byte*>(file_.data()) + from, end - from, MADV_DONTNEED);
   progress_();

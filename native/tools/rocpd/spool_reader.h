@@ -70,7 +70,7 @@ class SpoolReader {
   void for_each(Visit visit) const {
     size_t reported = 0;
     for (size_t offset = spool::kHeaderBytes; offset < header_.used;) {
-      if (offset - reported >= kStride) reported = pass(reported, offset);
+      if (offset - reported >= kStride) reported = release_until(reported, offset);
       const auto record = record_at(offset);
       visit(RecordView(record));
       offset += record.size();
@@ -81,7 +81,7 @@ class SpoolReader {
   static constexpr size_t kStride = 4 << 20;
 
   std::span<const std::byte> record_at(size_t offset) const;
-  size_t pass(size_t from, size_t to) const;
+  size_t release_until(size_t from, size_t to) const;
 
   std::function<void()> progress_ = [] {};
   std::span<const std::byte> file_;

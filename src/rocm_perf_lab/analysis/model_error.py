@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from rocm_perf_lab.analysis import user_ratio_errors
+from rocm_perf_lab.analysis import user_model_errors
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS, table_hash, timing_parameters
 from rocm_perf_lab.toml import tomllib
@@ -93,7 +93,7 @@ def error_for_differences(parameters: str | None) -> float | str:
     enough measurements from the user's own GPUs, they replace the package's table. Raises OutputError if the user's table is
     damaged.
     """
-    own = user_ratio_errors.error_for(parameters)
+    own = user_model_errors.error_for(parameters)
     if own is not None:
         return own
     return _why_unknown(parameters) or float(_table()["differences"]["within"])

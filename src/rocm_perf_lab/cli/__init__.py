@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import debian_root_entry, debug, mistakes, signals
+from rocm_perf_lab.cli import debian_root_entry, debug, missing_path_advice, signals
 from rocm_perf_lab.errors import MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _GARBAGE_THRESHOLD = 100_000  # imports and models create many objects but no garbage; the default is far lower
@@ -200,7 +200,7 @@ def _fail(error: RocmPerfError) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"rocm-perf: error: {error}{mistakes.advice(error)}", file=sys.stderr)
+    print(f"rocm-perf: error: {error}{missing_path_advice.advice(error)}", file=sys.stderr)
     return error.exit_code
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from rocm_perf_lab.cli.ceilings_option import ceilings_option
 from rocm_perf_lab.cli.console import stdout_console
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
@@ -16,7 +17,6 @@ from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.printed_report import print_json, print_report, verbose_option
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.cli.trace_part_options import gpu_option, window_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from rocm_perf_lab.cli.ceilings_option import ceilings_option
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import FiniteNumber
@@ -23,7 +24,6 @@ from rocm_perf_lab.cli.program_arguments import (
     several_devices_option,
 )
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ _LOADED = 2  # SHF_ALLOC
 
 @dataclass(frozen=True)
 class SymbolContent:
-    """The object that a symbol names. content: its bytes, with zeros where a relocation patches them; None if the file has no
-    bytes for it.
+    """A piece of a code object: the object that a symbol names. content: its bytes, with zeros where a relocation patches them;
+    None if the file has no bytes for it.
 
     references: (offset in the object, target) of each relocation. writable: whether the object is in writable memory. linkage:
     its symbol's binding and visibility.

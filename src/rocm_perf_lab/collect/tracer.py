@@ -119,7 +119,8 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
 
 
 def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf) -> bool:
-    """Wait for the writers, one for each process that used the GPU; a writer starts when its process has ended.
+    """Wait for the writers, one for each process that used the GPU; a writer begins its work when its process has
+    ended.
 
     Returns False if none has made progress for `idle_seconds`, or if they took more than `at_most` seconds.
     """

@@ -76,7 +76,7 @@ class Builder(Protocol):
     def host(self, source: HipSource) -> bytes:
         """The host's relocatable object, without device code."""
 
-    def names(self, source: HipSource) -> Collection[str]:
+    def called_names(self, source: HipSource) -> Collection[str]:
         """Identifiers that precede parentheses or angle brackets in any other file of the units that include the source."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
@@ -169,7 +169,7 @@ class Judge:
     @property
     def instantiations(self) -> Collection[str]:
         """The mangled names of the kernel's instantiations, including the judged one, in all units that include the kernel."""
-        codes = [self._code, *(parse(self._builder.code_object(unit)) for unit in self._baseline.units_of_program)]
+        codes = [self._code, *(parse(self._builder.code_object(unit)) for unit in self._baseline.other_units_of_program)]
         return list(dict.fromkeys(name for code in codes for name in instantiations(code, self._kernel, self._symbol)))
 
     def judge(self, candidate: bytes, promises: Promises = NO_PROMISES) -> Verdict:
@@ -241,7 +241,7 @@ class Judge:
 
     def _source_step(self, candidate: bytes, promises: Promises) -> SourceStepResult:
         change = self._reader.change(candidate, self._kernel.identity)
-        called_names = functools.partial(self._builder.names, self._baseline)
+        called_names = functools.partial(self._builder.called_names, self._baseline)
         result = check_source(self._baseline, self._kernel, change, promises, called_names, self._expanded_text_check.complaint)
         if result.spliced is None:
             return result

@@ -15,6 +15,7 @@ Timing = Literal["measured", "modelled"]
 MEASUREMENT, APPLICATION, CODE_OBJECT = "measurement", "application", "code object"
 SOURCE, EQUIVALENCE = "source", "equivalence"
 _FIGURE = "[baseline, candidate]"
+_ABSENT_IF_REJECTED = "absent if the step rejected the candidate"
 _ABSENT = "absent if the step ended before it was known"
 
 
@@ -50,7 +51,7 @@ class CodeObjectEvidence(StepEvidence):
 
     concern: Text | None = Field(
         default=None,
-        description="disadvantage that the time saved has to make up for; null if there is none; absent if the step rejected",
+        description=f"disadvantage that the time saved has to make up for; null if there is none; {_ABSENT_IF_REJECTED}",
     )
     vgprs: Pair | None = Field(default=None, description=f"VGPRs per lane, AGPRs included: {_FIGURE}; {_ABSENT}")
     agprs: Pair | None = Field(default=None, description=f"AGPRs per lane: {_FIGURE}; {_ABSENT}")
@@ -65,13 +66,16 @@ class CodeObjectEvidence(StepEvidence):
     code_bytes: Pair | None = Field(default=None, description=f"size of the kernel's machine code: {_FIGURE}; {_ABSENT}")
     symbol: Text | None = Field(default=None, description=f"mangled name of the kernel; {_ABSENT}")
     other_symbols_the_same: int | None = Field(
-        default=None, description="number of other kernels, functions and variables, all unchanged; absent if the step rejected"
+        default=None,
+        description=f"number of other kernels, functions and variables, all unchanged; {_ABSENT_IF_REJECTED}",
     )
     added_functions: list[Text] | None = Field(
-        default=None, description="mangled names of functions that only the candidate has; absent if the step rejected"
+        default=None,
+        description=f"mangled names of functions that only the candidate has; {_ABSENT_IF_REJECTED}",
     )
     removed_functions: list[Text] | None = Field(
-        default=None, description="mangled names of functions that only the baseline has; absent if the step rejected"
+        default=None,
+        description=f"mangled names of functions that only the baseline has; {_ABSENT_IF_REJECTED}",
     )
 
     @property

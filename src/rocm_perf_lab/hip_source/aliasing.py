@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source import constructs
+from rocm_perf_lab.hip_source import reordering_obstacles
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.memoize import once_per_unit
-from rocm_perf_lab.hip_source.source_parts import Construct, SourceKernel
+from rocm_perf_lab.hip_source.source_parts import ObstacleKind, SourceKernel
 from rocm_perf_lab.hip_source.variables import variables_changed_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor, CursorKinds
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
-_UNSEEN = (Construct.INLINE_ASM, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL, Construct.VOLATILE, Construct.JUMP)
+_UNSEEN = (
+    ObstacleKind.INLINE_ASM,
+    ObstacleKind.UNKNOWN_CALL,
+    ObstacleKind.INDIRECT_CALL,
+    ObstacleKind.VOLATILE,
+    ObstacleKind.JUMP,
+)
 _NUMBERS = ("INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
 _HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
 
 
 @once_per_unit
-def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
+def other_memory_access(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
     """How the kernel may reach memory other than through its pointer parameters; None if it cannot."""
     function = function_of(unit, kernel)
     kinds = unit.bindings.CursorKind
@@ -30,8 +36,8 @@ def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
         type_ = parameter.type.get_canonical()
         if _holds_address(type_.get_pointee() if type_.kind.name == "POINTER" else type_):
             return f"{parameter.spelling} may hold addresses"
-    for use in constructs.find(function, unit.bindings):
-        if use.construct in _UNSEEN:
+    for use in reordering_obstacles.find(function, unit.bindings):
+        if use.kind in _UNSEEN:
             return f"it holds a {use}"
     for cursor in _reached(unit, function):
         if cursor.kind == kinds.DECL_REF_EXPR and _is_global(cursor.referenced, kinds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source import constructs, libclang
+from rocm_perf_lab.hip_source import libclang, reordering_obstacles
 from rocm_perf_lab.hip_source.cursors import byte_range_of, span_of, walk
 from rocm_perf_lab.hip_source.source_parts import Loop
 from rocm_perf_lab.hip_source.stride import stride_of
@@ -46,7 +46,7 @@ def _loop(unit: TranslationUnit, cursor: Cursor, depth: int, hinted: bool) -> Lo
         trip_count=counted.trip_count if counted else None,
         hint=hinted,
         in_macro=unit.is_cut_by_macro(cursor) or unit.is_cut_by_macro(body),
-        constructs=constructs.find(cursor, unit.bindings),
+        obstacles=reordering_obstacles.find(cursor, unit.bindings),
         loads=tuple(_loads(unit, body)),
         children=_inside(unit, body, depth + 1),
         stride=stride_of(unit, cursor) if counted else None,

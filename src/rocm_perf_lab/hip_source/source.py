@@ -279,7 +279,7 @@ class HipSource:
         )
 
     @functools.cached_property
-    def units_of_program(self) -> tuple[HipSource, ...]:
+    def other_units_of_program(self) -> tuple[HipSource, ...]:
         """The other units that include the source and are part of the program."""
         return self._in_units_that(lambda unit: unit.includes and unit.linked)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from rocm_perf_lab.hip_source.demangle import demangled
 
 
-class Construct(str, Enum):
-    """Constructs in a loop that rule out any change to the order or number of the instructions it executes."""
+class ObstacleKind(str, Enum):
+    """Kinds of code in a loop that rule out any change to the order or number of the instructions it executes."""
 
     BARRIER = "barrier"
     WAVE_OPERATION = "wave operation"
@@ -26,17 +26,17 @@ class Construct(str, Enum):
 
 
 @dataclass(frozen=True)
-class ConstructUse:
-    """One occurrence of a construct. name: its name in the source (`__syncthreads`). via: the calls that lead to it."""
+class ReorderingObstacle:
+    """Something that forbids reordering. name: its name in the source (`__syncthreads`). via: the calls that lead to it."""
 
-    construct: Construct
+    kind: ObstacleKind
     name: str
     line: int
     via: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         path = f" through {' -> '.join(self.via)}" if self.via else ""
-        return f"{self.construct.value} {self.name}{path} (line {self.line})"
+        return f"{self.kind.value} {self.name}{path} (line {self.line})"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Loop:
     (`for (T i = a; i < b; i += step)`, i unchanged in the body); None for other loops. step: the step of a counted loop if it
     is constant, else None. stride: the stride of a counted loop that increases by a loop-invariant step, else None. trip_count:
     the number of iterations if Clang knows it, else None. hint: whether the author specified an unroll pragma or attribute.
-    in_macro: whether any of it comes from a macro. constructs: those in it and in the functions that it calls. loads: array
-    and pointer reads in the body, as source text. children: the loops directly inside it.
+    in_macro: whether any of it comes from a macro. obstacles: what forbids reordering, in it and in the functions that it
+    calls. loads: array and pointer reads in the body, as source text. children: the loops directly inside it.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class Loop:
     trip_count: int | None
     hint: bool
     in_macro: bool
-    constructs: tuple[ConstructUse, ...]
+    obstacles: tuple[ReorderingObstacle, ...]
     loads: tuple[str, ...]
     children: tuple[Loop, ...] = ()
     stride: Stride | None = None

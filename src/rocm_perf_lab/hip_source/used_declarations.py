@@ -32,7 +32,7 @@ class DeclarationText:
     name: str
 
 
-def contents_by_symbol(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
+def kernel_and_used_declarations(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
     """The kernel's own declaration first, then all declarations it uses, sorted by file and offset. Raises SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
@@ -45,7 +45,7 @@ def contents_by_symbol(unit: TranslationUnit, kernel: SourceKernel) -> list[Decl
             if used not in reached:
                 reached.add(used)
                 todo.append(used)
-    return [index.piece(own), *sorted(index.piece(declaration) for declaration in reached - {own})]
+    return [index.declaration_text(own), *sorted(index.declaration_text(declaration) for declaration in reached - {own})]
 
 
 class _Index:
@@ -113,7 +113,7 @@ class _Index:
             if start.file.name == extent.start.file.name and extent.start.offset <= start.offset < extent.end.offset:
                 yield from self._names.get(expansion.spelling, ())
 
-    def piece(self, number: int) -> DeclarationText:
+    def declaration_text(self, number: int) -> DeclarationText:
         cursor = self._all[number]
         file = Path(cursor.extent.start.file.name)
         text = self._unit.content(file)

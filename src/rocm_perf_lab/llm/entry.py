@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    target: RunSubject,
+    subject: RunSubject,
     make_backend: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, ApiKey],
@@ -98,26 +98,26 @@ def run_with(
     consent: Consent,
     note: Callable[[str], None],
 ) -> LlmOptimizeResult:
-    """Like llm_optimize(), but for a target that has already been found. The parts of the request that specify how to find the
+    """Like llm_optimize(), but for a subject that has already been found. The parts of the request that specify how to find the
     source are ignored.
     """
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
-    run_folder.expect_place_for_results(target.source)
-    folder = folder_of(request.folder, target.name).absolute()
+    run_folder.expect_place_for_results(subject.source)
+    folder = folder_of(request.folder, subject.name).absolute()
     with open_run(folder, COMMAND, request.resume, note) as (directory, journal):
-        note(f"source: {target.source} (by {target.found_by}); journal: {directory}; model: {provider.endpoint}")
-        redactor = Redactor(target.source.parent, keys.values(), environment, target.known)
-        log = _redacted_log(journal, redactor, target.source.name)
+        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.endpoint}")
+        redactor = Redactor(subject.source.parent, keys.values(), environment, subject.known)
+        log = _redacted_log(journal, redactor, subject.source.name)
         backend = make_backend(directory, with_seed(request.backend_options, journal), log, folder)
-        outcome = loop_on(target, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
+        outcome = loop_on(subject, request, journal, backend, provider, budget, redactor, approve, consent, note).optimize()
         backend.clear()
         note(f"page for browsers: {write_page(directory, page(outcome.document()))}")
         return outcome
 
 
 def loop_on(
-    target: RunSubject,
+    subject: RunSubject,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -133,8 +133,8 @@ def loop_on(
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
     run = RunState(
-        target.source,
-        target.found_by,
+        subject.source,
+        subject.found_by,
         directory,
         journal,
         cached,
@@ -143,9 +143,9 @@ def loop_on(
         COMMAND,
         request.accept_modelled,
     )
-    journal.append(_settings(request, target))
+    journal.append(_settings(request, subject))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
-    loop = LlmLoop(run, cached, asker, budget, journal, request.loop, note, target.language)
+    loop = LlmLoop(run, cached, asker, budget, journal, request.loop, note, subject.language)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
 
@@ -155,14 +155,14 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, target: RunSubject) -> SettingsLine:
+def _settings(request: LlmRequest, subject: RunSubject) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
-        source=str(target.source.resolve()),
-        language=target.language.name,
-        found_by=target.found_by,
-        **dict(target.settings),
-        name=target.name,
+        source=str(subject.source.resolve()),
+        language=subject.language.name,
+        found_by=subject.found_by,
+        **dict(subject.settings),
+        name=subject.name,
         provider=request.model.provider,
         model=request.model.name,
         in_place=request.in_place,

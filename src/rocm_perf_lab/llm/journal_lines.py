@@ -10,7 +10,7 @@ from rocm_perf_lab.optimize.journal_lines import Line, SkippedKernel
 from rocm_perf_lab.optimize.source_settings import UnitSettings
 
 Asked = TypeVar("Asked", bound=JsonModel)
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 class SourceKey(JsonModel):
@@ -69,11 +69,11 @@ class SettingsLine(Line):
     loop: LoopSettings
 
 
-class RememberedLine(Line, Generic[Asked, Answer]):
+class RememberedLine(Line, Generic[Asked, AnswerT]):
     """A question to the backend or the model, and the answer."""
 
     asked: Asked
-    answer: Answer
+    answer: AnswerT
 
 
 class RememberedTarget(JsonModel):

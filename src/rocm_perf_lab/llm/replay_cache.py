@@ -12,7 +12,7 @@ from typing import Any
 
 from rocm_perf_lab.errors import JournalDiffersError
 from rocm_perf_lab.json_model import JsonModel
-from rocm_perf_lab.llm.journal_lines import Answer, Asked, RememberedLine
+from rocm_perf_lab.llm.journal_lines import AnswerT, Asked, RememberedLine
 from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
@@ -27,7 +27,7 @@ class ReplayCache:
         self._lock = threading.Lock()
         self._known = {_key(entry["event"], entry["asked"]): entry for entry in journal.entries if "asked" in entry}
 
-    def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
+    def recall(self, kind: type[RememberedLine[Asked, AnswerT]], asked: Asked, ask: Callable[[], AnswerT]) -> AnswerT:
         """The answer to `asked`; ask() is called only if that is not known. kind: the type of journal line that stores it.
 
         Raises JournalDiffersError if the cache is closed and does not have the answer, and any error from ask().
@@ -47,7 +47,7 @@ class ReplayCache:
         self._journal.append(line)
         return line.answer
 
-    def knows(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked) -> bool:
+    def knows(self, kind: type[RememberedLine[Asked, AnswerT]], asked: Asked) -> bool:
         with self._lock:
             return _key(event_of(kind), asked.as_json()) in self._known
 

@@ -28,7 +28,7 @@ class RunSubject:
 
 
 def of_program(build_target: BuildTarget) -> RunSubject:
-    """The target for a HIP program."""
+    """The subject of a run on a HIP program."""
     words = [word for command in build_target.build.commands for word in command.argv]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
     return RunSubject(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

@@ -40,7 +40,7 @@ _NOT_FOR_TOOLS = {
 _THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
 _CHANGES_FILES = {"optimize"}  # tools that change existing files
 _TEXT = {"type": "string"}
-# Options that an agent does not need to find and improve a slow kernel; people can use them on the command line.
+# Options that an agent can do without when finding and improving a slow kernel; people can use them on the command line.
 _RARE = {"clock_mhz", "memory_bandwidth_gbps", "ceilings", "scheduler", "no_rocprof", "collector", "att_target_cu",
          "att_simd_select", "focus_critical"}  # fmt: skip
 _ONLY_READ = {"doctor", "compare", "explain", "source"}

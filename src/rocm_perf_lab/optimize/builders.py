@@ -103,13 +103,13 @@ class SourceBuilder:
         with self._compiler_output(source, ["--offload-host-only", "-c"]) as output:
             return output.read_bytes()
 
-    def names(self, source: HipSource) -> frozenset[str]:
+    def called_names(self, source: HipSource) -> frozenset[str]:
         """Names that are called, or appear to be called, in other files of the units that include the source. Raises
         SourceError, UnavailableError.
         """
         if source.state not in self._names:
             names: set[str] = set()
-            for unit in (source, *source.units_of_program):
+            for unit in (source, *source.other_units_of_program):
                 for which in ("--offload-device-only", "--offload-host-only"):
                     with self._compiler_output(unit, [which, "-E"]) as output:
                         names |= _called_elsewhere(output.read_text(errors="replace"), unit)
@@ -121,7 +121,7 @@ class SourceBuilder:
         UnavailableError.
         """
         texts = []
-        for unit in (source, *source.units_of_program):
+        for unit in (source, *source.other_units_of_program):
             with self._compiler_output(unit, ["--offload-device-only", "-E", "-w"]) as output:
                 texts.append(output.read_text(errors="surrogateescape"))
         return texts
@@ -130,7 +130,7 @@ class SourceBuilder:
         key = (part, source.path, source.main, tuple(source.command), source.folder, source.state)
         if (built := self._remembered.get(key)) is None:
             built = self._remembered[key] = make(source)
-            for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.units_of_program))]:
+            for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.other_units_of_program))]:
                 self._remembered.pop(old, None)
         return built
 
@@ -395,7 +395,7 @@ def _place_source(source: HipSource, view: View, includes: PrecompiledPreamble |
             yield _PlacedSource(main, includes.options, output_folder, seen)
         elif not view.trusted:
             yield _PlacedSource(main, (), output_folder, seen.showing(replaced=tuple(copies.items())))
-        elif real == main and not source.units_of_program and not source.other_files:
+        elif real == main and not source.other_units_of_program and not source.other_files:
             options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
             yield _PlacedSource(copy, options, output_folder, seen, {real: copy})
         else:
@@ -407,7 +407,7 @@ def _place_source(source: HipSource, view: View, includes: PrecompiledPreamble |
 def _overlay(source: HipSource, copies: Mapping[Path, Path]) -> str:
     """The file for Clang's -ivfsoverlay, which makes each copy appear under every name by which its original is compiled."""
     names = {str(file): file for file in copies} | {os.path.abspath(source.path): source.path.resolve()}
-    for unit in (source, *(source.other_units if source.other_files else source.units_of_program)):
+    for unit in (source, *(source.other_units if source.other_files else source.other_units_of_program)):
         for name in (unit.main, *(unit.folder / include for include in unit.device.included)):
             names[os.path.abspath(name)] = name.resolve()
     shown = sorted((name, copies[file]) for name, file in names.items() if file in copies)

@@ -27,7 +27,7 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
     if not source.other_units:
         return source
     symbol = captures[0].symbol
-    images = {unit: builder.code_object(unit) for unit in (source, *source.units_of_program)}
+    images = {unit: builder.code_object(unit) for unit in (source, *source.other_units_of_program)}
     units = [unit for unit, image in images.items() if symbol in parse(image).kernels]
     captured = {capture.code_object.read_bytes() for capture in captures}
     alike = [unit for unit in units if all(is_same_build(code_object, images[unit], symbol) for code_object in captured)]

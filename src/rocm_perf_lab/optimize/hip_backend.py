@@ -150,7 +150,7 @@ class HipBackend:
 
         expanded = ExpandedTextCheck(source, kernel, self._builder.preprocessed)
         return check_source(
-            source, kernel, change, NO_PROMISES, lambda: self._builder.names(source), expanded.complaint
+            source, kernel, change, NO_PROMISES, lambda: self._builder.called_names(source), expanded.complaint
         ).verdict
 
     def profile(self, source: HipSource) -> ProfileSummary:

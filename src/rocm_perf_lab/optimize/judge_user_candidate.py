@@ -87,7 +87,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """
     inherited_limits.check_temporary_folder()
     texts = _read_content(request.baseline), _read_content(request.candidate)
-    _expect_no_source(request)
+    _expect_output_is_not_a_source(request)
     command = request.command or (f"./{request.baseline.stem}",)
     build_target = find_build_target(command, request.baseline, request.build)
     runs = (request.runs or Path(build_target.name + run_folder.SUFFIX)).absolute()
@@ -102,7 +102,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     return judgement
 
 
-def _expect_no_source(request: GateRequest) -> None:
+def _expect_output_is_not_a_source(request: GateRequest) -> None:
     if request.output is None or not request.output.exists():
         return
     for path in (request.baseline, request.candidate):

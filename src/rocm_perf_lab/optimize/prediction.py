@@ -32,11 +32,11 @@ CAUSES: Mapping[str, Sequence[str]] = {
     "load-ahead": (*_LOOP_CAUSES, "lds-issue", "atomics"),
     "unroll": _LOOP_CAUSES,
     "batch": _LOOP_CAUSES,
-    "lds_padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
+    "lds-padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
     "restrict": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "scratch"),
     "hoist": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced"),
     "vector": (*_LOOP_CAUSES, "l2-bandwidth", "uncoalesced"),
-    "launch_bounds": ("few-waves", "scratch", *_LOOP_CAUSES),
+    "launch-bounds": ("few-waves", "scratch", *_LOOP_CAUSES),
     "nontemporal": ("beyond-l2", "memory-bandwidth", "memory-latency", "l2-bandwidth"),
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocm_perf_lab.analysis import user_ratio_errors
+from rocm_perf_lab.analysis import user_model_errors
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import MissingInputError, UnavailableError
@@ -225,7 +225,7 @@ def _record(
         journal.append(line)
     ratio_errors = recorded_differences(changes, sections, like.device) if timing == "measured" else []
     if ratio_errors:
-        user_ratio_errors.add(ratio_errors)
+        user_model_errors.add(ratio_errors)
     predicted = changes[0].verdict.program_timing
     error = error_for_differences(predicted[1] if predicted else None)
     return RemeasureDocument(
@@ -235,14 +235,14 @@ def _record(
         predicted_timing="modelled" if predicted and predicted[0] == "modelled" else "measured",
         rounds=rounds,
         changes=list(sections),
-        table=str(user_ratio_errors.table()) if ratio_errors else None,
+        table=str(user_model_errors.table()) if ratio_errors else None,
         error_for_differences=error if isinstance(error, float) else None,
     )
 
 
 def recorded_differences(
     changes: Sequence[AcceptedChange], sections: Sequence[RemeasuredSection], device: str
-) -> list[user_ratio_errors.RecordedDifference]:
+) -> list[user_model_errors.RecordedDifference]:
     """The rows for the user's table, one for each measured change whose gain the model had predicted."""
     rows = []
     for change, section in zip(changes, sections, strict=True):
@@ -250,7 +250,7 @@ def recorded_differences(
         if timing is None or timing[1] is None or not section.predicted or not section.recorded:
             continue
         rows.append(
-            user_ratio_errors.RecordedDifference(
+            user_model_errors.RecordedDifference(
                 digest(change.before), digest(change.after), device, timing[1], section.predicted, section.recorded
             )
         )

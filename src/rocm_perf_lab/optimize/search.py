@@ -58,7 +58,7 @@ class Search:
         rejections: KernelRejections,
     ):
         self._run, self._source, self._target, self._gate = run, source, target, gate
-        self._workers, self._least, self._note = limits.workers, limits.min_improvement, note
+        self._workers, self._min_improvement, self._note = limits.workers, limits.min_improvement, note
         self._budget, self._rejections = budget, rejections
         self._waiting: list[tuple[float, PredictedProposal]] = []
         self.judged: list[JudgedCandidate] = []
@@ -86,9 +86,9 @@ class Search:
 
     def _is_hopeless(self, ranked: PredictedProposal) -> bool:
         prediction = ranked.prediction
-        if prediction is None or prediction.kernel >= self._least:
+        if prediction is None or prediction.kernel >= self._min_improvement:
             return False
-        self._record_not_judged(ranked, f"{prediction.in_words}, less than {self._least:.1%}", None)
+        self._record_not_judged(ranked, f"{prediction.in_words}, less than {self._min_improvement:.1%}", None)
         return True
 
     def _was_rejected_before(self, ranked: PredictedProposal) -> bool:
@@ -146,7 +146,7 @@ class Search:
         )
 
     def _is_too_slow(self, bound: float) -> bool:
-        return not math.isinf(bound) and 1 - bound < self._least
+        return not math.isinf(bound) and 1 - bound < self._min_improvement
 
     def _verdict_on(self, ranked: PredictedProposal) -> JudgedCandidate | str:
         try:
@@ -161,7 +161,7 @@ class Search:
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
             self.timed_only += 1
-            why = f"less than {self._least:.1%}" if self._is_too_slow(ratio) else "another change saves more"
+            why = f"less than {self._min_improvement:.1%}" if self._is_too_slow(ratio) else "another change saves more"
             self._record_not_judged(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
 
     def _record_not_judged(self, ranked: PredictedProposal, why: str, measured: float | None) -> None:

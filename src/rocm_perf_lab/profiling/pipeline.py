@@ -73,7 +73,7 @@ def analyse(
     counter_traces = [read_part(source, replace(part, window=None)) for source in counters]
     again = [read_part(source, part) for source in repeats]
     for other in (*counter_traces, *again):
-        _check_one_clock(trace, other)
+        _check_times_are_comparable(trace, other)
     symbols, selection, path = run.symbols, run.selection, run.path
     scenarios, shift = what_if(run.dag, path, speedups, _mangled(trace)) if path else ([], None)
     on_path = {symbol.name: symbol for symbol in path.symbols} if path else {}
@@ -139,7 +139,7 @@ def _sums(trace: Trace, counter_traces: Sequence[Trace], traced: TracedKernels, 
     return sums
 
 
-def _check_one_clock(base: Trace, other: Trace) -> None:
+def _check_times_are_comparable(base: Trace, other: Trace) -> None:
     """Refuse to mix measured and modelled times, or modelled times with different parameters, since they are not comparable."""
     if (base.timing, base.timing_parameters) == (other.timing, other.timing_parameters):
         return

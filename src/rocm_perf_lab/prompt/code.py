@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import compiled_line_of
-from rocm_perf_lab.hip_source.used_declarations import DeclarationText, contents_by_symbol
+from rocm_perf_lab.hip_source.used_declarations import DeclarationText, kernel_and_used_declarations
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
 _MAX_BYTES = 8000  # limit on the text shown for each declaration
@@ -62,7 +62,7 @@ class SourceExcerpts:
 
 def code_of(source: HipSource, kernel: SourceKernel, scrubber: PathScrubber) -> SourceExcerpts:
     unit = source.device
-    own, *used = contents_by_symbol(unit, kernel)
+    own, *used = kernel_and_used_declarations(unit, kernel)
     inside: dict[Path, list[DeclarationText]] = {}
     elsewhere = []
     for piece in used:

@@ -24,7 +24,11 @@ UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times com
 
 
 def render_short(documents: CoreDocuments, directory: Path, console: Console) -> None:
-    """Print at most 15 lines of 80 columns. directory: the path of the run directory."""
+    """Print the report. Advice is dropped so that it usually stays within 15 lines; the lines about what-if scenarios come on
+    top.
+
+    directory: the path of the run directory.
+    """
     profile, kernel = documents.profile, kernel_of_interest(documents)
     say(console, f"{profile.run.command} on {profile.gpu.product} ({profile.gpu.target}){_time(profile)}", "bold", indent=0)
     if profile.timing == "modelled":

@@ -140,7 +140,7 @@ def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
     """The gain if the line's instructions took no time, and the gains from removing one cause at a time from them."""
     gains = sorted(line.by_cause_ns.items(), key=lambda item: -item[1])
     parts = [
-        f"{_GAIN_WORDS.get(cause, f'without {cause} there')} {_shorter(stack.duration_ns, gain)}"
+        f"{_GAIN_WORDS.get(cause, f'without {cause} there')}, {_shorter(stack.duration_ns, gain)}"
         for cause, gain in gains
         if gain >= _MIN_SHOWN_SHARE * stack.duration_ns
     ]

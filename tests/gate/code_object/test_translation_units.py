@@ -30,7 +30,7 @@ def source(text: str, *others: str):
         return SimpleNamespace(text=one, main=SimpleNamespace(name=f"{number}.hip"))
 
     made = unit(0, text)
-    made.units_of_program = tuple(unit(number, one) for number, one in enumerate(others, 1))
+    made.other_units_of_program = tuple(unit(number, one) for number, one in enumerate(others, 1))
     return made
 
 

@@ -157,7 +157,7 @@ def test_explain_says_what_the_experiments_say(rocm_perf_in, testbed, tmp_path):
     for part in shown:
         meaning = time_stack.meanings()[part.cause]
         first, last = (f"{100 * ns / stack.duration_ns:.1f} %" for ns in (part.first_ns, part.last_ns))
-        start = f"{100 * part.ns / stack.duration_ns:.1f} % on {meaning.costs} ({part.cause}): "
+        start = f"{100 * part.ns / stack.duration_ns:.1f} % on {meaning.spent_on} ({part.cause}): "
         assert f"{start}without it {first} less time, after all others {last}" in text
         if part.first_ns >= 0.02 * stack.duration_ns:
             assert f"Try {meaning.change}: without {part.cause}, " in text

@@ -18,11 +18,11 @@ from slow_variants import every
 PROGRAM = Path(__file__).with_name("gains.hip")
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
 GAINS = {
-    "lds_padding": "transpose",
+    "lds-padding": "transpose",
     "restrict": "scaled",
     "hoist": "lines",
     "vector": "quads",
-    "launch_bounds": "blocked",
+    "launch-bounds": "blocked",
     "split-loop": "scaled",
 }
 OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: see their own tests

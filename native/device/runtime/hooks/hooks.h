@@ -26,7 +26,7 @@ OriginalTables& original();
 void expect_hooks();
 
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
-void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
+void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation, destruction, priorities, CU masks
 void hook_agents(CoreApiTable& core);     // what the device reports about itself
 void hook_copies(AmdExtTable& amd);
 void hook_memory(CoreApiTable& core, AmdExtTable& amd);  // memory given to the program, fault handlers

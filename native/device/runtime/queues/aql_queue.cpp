@@ -200,7 +200,7 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
 void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end) {
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
-  // The slot must be released before the signal: whoever sees that all packets are complete may destroy the queue.
+  // The slot must be freed before the signal is completed: whoever sees that all packets are complete may destroy the queue.
   free_slot();
   device_.complete(packet.completion_signal(), start, end);
 }

@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "isa/semantics.h"
-#include "timing/thread_trace/dependencies.h"
 #include "timing/thread_trace/json_text.h"
+#include "timing/thread_trace/wait_dependencies.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {

@@ -28,12 +28,12 @@ _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class CommandEnd:
     """How a caged command ended.
 
-    status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
+    status: exit status. signal: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
     failed: whether building the cage failed.
     """
 
-    def __init__(self, status: int = 0, number: int = 0, over: str = "", failed: bool = False):
-        self.status, self.signal, self.over, self.failed = status, number, over, failed
+    def __init__(self, status: int = 0, signal: int = 0, over: str = "", failed: bool = False):
+        self.status, self.signal, self.over, self.failed = status, signal, over, failed
 
     @property
     def report(self) -> str:
@@ -129,9 +129,9 @@ class CommandMonitor:
         """How the command ended, or is to end because a signal arrived or the owner ended; None if it is still running."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
-            return CommandEnd(number=os.read(self._signals, 1)[0])
+            return CommandEnd(signal=os.read(self._signals, 1)[0])
         if self._owner in ready:
-            return CommandEnd(number=signal.SIGKILL)
+            return CommandEnd(signal=signal.SIGKILL)
         return self._receive_message() if self._channel.fileno() in ready else None
 
     def _receive_message(self) -> CommandEnd | None:
@@ -146,10 +146,10 @@ class CommandMonitor:
             return (
                 CommandEnd(os.waitstatus_to_exitcode(status))
                 if os.WIFEXITED(status)
-                else CommandEnd(number=os.WTERMSIG(status))
+                else CommandEnd(signal=os.WTERMSIG(status))
             )
         # The first process ended without a message: the cage could not be built, or the process was killed from outside.
-        return CommandEnd(number=signal.SIGKILL) if self._usage else CommandEnd(status=126, failed=True)
+        return CommandEnd(signal=signal.SIGKILL) if self._usage else CommandEnd(status=126, failed=True)
 
     def _exceeded_limit(self, used: usage.Usage) -> str:
         """The limit that the cage exceeds, in words; empty if there is none."""

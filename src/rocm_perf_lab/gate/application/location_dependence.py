@@ -49,7 +49,7 @@ def depends_on_location(
 
 def _units(source: HipSource) -> Iterator[HipSource]:
     yield source
-    yield from source.units_of_program
+    yield from source.other_units_of_program
 
 
 def usual_names(unit: HipSource) -> list[str]:

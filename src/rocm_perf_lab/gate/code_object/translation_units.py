@@ -31,7 +31,7 @@ def device_difference(
     Raises any error from building and reading.
     """
     judged = [builder.code_object(source) for source in (baseline, candidate)]
-    for before, after in zip(baseline.units_of_program, candidate.units_of_program, strict=True):
+    for before, after in zip(baseline.other_units_of_program, candidate.other_units_of_program, strict=True):
         images = [builder.code_object(unit) for unit in (before, after)]
         first, second = (BuiltCodeObject(parse(image), image) for image in images)
         complaint = changed_outside_kernel(first, second, kernel, symbol)
@@ -57,7 +57,7 @@ def _launching_unit_difference(baseline: HipSource, candidate: HipSource, builde
     """How changed launches affect the device code of a unit that does not contain the kernel; None if they do not."""
     changed = {file for file, text in candidate.other_files.items() if baseline.other_files.get(file) != text}
     for before, after in zip(baseline.other_units, candidate.other_units, strict=True) if changed else ():
-        if before in (*baseline.units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
+        if before in (*baseline.other_units_of_program, *baseline.units_of_other_programs) or changed.isdisjoint(
             (before.main.resolve(), *before.included)
         ):
             continue
@@ -68,7 +68,9 @@ def _launching_unit_difference(baseline: HipSource, candidate: HipSource, builde
 
 def host_difference(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
     """How the host code of a unit that includes the file differs; None if it does not. Raises any error from building."""
-    for before, after in zip((baseline, *baseline.units_of_program), (candidate, *candidate.units_of_program), strict=True):
+    for before, after in zip(
+        (baseline, *baseline.other_units_of_program), (candidate, *candidate.other_units_of_program), strict=True
+    ):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
     return None
@@ -79,7 +81,7 @@ def program_difference(program: Path, judged: HipSource, builder: Builder) -> st
     reading.
     """
     text_sections = {text_section(image) for _, image in code_objects_in(program)}
-    for unit in (judged, *judged.units_of_program):
+    for unit in (judged, *judged.other_units_of_program):
         # The name in the command determines the length of strings such as an assertion's __FILE__, and hence the layout.
         named = (builder.code_object_named(unit, name) for name in usual_names(unit))
         if not any(text_section(image) in text_sections for image in itertools.chain([builder.code_object(unit)], named)):
@@ -91,7 +93,7 @@ def makes_judged_code(text: HipSource, judged: HipSource, baseline: HipSource, b
     """Whether, in each unit that includes it, a text compiles to the judged device code and the baseline's host code, ignoring
     debug information. Raises any error from building the other two sources and from reading.
     """
-    texts, codes, expected = ((source, *source.units_of_program) for source in (text, judged, baseline))
+    texts, codes, expected = ((source, *source.other_units_of_program) for source in (text, judged, baseline))
     return all(
         _compiles_to_judged_code(unit, code, host, builder) for unit, code, host in zip(texts, codes, expected, strict=True)
     )

@@ -52,19 +52,19 @@ class BaselineResults:
     def __init__(
         self,
         capture: Capture,
-        arguments: KernelInputs,
+        kernel_inputs: KernelInputs,
         options: EquivalenceOptions,
         folder: Path,
         baseline: ReplayableCode = CAPTURED,
     ):
         """folder: where the results are kept. baseline: the baseline's code and launches."""
-        self.capture, self.arguments, self.baseline, self.folder = capture, arguments, baseline, folder
+        self.capture, self.kernel_inputs, self.baseline, self.folder = capture, kernel_inputs, baseline, folder
         self.ulps = options.ulps
         self.inconclusive_reasons: dict[str, str | None] = {}
         self.seconds = 0.0
         self._options = options
-        self._perturber = Perturber(capture, arguments, options.seed)
-        self._related = RelatedInputs(capture, arguments, self._perturber.fields, options.seed)
+        self._perturber = Perturber(capture, kernel_inputs, options.seed)
+        self._related = RelatedInputs(capture, kernel_inputs, self._perturber.fields, options.seed)
         self._parts_by_case: dict[str, list[BaselineCase]] = {}  # for each dropped case, the cases that replace it
         self._cases_by_numbers: dict[tuple[float, ...], list[BaselineCase]] = {}  # keyed by the numbers that a candidate names
         self._lock = threading.Lock()
@@ -116,7 +116,7 @@ class BaselineResults:
 
     def unproven_inputs(self, outcomes: dict[str, str]) -> Iterator[UnvariedInput]:
         baseline_cases = [*self.cases, *(part for parts in self._parts_by_case.values() for part in parts)]
-        return unproven_in(self.capture, self.arguments, self._perturber.fields, baseline_cases, outcomes)
+        return unproven_in(self.capture, self.kernel_inputs, self._perturber.fields, baseline_cases, outcomes)
 
     def cases_with_numbers(self, numbers: tuple[float, ...]) -> list[BaselineCase]:
         """The cases that use the numbers named by a candidate; none unless the level is full. On the software device, they run
@@ -128,7 +128,9 @@ class BaselineResults:
         cases: list[tuple[str, Case, Perturbation | None]] = [
             (other.name, replace(_case_for(other, number), device_options=checked, findings=bool(checked)), other)
             for number, other in enumerate(
-                perturbations_with_numbers(self.capture, self.arguments, self._perturber.fields, numbers, self._options.seed)
+                perturbations_with_numbers(
+                    self.capture, self.kernel_inputs, self._perturber.fields, numbers, self._options.seed
+                )
             )
         ]
         with self._lock:
@@ -154,7 +156,7 @@ class BaselineResults:
         """The NaNs that computing with a case's inputs may produce; None if the baseline only moves numbers."""
         if not self.computes_with_floats:
             return None
-        return Nans(lambda: floats_in(self.arguments, self.capture, baseline_case.case.overlays))
+        return Nans(lambda: floats_in(self.kernel_inputs, self.capture, baseline_case.case.overlays))
 
     @functools.cached_property
     def computes_with_floats(self) -> bool:

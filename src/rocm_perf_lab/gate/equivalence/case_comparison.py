@@ -88,7 +88,7 @@ def compare_case(baseline_results: BaselineResults, baseline_case: BaselineCase,
     expected, actual = Outputs(baseline_case.outcome.dump), Outputs(outcome.dump)
     inputs, nans = baseline_results.inputs_on(baseline_case), baseline_results.nans_on(baseline_case)
     if memory_difference := difference(
-        expected, actual, baseline_results.arguments.buffers, baseline_results.ulps, inputs, nans
+        expected, actual, baseline_results.kernel_inputs.buffers, baseline_results.ulps, inputs, nans
     ):
         return Mismatch(memory_difference.reason, memory_difference.where)
     return None

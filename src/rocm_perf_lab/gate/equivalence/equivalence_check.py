@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.equivalence.baseline_results import BaselineResults, expect_success, replay_with
 from rocm_perf_lab.gate.equivalence.case_comparison import wrong_memory
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, arguments_of
+from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, kernel_inputs_of
 from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.program_memory_comparison import DispatchInProgram, difference_in_program
@@ -141,7 +141,7 @@ class EquivalenceCheck:
             {
                 (one.name, other.name)
                 for one, other in itertools.combinations(
-                    self._capture_judge(index, rule).baseline_results.arguments.pointers, 2
+                    self._capture_judge(index, rule).baseline_results.kernel_inputs.pointers, 2
                 )
                 if one.target == other.target
             }
@@ -179,17 +179,17 @@ class EquivalenceCheck:
             return Difference(f"its launch is not the one that was judged: {complaint}", DifferenceSection()), []
         known = self._capture_judge(index, rules.before if rules else None)
 
-        def with_arguments(capture: Capture) -> DispatchInProgram:
-            return capture, self._arguments_of(capture)
+        def with_inputs(capture: Capture) -> DispatchInProgram:
+            return capture, self._kernel_inputs_of(capture)
 
         def baseline_again(turn: int) -> DispatchInProgram:
             with self._lock:
                 while len(known.repeated_dispatches) <= turn:
-                    known.repeated_dispatches.append(with_arguments(again()))
+                    known.repeated_dispatches.append(with_inputs(again()))
                 return known.repeated_dispatches[turn]
 
-        first = known.baseline_results.capture, known.baseline_results.arguments
-        difference, unlike = difference_in_program(first, with_arguments(candidate_capture), baseline_again, self._options.ulps)
+        first = known.baseline_results.capture, known.baseline_results.kernel_inputs
+        difference, unlike = difference_in_program(first, with_inputs(candidate_capture), baseline_again, self._options.ulps)
         return difference or self._difference_at_program_address(known.baseline_results, candidate_capture, rules), unlike
 
     def _difference_at_program_address(
@@ -199,18 +199,18 @@ class EquivalenceCheck:
         address where the program loads it. In all other replays it is elsewhere, which a candidate can detect from its own
         address or from what is stored at some other address.
         """
-        arguments, code = (
-            self._arguments_of(candidate_capture),
+        inputs, code = (
+            self._kernel_inputs_of(candidate_capture),
             ReplayableCode(baseline_results.capture.code_object, rules.before if rules else None),
         )
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            reference_in_program = BaselineResults(candidate_capture, arguments, self._options, Path(folder), baseline=code)
+            reference_in_program = BaselineResults(candidate_capture, inputs, self._options, Path(folder), baseline=code)
             complaint = wrong_memory(reference_in_program, ReplayableCode(None, rules.after if rules else None), {})
         return None if complaint is None else Difference(complaint.reason, complaint.difference or DifferenceSection())
 
-    def _arguments_of(self, capture: Capture) -> KernelInputs:
+    def _kernel_inputs_of(self, capture: Capture) -> KernelInputs:
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
-        return arguments_of(capture, self._kernel, types, self._metadata)
+        return kernel_inputs_of(capture, self._kernel, types, self._metadata)
 
     def _capture_judge(self, index: int, rule: LaunchRule | None) -> _CaptureJudge:
         with self._lock:
@@ -219,10 +219,10 @@ class EquivalenceCheck:
         return self._capture_judges[index, rule]
 
     def _create_capture_judge(self, capture: Capture, rule: LaunchRule | None) -> _CaptureJudge:
-        self._require_no_answers(capture)
+        self._expect_no_host_requests(capture)
         baseline = ReplayableCode(rule=rule)
         baseline_results = BaselineResults(
-            capture, self._arguments_of(capture), self._options, Path(self._scratch.name), baseline
+            capture, self._kernel_inputs_of(capture), self._options, Path(self._scratch.name), baseline
         )
         complaint = None
         if not expect_success(baseline_results.cases[0].outcome).equal and self._options.ulps == 0:
@@ -232,7 +232,7 @@ class EquivalenceCheck:
     def _services(self) -> list[str]:
         return [_SERVICES[argument.value_kind] for argument in self._metadata.arguments if argument.value_kind in _SERVICES]
 
-    def _require_no_answers(self, capture: Capture) -> None:
+    def _expect_no_host_requests(self, capture: Capture) -> None:
         """Raises ReplayFailedError if the kernel sends a request to the host, which is not answered in a replay. The compiler's
         metadata shows only that the kernel may send one: an assertion, for example, sends none as long as it holds.
         """

@@ -147,7 +147,7 @@ def path_with_indices(path: str, index: tuple[int, ...]) -> str:
     return path
 
 
-def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> KernelInputs:
+def kernel_inputs_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> KernelInputs:
     """Find the inputs of a captured dispatch.
 
     types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
@@ -340,7 +340,7 @@ def _pointers_and_addresses_in(capture: Capture, buffer: Buffer, depth: int, inp
 
 
 def _pointers_in(capture: Capture, buffer: Buffer, depth: int, inputs: KernelInputs) -> list[_Pointer]:
-    """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
+    """The buffer's pointers to captured memory; those that are not followed are recorded as unvaried."""
     if not _holds_pointers(buffer.layout):
         return []
     if depth == _MAX_DEPTH:

@@ -119,14 +119,14 @@ def _with_overlays(content: bytes, address: int, overlays: Sequence[tuple[int, b
     return memory
 
 
-def floats_in(arguments: KernelInputs, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
+def floats_in(kernel_inputs: KernelInputs, capture: Capture, overlays: Sequence[tuple[int, bytes]]) -> Iterator[Numbers]:
     """All floating-point numbers that a kernel receives with these (address, bytes) overlays, array by array."""
     inputs = inputs_of(capture, overlays)
-    for buffer in arguments.buffers:
+    for buffer in kernel_inputs.buffers:
         leaves = [leaf for leaf in buffer.layout.leaves if is_float(leaf.scalar)]
         content = inputs(buffer.address, buffer.size) if leaves else None
         yield from (buffer.view(content, leaf) for leaf in leaves if content is not None)
-    for number in arguments.numbers:
+    for number in kernel_inputs.numbers:
         if is_float(number.scalar):
             captured = np.array(number.value, dtype_of(number.scalar))
             yield _with_overlays(captured.tobytes(), number.address, overlays).view(captured.dtype)

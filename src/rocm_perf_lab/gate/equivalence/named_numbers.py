@@ -55,7 +55,7 @@ def _value(literal: str) -> float | None:
 
 
 def perturbations_with_numbers(
-    capture: Capture, arguments: KernelInputs, fields: Sequence[Field], numbers: Sequence[float], seed: int
+    capture: Capture, kernel_inputs: KernelInputs, fields: Sequence[Field], numbers: Sequence[float], seed: int
 ) -> Iterator[Perturbation]:
     """Cases with these numbers: each of them, and its negative, everywhere in memory; all of them mixed with the captured
     numbers; each passed by value.
@@ -66,7 +66,7 @@ def perturbations_with_numbers(
         for value in dict.fromkeys((number, -number)):
             yield from _value_everywhere(capture, fields, value)
     yield from _numbers_among_captured(capture, fields, numbers, seed)
-    for argument in arguments.numbers:
+    for argument in kernel_inputs.numbers:
         for number in numbers:
             yield from _number_by_value(argument, number)
 

@@ -297,9 +297,9 @@ _KINDS: dict[str, Values] = {
 class Perturber:
     """The other inputs for one captured dispatch, reproducible from the seed."""
 
-    def __init__(self, capture: Capture, arguments: KernelInputs, seed: int):
-        self._capture, self._numbers, self._seed = capture, arguments.numbers, seed
-        fields = [Field(buffer, leaf) for buffer in arguments.buffers for leaf in buffer.layout.leaves if leaf.scalar]
+    def __init__(self, capture: Capture, kernel_inputs: KernelInputs, seed: int):
+        self._capture, self._numbers, self._seed = capture, kernel_inputs.numbers, seed
+        fields = [Field(buffer, leaf) for buffer in kernel_inputs.buffers for leaf in buffer.layout.leaves if leaf.scalar]
         self.floats = tuple(field for field in fields if is_float(field.leaf.scalar))
         self.integers = tuple(field for field in fields if not is_float(field.leaf.scalar))
 

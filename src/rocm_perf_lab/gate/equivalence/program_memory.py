@@ -71,15 +71,15 @@ class ProgramMemory:
     def of(cls, capture: Capture) -> ProgramMemory:
         """The memory of a captured dispatch. Raises SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
-        places = dict(parts)
-        for turn, code in enumerate(_other_code_objects(capture)):
-            places[_CODE, turn] = code
-            parts |= dict(_segments(capture, code, turn))
+        pointees = dict(parts)
+        for index, code in enumerate(_other_code_objects(capture)):
+            pointees[_CODE, index] = code
+            parts |= dict(_segments(capture, code, index))
         for symbol, part, writable in _symbols(capture):
-            places[symbol] = part
+            pointees[symbol] = part
             if writable:
                 parts[symbol] = part
-        return cls(capture, parts, places)
+        return cls(capture, parts, pointees)
 
     def chunks(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
         """Yields the part's contents in chunks, as (address, 64-bit words). The last word is padded with zeros."""
@@ -89,13 +89,13 @@ class ProgramMemory:
             yield part.address + start, np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
     def resolve_pointers(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
-        """For each word, the number of the place that it points to (-1 for none) and the offset within that place."""
-        places = sorted((part.address, part.size, numbers[key]) for key, part in self.pointees.items() if key in numbers)
-        starts = np.array([address for address, _, _ in places] or [0], np.uint64)
-        sizes = np.array([size for _, size, _ in places] or [0], np.uint64)
-        named = np.array([number for _, _, number in places] or [-1], np.int64)
+        """For each word, the number of the pointee (-1 for none) and the offset within it."""
+        pointees = sorted((part.address, part.size, numbers[key]) for key, part in self.pointees.items() if key in numbers)
+        starts = np.array([address for address, _, _ in pointees] or [0], np.uint64)
+        sizes = np.array([size for _, size, _ in pointees] or [0], np.uint64)
+        named = np.array([number for _, _, number in pointees] or [-1], np.int64)
         index = np.maximum(np.searchsorted(starts, words, side="right").astype(np.int64) - 1, 0)
-        inside = words - starts[index]  # an address before the first place wraps around to a large offset
+        inside = words - starts[index]  # an address before the first pointee wraps around to a large offset
         return np.where(inside < sizes[index], named[index], -1), inside
 
 
@@ -196,11 +196,11 @@ def _other_code_objects(capture: Capture) -> Iterator[MemoryPart]:
                 yield MemoryPart(f"the code object at {address:#x}", address, size)
 
 
-def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[Key, MemoryPart]]:
+def _segments(capture: Capture, code: MemoryPart, index: int) -> Iterator[tuple[Key, MemoryPart]]:
     """The parts of another code object that can change, according to its ELF headers; if they are not loaded, all of it."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
-        yield (_CODE, turn, code.size), code
+        yield (_CODE, index, code.size), code
         return
     headers = _ELF_HEADER.unpack(capture.memory(address, _ELF_HEADER.size))
     start, count = headers[5], headers[10]
@@ -212,7 +212,7 @@ def _segments(capture: Capture, code: MemoryPart, turn: int) -> Iterator[tuple[K
     for number, (kind, flags, _, vaddr, _, _, size, _) in enumerate(table):
         if kind == _LOAD and flags & _WRITABLE and not any(a <= vaddr < b for a, b in relocated):
             name = f"variables of another code object, at {address + vaddr:#x}"
-            yield (_CODE, turn, number, size), MemoryPart(name, address + vaddr, size)
+            yield (_CODE, index, number, size), MemoryPart(name, address + vaddr, size)
 
 
 def _program_headers(table: bytes) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.equivalence.numbers import Bytes
 
 DispatchInProgram = tuple[Capture, KernelInputs]
-"""A dispatch captured in a program, with its arguments."""
+"""A dispatch captured in a program, with its inputs."""
 
 RepeatBaseline = Callable[[int], DispatchInProgram]
 """Returns the dispatch captured in another run of the baseline's program; 0 stands for the first such run."""
@@ -66,7 +66,7 @@ def _difference_in_buffers(
             difference = _buffer_difference(before[0], buffer, after[0], counterpart, at_end, ulps)
             if difference is None or name in unlike:
                 continue
-            again = ((capture, _buffer_named(arguments, name)) for capture, arguments in map(baseline_again, range(_RUNS)))
+            again = ((capture, _buffer_named(inputs, name)) for capture, inputs in map(baseline_again, range(_RUNS)))
             if all(_buffer_difference(before[0], buffer, capture, twin, at_end, ulps) is None for capture, twin in again):
                 when = "" if at_end else " (left by an earlier dispatch)"
                 return Difference(difference.reason + when, difference.where), unlike
@@ -80,7 +80,7 @@ def _difference_in_all_memory(
     """Compare all memory, byte for byte. unlike: buffers whose contents vary between runs of the baseline."""
     names = [*unlike]
     baseline, candidate = (ProgramMemory.of(capture) for capture, _ in (before, after))
-    memory_of = functools.cache(lambda turn: ProgramMemory.of(baseline_again(turn)[0]))
+    memory_of = functools.cache(lambda index: ProgramMemory.of(baseline_again(index)[0]))
 
     def again() -> Iterator[ProgramMemory]:
         return map(memory_of, range(_RUNS))
@@ -133,8 +133,8 @@ def _buffer_pairs(before: DispatchInProgram, after: DispatchInProgram) -> Iterat
     return ((buffer.name, buffer, _buffer_named(after[1], buffer.name)) for buffer in before[1].buffers)
 
 
-def _buffer_named(arguments: KernelInputs, name: str) -> Buffer | None:
-    return next((buffer for buffer in arguments.buffers if buffer.name == name), None)
+def _buffer_named(inputs: KernelInputs, name: str) -> Buffer | None:
+    return next((buffer for buffer in inputs.buffers if buffer.name == name), None)
 
 
 def _buffer_difference(

@@ -115,10 +115,10 @@ class RaceAndOrderRuns:
     def _has_usual_result(self, usual_run: BaselineCase, outcome: CaseOutcome, ulps: int) -> bool:
         baseline_results, expected = self._baseline_results, Outputs(usual_run.outcome.dump)
         inputs, nans = baseline_results.inputs_on(usual_run), baseline_results.nans_on(usual_run)
-        return difference(expected, Outputs(outcome.dump), baseline_results.arguments.buffers, ulps, inputs, nans) is None
+        return difference(expected, Outputs(outcome.dump), baseline_results.kernel_inputs.buffers, ulps, inputs, nans) is None
 
     def _judge_run(self, name: str, result: CaseOutcome, outcomes: dict[str, str]) -> Mismatch | None:
-        run, baseline, buffers = self._runs[name], self._baseline[name], self._baseline_results.arguments.buffers
+        run, baseline, buffers = self._runs[name], self._baseline[name], self._baseline_results.kernel_inputs.buffers
         if baseline.failure:
             outcomes[name] = "dropped: the baseline itself fails on it"
             return None

@@ -34,7 +34,7 @@ class RelatedInputs:
     """The cases for one captured dispatch, reproducible from the seed. fields: as in Perturber."""
 
     capture: Capture
-    arguments: KernelInputs
+    kernel_inputs: KernelInputs
     fields: Sequence[Field]
     seed: int
 
@@ -112,7 +112,7 @@ class RelatedInputs:
 
     def _passed_numbers_in_memory(self) -> Iterator[Perturbation]:
         """Write each number passed by value to an eighth of the places that hold numbers of its type."""
-        for number in self.arguments.numbers:
+        for number in self.kernel_inputs.numbers:
             fields = [field for field in self._input_fields() if field.leaf.scalar == number.scalar]
             if not fields or number.values is not None:
                 continue
@@ -129,7 +129,7 @@ class RelatedInputs:
         """
         pairs = [
             (pointer, other)
-            for pointer, other in itertools.permutations(self.arguments.pointers, 2)
+            for pointer, other in itertools.permutations(self.kernel_inputs.pointers, 2)
             if pointer.pointee == other.pointee
             and bytes_behind(self.capture, pointer.target) <= bytes_behind(self.capture, other.target)
             and pointer.target != other.target

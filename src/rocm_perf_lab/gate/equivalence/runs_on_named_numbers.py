@@ -52,5 +52,5 @@ def wrong_on_named_numbers(
 
 def _race_mismatch(baseline_results: BaselineResults, known: Sequence[str], outcome: CaseOutcome) -> Mismatch | None:
     races = without_unwritten_reads(baseline_results.races_that_matter(outcome.races))
-    race = new_race(known, races, baseline_results.capture, baseline_results.arguments.buffers)
+    race = new_race(known, races, baseline_results.capture, baseline_results.kernel_inputs.buffers)
     return Mismatch(f"it races: {race}") if race else None

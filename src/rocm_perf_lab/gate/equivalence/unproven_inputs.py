@@ -23,7 +23,7 @@ DIFFERS_IN_SAME_MEMORY = "differs; not held against the candidate, as no capture
 
 def unproven_in(
     capture: Capture,
-    arguments: KernelInputs,
+    kernel_inputs: KernelInputs,
     fields: Sequence[Field],
     baseline_cases: Sequence[BaselineCase],
     outcomes: Mapping[str, str],
@@ -49,7 +49,7 @@ def unproven_in(
         if field.group not in groups and (buffer := field.buffer)
     ]
     reported = set()
-    for unknown in (*dropped, *arguments.unvaried):
+    for unknown in (*dropped, *kernel_inputs.unvaried):
         if unknown.name not in reported and not (
             unknown.size and _is_only_written(capture, (unknown.address, unknown.size), baseline_cases)
         ):

@@ -72,12 +72,12 @@ def check_measurement(
     ratio = min(ratios, key=lambda measured: measured.sure_improvement)
     of_others = list(zip(others, ratios[1:], timings[len(cus) :], strict=True))
     worst = min(of_others, key=lambda measured: measured[1].sure_improvement, default=None)
-    least = sum(
+    min_ms = sum(
         min_milliseconds(capture.target, DispatchWork.of(codes.candidate.packet(capture), size, counts))
         for capture, size, counts in zip(captures, changed_bytes, timings[0].counted, strict=True)
     )
     evidence = MeasurementEvidence(
-        least_ms=least,
+        least_ms=min_ms,
         timing=source,
         baseline_ms=timings[0].baseline,
         candidate_ms=timings[0].candidate,
@@ -89,8 +89,8 @@ def check_measurement(
         confidence=options.confidence,
         cold_caches=True,
     )
-    if min(timings[0].candidate) < least:
-        reason = f"{min(timings[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
+    if min(timings[0].candidate) < min_ms:
+        reason = f"{min(timings[0].candidate):.6f} ms is less than its work takes on any such device ({min_ms:.6f} ms)"
         return rejected(STEP, reason, evidence)
     where = ""
     if worst is not None and ratio is worst[1] and ratio.value != ratios[0].value:

@@ -19,7 +19,7 @@ import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
+from rocm_perf_lab.hip_source.aliasing import other_memory_access, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
 from rocm_perf_lab.hip_source.pointer_origins import PointerOrigins, UnknownOriginError
@@ -108,13 +108,13 @@ def _may_launch(file: Path, kernel: SourceKernel) -> bool:
 def _shared_in_source(
     source: HipSource, target: SourceKernel, launches: Sequence[LaunchSite], promises: Promises
 ) -> str | None:
-    if way := other_ways(source.device, target):
-        return way
+    if complaint := other_memory_access(source.device, target):
+        return complaint
     if moved := reassigned(source.device, target) & set(promises.memory_parameters):
         return f"{sorted(moved)[0]} is changed to point elsewhere"
-    ways = PointerOrigins(source)
+    origins = PointerOrigins(source)
     for launch in launches:
-        if complaint := _same_names(target, launch, promises) or _same_memory(target, launch, promises, ways):
+        if complaint := _same_names(target, launch, promises) or _same_memory(target, launch, promises, origins):
             return complaint
     return None
 
@@ -134,10 +134,10 @@ def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) ->
     return None
 
 
-def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: PointerOrigins) -> str | None:
+def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, origins: PointerOrigins) -> str | None:
     """Like _same_names(), but compares the allocations behind the arguments, on every path into the launching function."""
     pairs = list(_pairs(target, promises))
-    for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
+    for words, memory in origins.of_launch(launch.arguments, launch.call) if pairs else ():
         for i, j in pairs:
             if max(i, j) >= len(memory):
                 return f"the launch in line {launch.line} does not name all arguments"

@@ -74,6 +74,7 @@ def _assumption(tokens: Sequence[str], index: int) -> _Assumption:
     blocks, begun = _blocks_around(tokens[:index])
     levels = [_level(block, with_header=number > 1) for number, block in enumerate(blocks) if number > 0]
     heads = [*(block.header for block in blocks[1:]), begun]
+    # An `else` is reached only if the branches before it are not taken, so these guard it like a level of their own.
     levels += [_Level((), _branches_before(block)) for block, head in zip(blocks, heads, strict=True) if head[:1] == ("else",)]
     return _Assumption((*begun, *_call_tokens(tokens[index:])), tuple(levels))
 

@@ -13,11 +13,17 @@ from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import InvariantLoad, LoopEntry, entry_of, invariant_loads
-from rocm_perf_lab.hip_source.source_parts import Construct
+from rocm_perf_lab.hip_source.source_parts import ObstacleKind
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "hoist"
-_FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL)
+_FORBIDDEN = (
+    ObstacleKind.JUMP,
+    ObstacleKind.INLINE_ASM,
+    ObstacleKind.VOLATILE,
+    ObstacleKind.UNKNOWN_CALL,
+    ObstacleKind.INDIRECT_CALL,
+)
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
@@ -53,7 +59,7 @@ def why_not(loop: Loop) -> str | None:
         return "it comes from a macro"
     if loop.kind == "range-for":
         return "it is a range-for loop"
-    return next((f"it holds a {construct}" for construct in loop.constructs if construct.construct in _FORBIDDEN), None)
+    return next((f"it holds a {obstacle}" for obstacle in loop.obstacles if obstacle.kind in _FORBIDDEN), None)
 
 
 def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: LoopEntry) -> tuple[Edit, ...]:

@@ -16,7 +16,7 @@ from rocm_perf_lab.hip_source.kernels import name_of
 from rocm_perf_lab.hip_source.launches import launches_in_program
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
-NAME = "launch_bounds"
+NAME = "launch-bounds"
 _BOUNDS = ("launch_bounds", "amdgpu_flat_work_group_size", "reqd_work_group_size")
 _DEFAULT_BOUND = 1024  # the workgroup size that the compiler assumes without a bound
 

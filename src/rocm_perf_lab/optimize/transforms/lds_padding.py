@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
 from rocm_perf_lab.hip_source.source_parts import Span
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
-NAME = "lds_padding"
+NAME = "lds-padding"
 _WORD = 4  # bytes per bank
 _MAX_ACCESS_BYTES = 16  # bytes of the widest LDS access, which must be aligned to its size
 

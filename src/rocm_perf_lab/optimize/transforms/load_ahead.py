@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
-from rocm_perf_lab.hip_source.source_parts import Construct
+from rocm_perf_lab.hip_source.source_parts import ObstacleKind
 from rocm_perf_lab.hip_source.variables import escaping_in, variables_changed_in
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 NAME = "load-ahead"
-_ALLOWED = (Construct.ATOMIC,)
+_ALLOWED = (ObstacleKind.ATOMIC,)
 _TYPES = ("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long")
 
 
@@ -66,7 +66,7 @@ def _expect_counted_loop(source: HipSource, kernel: SourceKernel, loop: Loop) ->
     unit = source.device
     if loop.in_macro or loop.hint:
         raise _NotApplicableError("it comes from a macro" if loop.in_macro else "its author has already specified unrolling")
-    if forbidden := next((construct for construct in loop.constructs if construct.construct not in _ALLOWED), None):
+    if forbidden := next((obstacle for obstacle in loop.obstacles if obstacle.kind not in _ALLOWED), None):
         raise _NotApplicableError(f"it holds a {forbidden}")
     if not loop.innermost or loop.kind != "for" or loop.variable is None:
         raise _NotApplicableError("it is not an innermost loop that counts")
@@ -107,7 +107,7 @@ def _predictable_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop, 
                 reads.append(read)
     if not reads:
         raise _NotApplicableError("no load in it depends only on the iteration number")
-    if not any(loop.constructs) and not _write_targets(unit, body):
+    if not any(loop.obstacles) and not _write_targets(unit, body):
         raise _NotApplicableError("it writes nothing for which its loads could have to wait: the compiler can move them")
     return reads
 

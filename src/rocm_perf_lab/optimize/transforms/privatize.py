@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel, constructs
+from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel, reordering_obstacles
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, parameters_of, unwrapped, walk, walk_below
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.source_parts import Construct
+from rocm_perf_lab.hip_source.source_parts import ObstacleKind
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
             continue
         try:
             additions = _additions(unit, kernel, parameter)
-            frame = _frame(source, kernel) if additions else []
+            reaching_the_end = _let_all_threads_reach_the_end(source, kernel) if additions else []
         except _NotApplicableError as error:
             has_additions = True
             yield Refusal(NAME, kernel.name, parameter.span.line, f"{parameter.name}: {error}")
@@ -73,7 +73,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
                 kernel=kernel.name,
                 line=line,
                 description=f"add to {bins} elements of {parameter.name} in LDS first (line {line})",
-                edits=(*frame, *_edits(source, kernel, parameter, additions, bins)),
+                edits=(*reaching_the_end, *_edits(source, kernel, parameter, additions, bins)),
                 parameters={"parameter": parameter.name, "bins": bins},
             )
     if not has_additions:
@@ -124,7 +124,7 @@ def _is_lds(call: Cursor) -> bool:
     return declared is not None and any(child.kind.name == "CUDASHARED_ATTR" for child in declared.get_children())
 
 
-def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
+def _let_all_threads_reach_the_end(source: HipSource, kernel: SourceKernel) -> list[Edit]:
     """The edits that let every thread reach the end: `if (done) return;` at the top level becomes a condition on the rest of
     the kernel.
     """
@@ -141,8 +141,8 @@ def _frame(source: HipSource, kernel: SourceKernel) -> list[Edit]:
     ]
     if len(returns) != len(guards):
         raise _NotApplicableError(f"a thread may end in line {returns[0].location.line}")
-    forbidden = (Construct.BARRIER, Construct.DYNAMIC_LDS, Construct.INLINE_ASM, Construct.JUMP)
-    obstacles = [construct for construct in constructs.find(function, unit.bindings) if construct.construct in forbidden]
+    forbidden = (ObstacleKind.BARRIER, ObstacleKind.DYNAMIC_LDS, ObstacleKind.INLINE_ASM, ObstacleKind.JUMP)
+    obstacles = [obstacle for obstacle in reordering_obstacles.find(function, unit.bindings) if obstacle.kind in forbidden]
     if guards and obstacles:
         raise _NotApplicableError(f"it holds a {obstacles[0]}, which threads that have ended do not reach")
     edits = []
@@ -177,7 +177,7 @@ def _edits(
         "__syncthreads();",
     )
     after = (
-        *("}" for _ in _frame(source, kernel)),
+        *("}" for _ in _let_all_threads_reach_the_end(source, kernel)),
         "__syncthreads();",
         f"{loop}",
         f"  if ({own}[{bin_}] != 0) atomicAdd(&{parameter.name}[{bin_}], {own}[{bin_}]);",

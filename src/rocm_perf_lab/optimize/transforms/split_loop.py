@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.gate.source.launch_rule import shape_in_source
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
-from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, constructs, libclang
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang, reordering_obstacles
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, find_by_span, walk, walk_below
 from rocm_perf_lab.hip_source.edits import before_pragmas, indentation, line_start, new_names
 from rocm_perf_lab.hip_source.grid_dimensions import depends_on, replaceable
@@ -85,8 +85,8 @@ def _loop(source: HipSource, kernel: SourceKernel) -> tuple[Loop, Independence]:
     if loop.in_macro or loop.kind != "for" or loop.variable is None or _step(loop) is None:
         raise _NotApplicableError("its loop is not a plain one that counts upwards")
     function = function_of(unit, kernel)
-    if construct := next(iter(constructs.find(function, unit.bindings)), None):
-        raise _NotApplicableError(f"it holds a {construct}")
+    if obstacle := next(iter(reordering_obstacles.find(function, unit.bindings)), None):
+        raise _NotApplicableError(f"it holds a {obstacle}")
     body = body_of(function)
     cursor = find_by_span(function, loop.span, "FOR_STMT")
     condition = list(cursor.get_children())[1]

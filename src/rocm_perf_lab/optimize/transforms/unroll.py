@@ -39,8 +39,8 @@ def why_not(loop: Loop) -> str | None:
         return "it comes from a macro"
     if loop.hint:
         return "its author has already specified unrolling"
-    if loop.constructs:
-        return f"it holds a {loop.constructs[0]}"
+    if loop.obstacles:
+        return f"it holds a {loop.obstacles[0]}"
     if not loop.innermost:
         return "it is not innermost"
     if loop.kind not in ("for", "while", "do"):

@@ -113,7 +113,7 @@ def _bound_of(unit: TranslationUnit, statement: Cursor, row: str) -> tuple[str, 
 
 def _shared(unit: TranslationUnit, statement: Cursor, loop: Loop, lane: str, step: str) -> Iterator[Edit]:
     """The edits that make the lanes divide up the row's elements in the loop and combine their results after it."""
-    if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.constructs or loop.in_macro:
+    if loop.kind != "for" or loop.step != 1 or not loop.innermost or loop.obstacles or loop.in_macro:
         raise _NotApplicableError(f"the loop of line {loop.span.line} is not a plain one over elements")
     init, _, increment, inside = list(statement.get_children())
     first = list(list(init.get_children())[0].get_children())[-1]

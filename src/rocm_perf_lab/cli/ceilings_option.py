@@ -8,5 +8,6 @@ import click
 
 ceilings_option = click.option(
     "--ceilings", type=click.Path(path_type=Path), metavar="FILE",
-    help="File with measured ceilings to show next to the peaks: ceilings.json of `rocm-perf ceilings`, or a roofline.csv.",
+    help="File with measured ceilings to show next to the peaks: the ceilings.json that `rocm-perf ceilings` writes, or a "
+    "roofline.csv.",
 )  # fmt: skip

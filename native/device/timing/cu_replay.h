@@ -69,7 +69,7 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
 
 // `instructions` is the instruction cache, kept from dispatch to dispatch. `observer` may be null. `removed` says which causes
 // to remove.
-CuOutcome simulate_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
-                      InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& removed = {});
+CuOutcome replay_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
+                    InstructionCache& instructions, CuReplayObserver* observer = nullptr, const RemovedCauses& removed = {});
 
 }  // namespace rpd

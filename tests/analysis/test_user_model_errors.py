@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.analysis.user_ratio_errors import MIN_ENTRIES, RecordedDifference, add, error_for
+from rocm_perf_lab.analysis.user_model_errors import MIN_ENTRIES, RecordedDifference, add, error_for
 
 
 def difference(predicted: float, recorded: float, candidate: str = "b", parameters: str = "f00d") -> RecordedDifference:

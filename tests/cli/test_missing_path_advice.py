@@ -1,4 +1,4 @@
-"""Typical mistakes, each with an error that makes the next command obvious."""
+"""Typical missing_path_advice, each with an error that makes the next command obvious."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.cli import mistakes
+from rocm_perf_lab.cli import missing_path_advice
 from rocm_perf_lab.errors import MissingInputError, RocmPerfError, TraceError
 
 CUDA = """#include <cuda_runtime.h>
@@ -70,24 +70,24 @@ def test_help_of_a_command(rocm_perf):
 
 @pytest.fixture
 def in_root_of_dev(monkeypatch, tmp_path):
-    monkeypatch.setattr(mistakes, "ROOT_OF_DEV", tmp_path)
+    monkeypatch.setattr(missing_path_advice, "ROOT_OF_DEV", tmp_path)
 
 
 @pytest.mark.parametrize("path", ["/data/trace.db", "/opt/nothing/x", "../../../../../../nothing/x"])
 def test_a_path_outside_of_what_dev_shows_gets_advice(in_root_of_dev, path):
     error = MissingInputError(f"there is no trace {path}", "give one")
-    assert "./dev shows the folder that it is started in" in mistakes.advice(error)
-    assert mistakes.advice(TraceError(f"{path} is damaged")) == ""
+    assert "./dev shows the folder that it is started in" in missing_path_advice.advice(error)
+    assert missing_path_advice.advice(TraceError(f"{path} is damaged")) == ""
 
 
 def test_a_path_below_what_dev_shows_gets_no_advice(in_root_of_dev):
     for what in ("./app does not exist", "/proc/nothing does not exist", "/bin/sh is not a trace"):
-        assert mistakes.advice(MissingInputError(what)) == ""
+        assert missing_path_advice.advice(MissingInputError(what)) == ""
 
 
 def test_outside_of_the_root_of_dev_no_advice_is_added(monkeypatch):
-    monkeypatch.setattr(mistakes, "ROOT_OF_DEV", Path("/nonexistent"))
-    assert mistakes.advice(MissingInputError("/data/x does not exist")) == ""
+    monkeypatch.setattr(missing_path_advice, "ROOT_OF_DEV", Path("/nonexistent"))
+    assert missing_path_advice.advice(MissingInputError("/data/x does not exist")) == ""
 
 
 def test_a_package_without_native_parts_names_one_that_has_them(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk
-from rocm_perf_lab.hip_source.source_parts import Construct, ConstructUse
+from rocm_perf_lab.hip_source.source_parts import ObstacleKind, ReorderingObstacle
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor
@@ -38,26 +38,26 @@ _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popc
 
 _HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # these look like calls but are not
 
-_NAMED_CONSTRUCTS = (
-    (Construct.BARRIER, _BARRIERS),
-    (Construct.WAVE_OPERATION, _WAVE),
-    (Construct.ATOMIC, _ATOMICS),
-    (Construct.SIDE_EFFECT, _SIDE_EFFECTS),
+_NAMED_OBSTACLES = (
+    (ObstacleKind.BARRIER, _BARRIERS),
+    (ObstacleKind.WAVE_OPERATION, _WAVE),
+    (ObstacleKind.ATOMIC, _ATOMICS),
+    (ObstacleKind.SIDE_EFFECT, _SIDE_EFFECTS),
 )
 
 
-def classify(name: str) -> Construct | None:
-    """The construct that a call to `name` represents, judged by the name alone; None if the called body must be searched."""
+def classify(name: str) -> ObstacleKind | None:
+    """The obstacle that a call to `name` represents, judged by the name alone; None if the called body must be searched."""
     if name.startswith("__builtin_amdgcn_") and "atomic" in name:
-        return Construct.ATOMIC
-    for construct, prefixes in _NAMED_CONSTRUCTS:
+        return ObstacleKind.ATOMIC
+    for obstacle, prefixes in _NAMED_OBSTACLES:
         if name.startswith(prefixes) and not name.startswith(("__ockl_mul", "__ockl_clz", "__ockl_popcount")):
-            return construct
+            return obstacle
     return None
 
 
-def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
-    """Every construct under `cursor` that forbids reordering, in source order, once per line and name."""
+def find(cursor: Cursor, bindings: Bindings) -> tuple[ReorderingObstacle, ...]:
+    """Everything under `cursor` that forbids reordering, in source order, once per line and name."""
     uses = _Search(bindings).inside(cursor, line=None, via=())
     return tuple(dict.fromkeys(uses))
 
@@ -71,66 +71,66 @@ class _Search:
         self._variables = (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
         self._visited: set[str] = set()
 
-    def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """The constructs under a cursor.
+    def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ReorderingObstacle]:
+        """The obstacles under a cursor.
 
-        line: the line of the outermost call, for constructs inside callees; None in the region itself.
+        line: the line of the outermost call, for obstacles inside callees; None in the region itself.
         """
         left = [(cursor, line, via)]
         while left:
             cursor, line, via = left.pop()
             reported_line = line if line is not None else cursor.extent.start.line
-            yield from self._constructs_at(cursor, reported_line, via)
+            yield from self._obstacles_at(cursor, reported_line, via)
             left += [(child, line, via) for child in reversed(list(cursor.get_children()))]
             if cursor.kind == self._kinds.CALL_EXPR and (body := self._new_body(cursor.referenced)) is not None:
                 left.append((body, reported_line, (*via, cursor.referenced.spelling)))
 
-    def _constructs_at(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """The constructs that the cursor itself represents, not counting its children."""
+    def _obstacles_at(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ReorderingObstacle]:
+        """The obstacles that the cursor itself represents, not counting its children."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
-            yield ConstructUse(Construct.INLINE_ASM, "asm", line, via)
+            yield ReorderingObstacle(ObstacleKind.INLINE_ASM, "asm", line, via)
         elif kind in (kinds.GOTO_STMT, kinds.INDIRECT_GOTO_STMT, kinds.LABEL_STMT):
-            yield ConstructUse(Construct.JUMP, cursor.spelling or "goto", line, via)
+            yield ReorderingObstacle(ObstacleKind.JUMP, cursor.spelling or "goto", line, via)
         elif kind == kinds.CALL_EXPR:
             yield from self._call(cursor, line, via)
         elif kind == kinds.OVERLOADED_DECL_REF:  # a call that depends on a template parameter: only its name is known
-            construct = classify(cursor.spelling)
-            if construct:
-                yield ConstructUse(construct, cursor.spelling, line, via)
+            obstacle = classify(cursor.spelling)
+            if obstacle:
+                yield ReorderingObstacle(obstacle, cursor.spelling, line, via)
         if kind.is_expression():
             yield from self._expression(cursor, line, via)
 
-    def _expression(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
+    def _expression(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ReorderingObstacle]:
         if name := libclang.unnamed_call(self._bindings, cursor):
             if name not in _HARMLESS:
-                yield ConstructUse(classify(name) or Construct.UNKNOWN_CALL, name, line, via)
+                yield ReorderingObstacle(classify(name) or ObstacleKind.UNKNOWN_CALL, name, line, via)
         if cursor.type.is_volatile_qualified() or cursor.type.get_pointee().is_volatile_qualified():
-            yield ConstructUse(Construct.VOLATILE, cursor.spelling or "access", line, via)
+            yield ReorderingObstacle(ObstacleKind.VOLATILE, cursor.spelling or "access", line, via)
         if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):
-            yield ConstructUse(Construct.DYNAMIC_LDS, cursor.spelling, line, via)
+            yield ReorderingObstacle(ObstacleKind.DYNAMIC_LDS, cursor.spelling, line, via)
 
     def _is_dynamic_lds(self, declaration: Cursor | None) -> bool:
         if declaration is None or declaration.kind != self._kinds.VAR_DECL or declaration.storage_class.name != "EXTERN":
             return False
         return any(child.kind == self._kinds.CUDASHARED_ATTR for child in declaration.get_children())
 
-    def _call(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
+    def _call(self, cursor: Cursor, line: int, via: tuple[str, ...]) -> Iterator[ReorderingObstacle]:
         callee = cursor.referenced
         if callee is None:
             if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in walk(cursor)):
-                yield ConstructUse(Construct.INDIRECT_CALL, cursor.spelling or "call", line, via)
+                yield ReorderingObstacle(ObstacleKind.INDIRECT_CALL, cursor.spelling or "call", line, via)
             return
         if callee.kind in self._variables:
-            yield ConstructUse(Construct.INDIRECT_CALL, callee.spelling, line, via)
+            yield ReorderingObstacle(ObstacleKind.INDIRECT_CALL, callee.spelling, line, via)
             return
-        if construct := classify(callee.spelling):
-            yield ConstructUse(construct, callee.spelling, line, via)
+        if obstacle := classify(callee.spelling):
+            yield ReorderingObstacle(obstacle, callee.spelling, line, via)
         elif self._body(callee) is None:
             implicit = callee.is_default_method() or callee.kind in (self._kinds.CONSTRUCTOR, self._kinds.DESTRUCTOR)
             if not implicit and not callee.spelling.startswith(_ARITHMETIC):
-                yield ConstructUse(Construct.UNKNOWN_CALL, callee.spelling, line, via)
+                yield ReorderingObstacle(ObstacleKind.UNKNOWN_CALL, callee.spelling, line, via)
 
     def _body(self, callee: Cursor) -> Cursor | None:
         return callee.get_definition() or self._template(callee)

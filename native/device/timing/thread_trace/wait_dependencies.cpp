@@ -1,4 +1,4 @@
-#include "timing/thread_trace/dependencies.h"
+#include "timing/thread_trace/wait_dependencies.h"
 
 #include <utility>
 

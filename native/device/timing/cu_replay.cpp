@@ -1,4 +1,4 @@
-#include "timing/cu_simulator.h"
+#include "timing/cu_replay.h"
 
 #include <algorithm>
 #include <array>
@@ -481,8 +481,8 @@ AccessCost without_causes(const RecordingEntry& entry, const RemovedCauses& remo
   return cost;
 }
 
-CuOutcome simulate_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
-                      InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed) {
+CuOutcome replay_cu(const CuRecording& recording, const CuConditions& conditions, const IssueCosts& costs,
+                    InstructionCache& instructions, CuReplayObserver* observer, const RemovedCauses& removed) {
   return CuReplay(recording, conditions, costs, instructions, observer, removed).run();
 }
 

@@ -65,7 +65,7 @@ void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::se
     const Case& current = cases[i];
     if (current.device_options != device_options) session.set_device_options(device_options = current.device_options);
     put_findings_into(current.findings);
-    session.launch(current.launch);
+    session.set_launch(current.launch);
     session.overlay(current.overlay.empty() ? std::vector<Overlay>{} : read_overlays(current.overlay));
     if (current.poison) session.poison(*current.poison);
     if (current.flush_cache) session.flush_caches();

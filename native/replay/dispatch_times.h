@@ -21,8 +21,8 @@ struct InconsistentTimes : std::runtime_error {
 // Returns the milliseconds that the kernel took. before: stamps of a barrier packet that had completed, and whose times had
 // been read, before the kernel's packet was submitted; after: stamps of a barrier packet that completed after the kernel.
 // host_ms: the time on the host's clock from ringing the doorbell for the kernel to seeing `after` complete. Throws
-// Contradiction if the kernel started before `before` ended, ended after `after`, ended before it started, or took longer than
-// the host waited.
+// InconsistentTimes if the kernel started before `before` ended, ended after `after`, ended before it started, or took longer
+// than the host waited.
 double kernel_milliseconds(const Timestamps& before, const Timestamps& kernel, const Timestamps& after, uint64_t ticks_a_second,
                            double host_ms);
 

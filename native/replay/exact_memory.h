@@ -42,14 +42,14 @@ class ExactMemory {
   virtual const char* method() const = 0;
 };
 
-struct Target {
+struct Agents {
   hsa_agent_t agent{}, host{};
 };
 
 std::unique_ptr<ExactMemory> identity_memory(const capture::Capture& capture, Image* image);
-std::unique_ptr<ExactMemory> virtual_memory(const Target& target, const capture::Capture& capture, Image* image);
+std::unique_ptr<ExactMemory> virtual_memory(const Agents& agents, const capture::Capture& capture, Image* image);
 
 // If `image` is null, there is nothing to restore, and only map() may be called.
-std::unique_ptr<ExactMemory> exact_memory(const Target& target, const capture::Capture& capture, Image* image);
+std::unique_ptr<ExactMemory> exact_memory(const Agents& agents, const capture::Capture& capture, Image* image);
 
 }  // namespace rpd::replay

@@ -69,7 +69,7 @@ Gpu::Gpu(const std::string& name) : name_(name) {
   check(hsa_init(), "ROCr does not start");
   device_ = find_device();
   hsa_iterate_agents(on_agent, this);
-  if (target_.agent.handle == 0) throw std::runtime_error("there is no " + name + " here");
+  if (agents_.agent.handle == 0) throw std::runtime_error("there is no " + name + " here");
   hsa_amd_register_system_event_handler(on_system_event, nullptr);
 }
 
@@ -77,9 +77,9 @@ hsa_status_t Gpu::on_agent(hsa_agent_t agent, void* data) {
   auto& self = *static_cast<Gpu*>(data);
   hsa_device_type_t type{};
   hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
-  if (type == HSA_DEVICE_TYPE_CPU && self.target_.host.handle == 0) self.target_.host = agent;
-  if (type == HSA_DEVICE_TYPE_GPU && self.target_.agent.handle == 0 && agent_text(agent, HSA_AGENT_INFO_NAME) == self.name_)
-    self.target_.agent = agent;
+  if (type == HSA_DEVICE_TYPE_CPU && self.agents_.host.handle == 0) self.agents_.host = agent;
+  if (type == HSA_DEVICE_TYPE_GPU && self.agents_.agent.handle == 0 && agent_text(agent, HSA_AGENT_INFO_NAME) == self.name_)
+    self.agents_.agent = agent;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -90,7 +90,7 @@ Gpu::~Gpu() {
   hsa_shut_down();
 }
 
-std::string Gpu::product() const { return agent_text(target_.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME); }
+std::string Gpu::product() const { return agent_text(agents_.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME); }
 
 void Gpu::set_device_options(const std::string& more) {
   if (device_ == nullptr) throw std::runtime_error("device options were given, but this is not the software device");
@@ -100,7 +100,7 @@ void Gpu::set_device_options(const std::string& more) {
 }
 
 void Gpu::open_queue() {
-  check(hsa_queue_create(target_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX,
+  check(hsa_queue_create(agents_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX,
                          &queue_),
         "no queue");
   hsa_amd_profiling_set_profiler_enabled(queue_, 1);
@@ -196,7 +196,7 @@ Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
 
 Timestamps Gpu::timestamps_of(hsa_signal_t signal) const {
   hsa_amd_profiling_dispatch_time_t times{};
-  check(hsa_amd_profiling_get_dispatch_time(target_.agent, signal, &times), "no times of the dispatch");
+  check(hsa_amd_profiling_get_dispatch_time(agents_.agent, signal, &times), "no times of the dispatch");
   return {times.start, times.end};
 }
 

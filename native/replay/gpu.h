@@ -40,7 +40,7 @@ class Gpu {
   ~Gpu();
   Gpu(const Gpu&) = delete;
 
-  const Target& target() const { return target_; }
+  const Agents& agents() const { return agents_; }
   const std::string& agent_name() const { return name_; }
   std::string product() const;
 
@@ -70,7 +70,7 @@ class Gpu {
     hsa_signal_t before{}, kernel{}, after{};
   };
   std::string name_;
-  Target target_;
+  Agents agents_;
   hsa_queue_t* queue_ = nullptr;
   Signals signals_;
   const rpd_api* device_ = nullptr;  // the software device; null on hardware

@@ -114,8 +114,8 @@ std::unique_ptr<ExactMemory> identity_memory(const capture::Capture& capture, Im
   return std::make_unique<IdentityMemory>(*find_device(), capture, image);
 }
 
-std::unique_ptr<ExactMemory> exact_memory(const Target& target, const capture::Capture& capture, Image* image) {
-  return find_device() != nullptr ? identity_memory(capture, image) : virtual_memory(target, capture, image);
+std::unique_ptr<ExactMemory> exact_memory(const Agents& agents, const capture::Capture& capture, Image* image) {
+  return find_device() != nullptr ? identity_memory(capture, image) : virtual_memory(agents, capture, image);
 }
 
 }  // namespace rpd::replay

@@ -5,11 +5,11 @@
 
 namespace rpd::replay {
 
-Kernarg::Kernarg(const Target& target) {
-  hsa_amd_agent_iterate_memory_pools(target.host, on_pool, this);
+Kernarg::Kernarg(const Agents& agents) {
+  hsa_amd_agent_iterate_memory_pools(agents.host, on_pool, this);
   if (pool_.handle == 0 || hsa_amd_memory_pool_allocate(pool_, kRoom, 0, &memory_) != HSA_STATUS_SUCCESS)
     throw std::runtime_error("there is no memory for the kernel's arguments");
-  if (hsa_amd_agents_allow_access(1, &target.agent, nullptr, memory_) != HSA_STATUS_SUCCESS)
+  if (hsa_amd_agents_allow_access(1, &agents.agent, nullptr, memory_) != HSA_STATUS_SUCCESS)
     throw std::runtime_error("the GPU cannot access the memory for the kernel's arguments");
 }
 

@@ -14,7 +14,7 @@ namespace rpd::replay {
 class Kernarg {
  public:
   // Throws std::runtime_error.
-  explicit Kernarg(const Target& target);
+  explicit Kernarg(const Agents& agents);
   ~Kernarg();
   Kernarg(const Kernarg&) = delete;
 

@@ -117,7 +117,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   capture.verify(capture::Phase::after);  // a damaged capture must be refused, whichever parts this replay would use
   require_exact(reserved(options, capture, count, words));
   Session session(capture, code, options.hsaco);
-  session.launch(options.launch);
+  session.set_launch(options.launch);
   if (!options.overlay.empty()) session.overlay(read_overlays(options.overlay));
   Result result;
   result.setup_ms = milliseconds_since(began);

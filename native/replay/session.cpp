@@ -31,14 +31,14 @@ std::vector<Placement> ranges_of(const capture::Capture& capture) {
 
 std::vector<Placement> check_ranges(const capture::Capture& capture) {
   const Gpu gpu(capture.dispatch().origin.agent);
-  return exact_memory(gpu.target(), capture, nullptr)->map(capture.regions());
+  return exact_memory(gpu.agents(), capture, nullptr)->map(capture.regions());
 }
 
 Session::Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file)
     : capture_(capture),
       gpu_(capture.dispatch().origin.agent),
       image_(capture),
-      memory_(exact_memory(gpu_.target(), capture, &image_)),
+      memory_(exact_memory(gpu_.agents(), capture, &image_)),
       replacement_(replacement.begin(), replacement.end()) {
   const std::vector<Placement> placements = memory_->map(capture.regions());
   if (const Placement* bad = first_not_exact(placements)) throw PlacementError(described(*bad));
@@ -46,13 +46,13 @@ Session::Session(const capture::Capture& capture, std::span<const unsigned char>
   if (!replacement.empty()) {
     fit_replacement(capture.dispatch(), capture.code(), replacement);
     const CurrentActivity loading(file, "ROCr's loader", kUnfit, kBuildIt, true);
-    code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, capture.dispatch().kernel.symbol);
+    code_ = std::make_unique<LoadedCode>(gpu_.agents().agent, replacement, capture.dispatch().kernel.symbol);
   }
-  launch({});
+  set_launch({});
   if (code_) match_variables();
 }
 
-void Session::launch(const LaunchConfiguration& launch) {
+void Session::set_launch(const LaunchConfiguration& launch) {
   const capture::Dispatch& captured = capture_.dispatch();
   const capture::Dispatch dispatch = launched(captured, launch);
   packet_ = {dispatch.packet, code_ ? code_->kernel_object() : memory_->kernel_object(), captured.packet.kernarg_address,
@@ -69,7 +69,7 @@ void Session::launch(const LaunchConfiguration& launch) {
 // The new arguments go into separate memory; the captured arguments stay where they are, since other kernels may use them too.
 void Session::place_arguments() {
   if (hidden_.empty()) return;
-  if (!kernarg_) kernarg_ = std::make_unique<Kernarg>(gpu_.target());
+  if (!kernarg_) kernarg_ = std::make_unique<Kernarg>(gpu_.agents());
   std::vector<unsigned char> content(std::min<size_t>(capture_.kernarg().size(), Kernarg::kRoom));
   memory_->read(capture_.dispatch().packet.kernarg_address, content.data(), content.size());
   kernarg_->fill(std::move(content), hidden_);

@@ -29,7 +29,7 @@ class Session {
 
   void restore();
   // From now on, launches have this shape. Throws InvalidLaunch, UnfitCodeError.
-  void launch(const LaunchConfiguration& launch);
+  void set_launch(const LaunchConfiguration& launch);
   // Replaces captured inputs with these, now and in later calls to restore(). Removes the overlays of any earlier call. Throws
   // InvalidOverlay.
   void overlay(const std::vector<Overlay>& overlays);

@@ -29,9 +29,9 @@ void check(hsa_status_t status, const std::string& operation) {
 
 class VirtualMemory final : public ExactMemory {
  public:
-  VirtualMemory(const Target& target, const capture::Capture& capture, Image* image)
-      : target_(target), capture_(capture), image_(image) {
-    hsa_amd_agent_iterate_memory_pools(target.agent, on_pool, &pool_);
+  VirtualMemory(const Agents& agents, const capture::Capture& capture, Image* image)
+      : agents_(agents), capture_(capture), image_(image) {
+    hsa_amd_agent_iterate_memory_pools(agents.agent, on_pool, &pool_);
     if (pool_.handle == 0) throw std::runtime_error("the GPU has no memory pool");
   }
 
@@ -135,7 +135,7 @@ class VirtualMemory final : public ExactMemory {
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_handle_create", status);
     status = hsa_amd_vmem_map(address, placement.bytes, 0, handle, 0);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_map", status);
-    const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, target_.agent};
+    const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, agents_.agent};
     status = hsa_amd_vmem_set_access(address, placement.bytes, &access, 1);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_vmem_set_access", status);
     mapped_.push_back({placement.base, placement.bytes, handle});
@@ -149,7 +149,7 @@ class VirtualMemory final : public ExactMemory {
       return;
     }
     void* address = nullptr;
-    hsa_agent_t agent = target_.agent;
+    hsa_agent_t agent = agents_.agent;
     const hsa_status_t status = hsa_amd_memory_lock(wanted, placement.bytes, &agent, 1, &address);
     if (status != HSA_STATUS_SUCCESS) return fail(placement, "hsa_amd_memory_lock", status);
     is_exact(placement, address);
@@ -159,7 +159,7 @@ class VirtualMemory final : public ExactMemory {
     munmap(reinterpret_cast<void*>(placement.base), placement.bytes);
     try {
       const MmapHint steering(placement.base, placement.bytes);
-      code_ = std::make_unique<LoadedCode>(target_.agent, capture_.code(), capture_.dispatch().kernel.symbol);
+      code_ = std::make_unique<LoadedCode>(agents_.agent, capture_.code(), capture_.dispatch().kernel.symbol);
     } catch (const UnfitCodeError& error) {
       placement.outcome = Outcome::failed, placement.actual = 0, placement.why = error.what();
       return;
@@ -168,7 +168,7 @@ class VirtualMemory final : public ExactMemory {
     is_exact(placement, reinterpret_cast<const void*>(base));
   }
 
-  const Target target_;
+  const Agents agents_;
   const capture::Capture& capture_;
   Image* const image_;
   hsa_amd_memory_pool_t pool_{};
@@ -179,8 +179,8 @@ class VirtualMemory final : public ExactMemory {
 
 }  // namespace
 
-std::unique_ptr<ExactMemory> virtual_memory(const Target& target, const capture::Capture& capture, Image* image) {
-  return std::make_unique<VirtualMemory>(target, capture, image);
+std::unique_ptr<ExactMemory> virtual_memory(const Agents& agents, const capture::Capture& capture, Image* image) {
+  return std::make_unique<VirtualMemory>(agents, capture, image);
 }
 
 }  // namespace rpd::replay

@@ -57,8 +57,8 @@ def world(monkeypatch, tmp_path):
         def __exit__(self, *_):
             made.asked.append("closed")
 
-        def check(self, code, named, rule):
-            made.asked.append(("equivalence", named))
+        def check(self, code, added_literals, rule):
+            made.asked.append(("equivalence", added_literals))
             return made.says["equivalence"]
 
         def outputs_of(self, index, rule):
@@ -114,7 +114,7 @@ def judge(world):
         baseline = HipSource(world.folder / "x.hip", ("hipcc",), world.folder, b"baseline")
         baseline.kernel = lambda name: SimpleNamespace(name=name, symbol="_Z1kv", identity="k")
         builder = SimpleNamespace(
-            code_object=lambda source: source.text, names=lambda _: (), preprocessed=lambda _: (), host=lambda _: b""
+            code_object=lambda source: source.text, called_names=lambda _: (), preprocessed=lambda _: (), host=lambda _: b""
         )
         reader = SimpleNamespace(change=lambda candidate, kernel: "change")
         captures = captures or [world.capture(0, b"first"), world.capture(1, b"second")]

@@ -7,7 +7,7 @@ import pytest
 from rocm_perf_lab.gate.source.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.hip_source.aliasing import other_memory_access, reassigned
-from rocm_perf_lab.hip_source.launches import launches_of
+from rocm_perf_lab.hip_source.launch_sites import launches_of
 from rocm_perf_lab.hip_source.used_declarations import kernel_and_used_declarations
 from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 from slow_variants import only

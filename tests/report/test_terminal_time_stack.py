@@ -83,7 +83,7 @@ def test_a_line_names_the_causes_that_matter_in_it():
     one = line("a.hip:7", 400_000, bank_conflicts=9_999, memory_latency=10_000, unheard_of=200_000)
     assert line_in_words(stack(), one) == (
         "a.hip:7: without it 40.0 % less time; without unheard-of there, 20.0 % less time; "
-        "if its loads took no latency, 1.0 % less time"
+        "if its loads had no latency, 1.0 % less time"
     )
     assert printed(render_lines, stack((), [one]), "sum()") == ["sum(), 1 ms", f"Line {line_in_words(stack(), one)}"]
 

@@ -10,7 +10,7 @@ namespace rpd {
 struct DeviceUse {
   enum Resource : size_t {
     kSlots,     // space for workgroups on the CUs
-    kUnits,     // the busiest kind of unit in the CUs
+    kUnits,     // of each CU the busiest unit, scalar units left out
     kL2,        // bandwidth of the L2s
     kMemory,    // bandwidth beyond the L2s
     kLinks,     // bandwidth of the busiest link, to the host or another device

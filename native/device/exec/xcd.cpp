@@ -14,7 +14,7 @@ bool several_run(const Workgroup& group) {
   return std::count_if(group.waves.begin(), group.waves.end(), runs) > 1;
 }
 
-constexpr uint32_t kSliceLimit = 4096;  // instructions that a wave may execute without a memory access before others get a turn
+constexpr uint32_t kSliceLimit = 4096;  // instructions after which a slice ends even if none of them has ended it
 
 }  // namespace
 

@@ -35,8 +35,8 @@ typedef struct rpd_api {
   const rpd_counter_info* counters; /* [counter_count] */
 
   /* While enabled, the device keeps a record of every finished dispatch that has a completion signal until the
-   * record is taken. Off at start, so that an unprofiled program accumulates no history; once on, it stays on until
-   * it has been disabled as often as it was enabled. */
+   * record is taken (of the last 65,536 at most). Off at start, so that an unprofiled program accumulates no history; once on,
+   * it stays on until it has been disabled as often as it was enabled. */
   void (*record_dispatches)(int enabled);
 
   /* Whether the dispatch with this completion signal (its handle) has ended and its record has not been taken yet. The

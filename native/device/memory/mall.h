@@ -1,7 +1,8 @@
 // The memory-attached last-level cache (MALL, Infinity Cache), whose contents are tracked across dispatches.
 //
 // All XCDs share this cache, but they execute in parallel on host threads. To keep the outcome independent of thread
-// scheduling, the cache is consulted only once per dispatch, for the distinct lines of one XCD after another.
+// scheduling, its contents change only once per dispatch, at the end, when the lines that the XCDs have accessed are entered in
+// turns (timing/mall_hits.cpp). During the dispatch it is only read.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class Mall {
 
   uint64_t sets_;
   ZeroedArray<uint32_t> tags_;  // [set][way]: line / sets + 1, or 0 if free; allocated at first use
-  ZeroedArray<uint8_t> ages_;   // [set][way]: how many lines of the set have been used since this one
+  ZeroedArray<uint8_t> ages_;  // [set][way]: how many lines of the set have been used since this one
 };
 
 }  // namespace rpd

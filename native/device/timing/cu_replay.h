@@ -22,7 +22,7 @@
 namespace rpd {
 
 // The conditions under which the CU works. Each bandwidth is the CU's fair share of one that it shares with other active CUs:
-// for the L2, those of its XCD; for memory, those of the whole device.
+// for the L2, as many as XCD 0 has, which has the most; for memory, those of the whole device.
 struct CuConditions {
   uint32_t resident_groups;  // the most workgroups at a time
   double l2_read_bytes_per_cycle;

@@ -115,7 +115,7 @@ CuConditions conditions_of(const std::vector<XcdWork>& xcds, const RecordedCu& r
   const auto fair_share = [](double total, uint64_t sharers) {
     return std::min<double>(parameter::l1_bytes_per_cycle, total / static_cast<double>(std::max<uint64_t>(1, sharers)));
   };
-  const uint64_t neighbours = active_cus(*xcds[0].cus);
+  const uint64_t neighbours = active_cus(*xcds[0].cus);  // no XCD has more, since XCD 0 gets the first workgroup
   const MemoryCounts device = counts_of(xcds);
   const FabricRates fabric = fabric_rates(device.memory_read_bytes(), early_write_bytes(device));
   return {.resident_groups = recorded.resident_groups,
@@ -157,7 +157,8 @@ double extra_unit_cycles(const CuWork& work, const CuWork& other, double times) 
 }
 
 // A replayed CU: its cycles, the average number of waves and of workgroups that ran at a time, the share of the last wave's
-// time during which that wave runs alone, and whether all of its workgroups were resident at once.
+// time during which that wave runs alone (an assumption: an R-th of that time is hidden if R workgroups are resident), and
+// whether all of its workgroups were resident at once.
 struct ReplayedCuTime {
   const CuWork* work;
   double cycles;

@@ -151,7 +151,7 @@ void Collector::finish(const OperationInFlight& operation) {
   if (operation.kind == OperationKind::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
     rpd_dispatch dispatch_record{};
-    // The record is taken even if its counters are not kept, because the device stores it until it is taken.
+    // The record is taken even if its counters are not kept, because otherwise the device would store it for long.
     const bool has_record = take_dispatch(operation.signal, dispatch_record, counters_, errors_);
     if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = has_record ? dispatch_record.start_ns : times.start, end = has_record ? dispatch_record.end_ns : times.end;

@@ -76,7 +76,7 @@ class BuiltinTracer:
     def record_thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
-        """In a separate run, have the software device write the files that rocprofv3 would write for one dispatch."""
+        """In a separate run, have the software device write the files that rocprofv3 would write for the targets."""
         if self.device.is_hardware:
             reason = "the built-in tracer cannot make thread traces on a GPU: install rocprofv3 and rocprof-trace-decoder"
             return Pass(THREAD_TRACE, None, reason, kernel=target.name)

@@ -30,5 +30,6 @@ class GateDocument(JsonModel):
         description="one object per step, in order; after them, the step of another instantiation that rejected"
     )
     adopted: Text | None = Field(
-        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate"
+        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate, "
+        "and for Triton kernels"
     )

@@ -1,5 +1,5 @@
-"""Runs all steps in order, for one kernel and any number of candidates. Every proposer of changes to HIP kernels uses this
-module.
+"""Runs all steps in order, for one instantiation of a kernel and any number of candidates. Every proposer of changes to HIP
+kernels uses this module.
 
 A step runs only if no previous step rejected the candidate. In particular, code that does not honour the baseline's contract
 never runs.
@@ -27,9 +27,9 @@ from rocm_perf_lab.gate.application.location_dependence import depends_on_locati
 from rocm_perf_lab.gate.code_object import code_object_check, translation_units
 from rocm_perf_lab.gate.code_object.code_object_check import BuiltCodeObject, ResourceLimits, check_code_object, instantiations
 from rocm_perf_lab.gate.equivalence import equivalence_check
+from rocm_perf_lab.gate.equivalence.added_literals import literals_added
 from rocm_perf_lab.gate.equivalence.equivalence_check import EquivalenceCheck
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
-from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 from rocm_perf_lab.gate.measurement import measurement_check
 from rocm_perf_lab.gate.measurement.measurement_check import (
     MeasurementOptions,
@@ -110,7 +110,7 @@ class GateOptions:
 
 
 class Judge:
-    """Judges candidates for one kernel.
+    """Judges candidates for one instantiation of a kernel.
 
     baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of that
     kernel. builder: makes code objects; supplied by the caller, with flags and limits. reader: reads candidates for this
@@ -319,8 +319,8 @@ class Judge:
             progress.too_slow = rejection_if_too_slow(self._captures, self._code_pair(progress), self._options.measurement)
         if progress.too_slow:
             return skipped(equivalence_check.STEP, "it does not save enough time, and was not compared")
-        named_numbers = numbers_added(self._baseline.text, progress.without_line_directives)
-        return self._equivalence.check(progress.code, named_numbers, progress.rule_before)
+        added_literals = literals_added(self._baseline.text, progress.without_line_directives)
+        return self._equivalence.check(progress.code, added_literals, progress.rule_before)
 
     def _code_pair(self, progress: _CandidateProgress) -> CodePair:
         known = self._times.setdefault(progress.rule_before, {})

@@ -271,7 +271,10 @@ class StepSection(JsonModel):
 
     model_config = TOLERANT
 
-    step: str = Field(description="source, build, code object, equivalence, measurement or application")
+    step: str = Field(
+        description="source, build, code object, equivalence, measurement or application; for a Triton kernel: launch, "
+        "equivalence, measurement or application"
+    )
     outcome: Literal["passed", "rejected", "skipped"] = Field(
         description="skipped: another step rejected the candidate, or the step was not asked for"
     )
@@ -310,7 +313,8 @@ class VerdictDocument(JsonModel):
     )
     adopted: Text | None = Field(
         default=None,
-        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate",
+        description="the source to keep if the candidate is accepted; null if nothing was taken from the candidate, "
+        "and for Triton kernels",
     )
     adopted_elsewhere: list[FileText] = Field(
         default_factory=list, description="other files of the program in which launches of the kernel were changed"

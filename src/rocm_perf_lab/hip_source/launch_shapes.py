@@ -22,10 +22,10 @@ from rocm_perf_lab.hip_source.integer_expression import (
     converted,
     integer_type,
 )
-from rocm_perf_lab.hip_source.launches import LaunchSite, is_construction, is_dim3, is_unchanged, launches_of
+from rocm_perf_lab.hip_source.launch_sites import LaunchSite, is_construction, is_dim3, is_unchanged, launches_of
+from rocm_perf_lab.hip_source.launch_syntax import MACRO, WrittenShape, operands_of, split_launches
 from rocm_perf_lab.hip_source.source_parts import SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
-from rocm_perf_lab.hip_source.written_launches import MACRO, WrittenShape, operands_of, split_launches
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor

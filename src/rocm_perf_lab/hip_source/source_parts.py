@@ -11,7 +11,9 @@ from rocm_perf_lab.hip_source.demangle import demangled
 
 
 class ObstacleKind(str, Enum):
-    """Kinds of code in a loop that rule out any change to the order or number of the instructions it executes."""
+    """Kinds of code that may forbid a change to the order or number of the instructions that a loop executes. Each
+    transformation says which of them it tolerates.
+    """
 
     BARRIER = "barrier"
     WAVE_OPERATION = "wave operation"

@@ -67,8 +67,8 @@ class CandidateRound:
         self._kernel = source.kernel(target.kernel)
 
     def candidate_attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
-        """The attempts at one candidate, at most MAX_REPAIRS + 1, up to the first that the gate accepts or that has no text to
-        repair.
+        """Yield at most MAX_REPAIRS + 1 attempts at one candidate; the last is the first that the gate accepts or that has no
+        text to repair.
 
         Raises any error that occurs in asking the model or in the gate's baseline.
         """

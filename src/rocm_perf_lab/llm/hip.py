@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.program_launches import by_file
+from rocm_perf_lab.hip_source.shaped_launches import by_file
 from rocm_perf_lab.llm.answer import code_of, launch_of
 from rocm_perf_lab.llm.language import AnsweredChange
 from rocm_perf_lab.llm.launch import launch_edits

@@ -25,7 +25,7 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build_commands import OutputCommand
 from rocm_perf_lab.optimize.build_description import Build
-from rocm_perf_lab.optimize.precompiled_includes import Preambles, PrecompiledPreamble
+from rocm_perf_lab.optimize.compiler_preambles import PrecompiledPreamble, PrecompiledPreambles
 
 SCRATCH = "rocm-perf-build-"
 """Prefix of the temporary folders that hold a source's copy while it is built."""
@@ -62,7 +62,7 @@ class SourceBuilder:
         self, target: str, limits: CageLimits = CageLimits(), after_build: AfterBuild | None = None, view: View = View()
     ):
         self._target, self._limits, self._after_build, self._view = target, limits, after_build, view
-        self._preambles = Preambles(limits, view)
+        self._preambles = PrecompiledPreambles(limits, view)
         self._names: dict[bytes, frozenset[str]] = {}
         self._remembered: dict[_Key, bytes] = {}
 
@@ -143,7 +143,7 @@ class SourceBuilder:
         """The output of the source's command with these options, which select one compilation pass. name: see
         code_object_named().
         """
-        includes = None if name else self._precompiled_includes(source, options)
+        includes = None if name else self._precompiled_preamble(source, options)
         with contextlib.ExitStack() as stack:
             output = None
             if includes is not None:
@@ -164,8 +164,8 @@ class SourceBuilder:
             _check_output(output, shlex.join(command))
             yield output
 
-    def _precompiled_includes(self, source: HipSource, options: Sequence[str]) -> PrecompiledPreamble | None:
-        """The precompiled includes for a pass that generates code; see Preambles.of(). None for other passes and for
+    def _precompiled_preamble(self, source: HipSource, options: Sequence[str]) -> PrecompiledPreamble | None:
+        """The precompiled includes for a pass that generates code; see PrecompiledPreambles.of(). None for other passes and for
         headers.
         """
         compiled = {"--offload-device-only": "device", "--offload-host-only": "host"}.get(options[0])
@@ -285,7 +285,7 @@ class ProgramBuilder:
         self._build, self._target, self._folder = build, target, folder
         self._limits, self._after_build, self._view = limits, after_build, view
         self._unchanged_outputs: dict[Path, Path] = {}
-        self._preambles = Preambles(limits, view)
+        self._preambles = PrecompiledPreambles(limits, view)
 
     def make(self, source: HipSource, output: Path) -> None:
         """Build the program from `source` and write it to `output`, completely or not at all. Raises SourceError,
@@ -322,7 +322,7 @@ class ProgramBuilder:
 
     def _run_fast(self, command: OutputCommand, paths: dict[Path, Path], placed: _PlacedSource, source: HipSource) -> None:
         """Like _run(), but with precompiled includes if possible."""
-        if (includes := self._precompiled_includes(command, source)) is not None:
+        if (includes := self._precompiled_preamble(command, source)) is not None:
             with contextlib.suppress(SourceError), _place_source(source, self._view, includes) as fast:
                 return self._run(command, paths, replace(fast, view=fast.view.showing(writable=(placed.output_folder,))))
         return self._run(command, paths, placed)
@@ -342,7 +342,7 @@ class ProgramBuilder:
         lines = [] if any(word.startswith("-g") for word in command.argv) else ["-gline-tables-only"]  # for thread traces
         return [*arch, *lines, *_cuid_option(command.argv, command.sources[0], command.folder)]
 
-    def _precompiled_includes(self, command: OutputCommand, source: HipSource) -> PrecompiledPreamble | None:
+    def _precompiled_preamble(self, command: OutputCommand, source: HipSource) -> PrecompiledPreamble | None:
         """The precompiled includes of the changed source; None for other sources, which are compiled only once. Also None if
         other files changed as well, since the includes may contain them.
         """

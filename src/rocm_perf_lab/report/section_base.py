@@ -1,4 +1,4 @@
-"""The common base of all objects in the JSON documents, with no unknown fields and a reason for every null."""
+"""The common base of all objects in the JSON documents: it rejects unknown fields and requires a reason for every null."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _MAX_LINES = 3
 _MAX_NAMED = 3
 _MIN_NAMED_SHARE = 0.05
 _GAIN_WORDS = {
-    "memory-latency": "if its loads took no latency",
+    "memory-latency": "if its loads had no latency",
     "uncoalesced": "if its accesses were coalesced",
     "bank-conflicts": "without its bank conflicts",
     "atomics": "if its atomics did not wait for each other",

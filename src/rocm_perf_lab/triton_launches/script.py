@@ -14,7 +14,10 @@ from rocm_perf_lab.errors import MissingInputError, UnavailableError, UsageError
 _SEPARATOR = "::"
 _MODULE = "rocm_perf_triton.served"
 _KEY_VARIABLE = "ROCM_PERF_TRITON_KEY"  # as in rocm_perf_triton/served/__main__.py
-_CHANGED_MODULE, _CHANGED_OPTION = "rocm_perf_triton.changed", "--changed"  # as in rocm_perf_triton/changed.py
+_CHANGED_MODULE, _CHANGED_OPTION = (
+    "rocm_perf_triton.run_with_changed_file",
+    "--changed",
+)  # as in rocm_perf_triton/run_with_changed_file.py
 _PYTHON_OPTION = "name the Python that has Triton with --python"
 _FINDS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
 
@@ -59,7 +62,7 @@ class ScriptKernel:
         return cls(Path(script), kernel, tuple(arguments), Path(interpreter).absolute())
 
     def version(self) -> str | None:
-        """The interpreter's version of Triton; None if Triton is not in the interpreter's own environment."""
+        """The version of Triton installed for this Python; None if its own environment has none."""
         return triton.installed_version(self.python)
 
     def of_environment(self) -> list[Path]:

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from rocm_perf_lab.gate.equivalence.added_literals import perturbations_with_literals
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument, PointerArgument
-from rocm_perf_lab.gate.equivalence.named_numbers import perturbations_with_numbers
 from rocm_perf_lab.gate.equivalence.perturbation import Field
 from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
@@ -94,7 +94,7 @@ def named(numbers, **contents: np.ndarray):
     places = {0x1000 * (at + 1): content for at, content in enumerate(contents.values())}
     fields = [field(name, at, content) for name, (at, content) in zip(contents, places.items(), strict=True)]
     by_value = [NumberArgument("n", 0x9000, "int32", 100), NumberArgument("by", 0x9004, "float32", 1.5)]
-    cases = list(perturbations_with_numbers(Capture(places), KernelInputs(numbers=by_value), fields, numbers, seed=1))
+    cases = list(perturbations_with_literals(Capture(places), KernelInputs(numbers=by_value), fields, numbers, seed=1))
     of = {at: content.dtype for at, content in places.items()} | {0x9000: np.int32, 0x9004: np.float32}
     return {one.name: {at: np.frombuffer(content, of[at]) for at, content in one.overlays} for one in cases}, cases
 

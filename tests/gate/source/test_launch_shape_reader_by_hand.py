@@ -8,7 +8,7 @@ from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, constant_size, launch_text
 from rocm_perf_lab.gate.source.launch_shape_reader import UnreadableShapeError, read_shape
 from rocm_perf_lab.hip_source.integer_expression import INT, Constant, LaunchArgument, NoValueError
-from rocm_perf_lab.hip_source.written_launches import operands_of
+from rocm_perf_lab.hip_source.launch_syntax import operands_of
 from rocm_perf_lab.replaying import Case, LaunchConfiguration
 
 N = LaunchArgument(0, INT, INT, "n")

@@ -7,7 +7,7 @@ import pytest
 
 from rocm_perf_lab.gate.triton_kernel.cases import ProblemSize, inputs_for, sizes, with_contents
 from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, random_values, store_contents
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer, RecordedLaunch
 
 
 def drawn(seed: int = 0, **numbers: int) -> list[ProblemSize]:
@@ -45,16 +45,16 @@ def test_every_kind_of_contents_for_the_launch_as_it_is_and_one_for_the_others()
 
 def test_other_contents_have_the_type_of_the_first_name(tmp_path):
     x, flags = np.linspace(1, 2, 16, dtype=np.float32), np.arange(16, dtype=np.int32)
-    memories = [
-        RecordedMemory(names=names, size=64, shift=0, contents=store_contents(content.tobytes(), tmp_path))
+    buffers = [
+        RecordedBuffer(names=names, size=64, shift=0, contents=store_contents(content.tobytes(), tmp_path))
         for names, content in ((["x", "flags"], x), (["flags", "x"], flags), ([], x))
     ]
     about = {"name": "k", "code": "0" * 64, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
-    launch, generator = RecordedLaunch(**about, memories=memories), np.random.default_rng(1)
+    launch, generator = RecordedLaunch(**about, buffers=buffers), np.random.default_rng(1)
     types = {"x": "float32", "flags": "int32"}
     assert with_contents(launch, None, types, tmp_path, generator) is launch
     filled = with_contents(launch, random_values, types, tmp_path, generator)
-    floats, whole, unknown = ((tmp_path / one.contents).read_bytes() for one in filled.memories)
+    floats, whole, unknown = ((tmp_path / one.contents).read_bytes() for one in filled.buffers)
     assert not np.isin(np.frombuffer(floats, np.float32), x).any() and unknown == x.tobytes()
     assert np.frombuffer(whole, np.int32).tolist() != [*range(16)] and sorted(np.frombuffer(whole, np.int32)) == [*range(16)]
-    assert launch.memories == memories and [one.names for one in filled.memories] == [one.names for one in memories]
+    assert launch.buffers == buffers and [one.names for one in filled.buffers] == [one.names for one in buffers]

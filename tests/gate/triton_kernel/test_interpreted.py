@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.gate.triton_kernel.interpreted import difference_from_interpreter
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer, RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError
 
 
@@ -37,9 +37,9 @@ def interpreted(tmp_path: Path):
     """interpreted(what the code left, what the interpreter left, what was there before) for one array."""
 
     def judge(left: np.ndarray, results: dict[str, np.ndarray] | str, before: np.ndarray | None = None):
-        memory = RecordedMemory(names=["out", "view"], size=left.nbytes, shift=0, contents=NAME)
+        memory = RecordedBuffer(names=["out", "view"], size=left.nbytes, shift=0, contents=NAME)
         launch = RecordedLaunch(
-            name="f", code=NAME, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], arguments=[], memories=[memory]
+            name="f", code=NAME, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], arguments=[], buffers=[memory]
         )
         (tmp_path / "3-0").write_bytes(left.tobytes())
         script = Script(tmp_path, results)

@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import CaptureError, NoKernelsError, SourceError
 from rocm_perf_lab.gate.triton_kernel import judge as judging
 from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import ArgumentWord, RecordedArgument, RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import ArgumentWord, RecordedArgument, RecordedBuffer, RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
 from rocm_perf_lab.triton_launches import ScriptExitedError
@@ -72,11 +72,11 @@ class Script:
         if not self.kernel.compiles(n):
             raise SourceError(f"n = {n} does not compile", "")
         contents = {name: store_contents(np.arange(LENGTH, dtype=np.float32).tobytes(), self.files) for name in "xy"}
-        memories = [RecordedMemory(names=[name], size=4 * LENGTH, shift=0, contents=contents[name]) for name in "xy"]
+        buffers = [RecordedBuffer(names=[name], size=4 * LENGTH, shift=0, contents=contents[name]) for name in "xy"]
         words = {"x": ArgumentWord(memory=0, offset=0), "y": ArgumentWord(memory=1, offset=0), "n": ArgumentWord(bits=n)}
         return RecordedLaunch(
             name=str(id(self.kernel)), code=CODE, grid=[3, 2, 1], threads=64, shared=0, scratch_bytes=[],
-            arguments=[RecordedArgument(name=name, words=[word]) for name, word in words.items()], memories=memories,
+            arguments=[RecordedArgument(name=name, words=[word]) for name, word in words.items()], buffers=buffers,
         )  # fmt: skip
 
     def interpret(self, numbers, contents):
@@ -111,7 +111,7 @@ class Repetition:
             kernel, n = Repetition.kernels[launch.name], launch.arguments[2].words[0].bits
             if (why := kernel.fails(n)) is not None:
                 return RepetitionResult(folder, times, why, races, "f00d")
-            x, y = (np.frombuffer((self.files / one.contents).read_bytes(), np.float32) for one in launch.memories)
+            x, y = (np.frombuffer((self.files / one.contents).read_bytes(), np.float32) for one in launch.buffers)
             races += kernel.races if options else ()
             for index, array in enumerate((x, kernel.code(x, y, n, bool(options)))):
                 (folder / f"{number}-{index}").write_bytes(array.astype(np.float32).tobytes())

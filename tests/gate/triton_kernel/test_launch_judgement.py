@@ -15,7 +15,7 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.triton_kernel.inputs import INPUTS, store_contents
 from rocm_perf_lab.gate.triton_kernel.launch_judgement import LaunchJudgement, words_of
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer, RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.rejection import JudgementRecord, RejectedError
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
@@ -58,7 +58,7 @@ class Repetition:
     def run(self, launches, options=()) -> RepetitionResult:
         order = next((int(one.split("=")[1]) for one in options if one.startswith("race-check=")), None)
         run = Run(launches[0].name, order, len(launches), launches[0].grid[0])
-        self.runs.append((run, [one.memories[0].contents for one in launches]))
+        self.runs.append((run, [one.buffers[0].contents for one in launches]))
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         came = self.come(run)
         for number, left in enumerate(came.numbers):
@@ -82,9 +82,9 @@ class Script:
         if self.fails is not None and numbers == {"n": 8}:
             raise self.fails
         contents = store_contents(np.array([3], np.int32).tobytes(), self.files)
-        memory = RecordedMemory(names=["y"], size=4, shift=0, contents=contents)
+        memory = RecordedBuffer(names=["y"], size=4, shift=0, contents=contents)
         about = {"code": "c" * 64, "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
-        return RecordedLaunch(name=self.name, grid=[numbers.get("n", 9), 2, 3], memories=[memory], **about)
+        return RecordedLaunch(name=self.name, grid=[numbers.get("n", 9), 2, 3], buffers=[memory], **about)
 
     def interpret(self, numbers, contents):
         if isinstance(self.interpreted, Exception):

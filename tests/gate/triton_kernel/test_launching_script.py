@@ -97,7 +97,7 @@ def test_an_invalid_description_of_a_launch_is_refused(script, answer):
 
 RECORD = {
     "event": "recorded", "name": "k", "code": NAME, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": [],
-    "arguments": [], "memories": [{"names": ["x"], "size": 4, "shift": 0, "contents": OTHER}],
+    "arguments": [], "buffers": [{"names": ["x"], "size": 4, "shift": 0, "contents": OTHER}],
 }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.triton_kernel.recorded_launch import (
     ArgumentWord,
     RecordedArgument,
+    RecordedBuffer,
     RecordedLaunch,
-    RecordedMemory,
     copy_untrusted_file,
     on_memory_of,
     read_launch,
@@ -27,7 +27,7 @@ LAUNCH = {
     "shared": 0,
     "scratch_bytes": [],
     "arguments": [{"name": "x", "words": [{"memory": 0, "offset": 16}]}, {"name": "n", "words": [{"bits": 7}]}],
-    "memories": [MEMORY],
+    "buffers": [MEMORY],
 }
 
 
@@ -49,7 +49,7 @@ def read(tmp_path):
 
 def test_code_is_read_and_memory_contents_only_on_request(read):
     launch, taken = read(with_contents=False)
-    assert launch.grid == [3, 1, 1] and launch.memories[0].size == 16 and taken == {CODE: "c"}
+    assert launch.grid == [3, 1, 1] and launch.buffers[0].size == 16 and taken == {CODE: "c"}
     assert read()[1] == {CODE: "c", X: "1"}
 
 
@@ -57,10 +57,10 @@ def test_code_is_read_and_memory_contents_only_on_request(read):
     "changed",
     [
         {"threads": 1024, "shared": 163840, "grid": [(1 << 31) - 1, 0, 1], "scratch_bytes": [1 << 30, 0, 0, 0]},
-        {"memories": [{**MEMORY, "shift": 15, "size": 8 << 30}], "name": "k" * 4000},
+        {"buffers": [{**MEMORY, "shift": 15, "size": 8 << 30}], "name": "k" * 4000},
         {"arguments": [{"name": "n", "words": [{"bits": (1 << 64) - 1}, {"bits": 0}]}]},
-        {"arguments": [], "memories": []},
-        {"arguments": [{"name": "n" * 1000, "words": [{"bits": 1}] * 64}] * 1000, "memories": [{**MEMORY, "size": 1}] * 1000},
+        {"arguments": [], "buffers": []},
+        {"arguments": [{"name": "n" * 1000, "words": [{"bits": 1}] * 64}] * 1000, "buffers": [{**MEMORY, "size": 1}] * 1000},
         {"threads": 1, "scratch_bytes": [0]},
     ],
 )
@@ -88,12 +88,12 @@ def test_a_launch_may_be_as_large_as_this(read, changed):
         {"code": "c" * 63},
         {"code": "C" * 64},
         {"also": 1},
-        {"memories": [{**MEMORY, "size": 0}], "arguments": []},
-        {"memories": [{**MEMORY, "size": (8 << 30) + 1}]},
-        {"memories": [{**MEMORY, "shift": 16}]},
-        {"memories": [{**MEMORY, "shift": -1}]},
-        {"memories": [{**MEMORY, "contents": "/etc/passwd"}]},
-        {"memories": [MEMORY] * 1001},
+        {"buffers": [{**MEMORY, "size": 0}], "arguments": []},
+        {"buffers": [{**MEMORY, "size": (8 << 30) + 1}]},
+        {"buffers": [{**MEMORY, "shift": 16}]},
+        {"buffers": [{**MEMORY, "shift": -1}]},
+        {"buffers": [{**MEMORY, "contents": "/etc/passwd"}]},
+        {"buffers": [MEMORY] * 1001},
         {"arguments": [{"name": "x", "words": []}] * 1001},
         {"arguments": [{"name": "x" * 1001, "words": []}]},
         {"arguments": [{"name": "x", "words": [{"bits": 1}] * 65}]},
@@ -154,12 +154,12 @@ def place(memory: int, offset: int = 0) -> ArgumentWord:
     return ArgumentWord(memory=memory, offset=offset)
 
 
-def launch(memories: dict[str, int], **arguments: list[ArgumentWord]) -> RecordedLaunch:
-    """memories: the size of each, keyed by the names that own it, separated by blanks."""
-    made = [RecordedMemory(names=names.split(), size=size, shift=0, contents=X) for names, size in memories.items()]
+def launch(buffers: dict[str, int], **arguments: list[ArgumentWord]) -> RecordedLaunch:
+    """buffers: the size of each, keyed by the names that own it, separated by blanks."""
+    made = [RecordedBuffer(names=names.split(), size=size, shift=0, contents=X) for names, size in buffers.items()]
     passed = [RecordedArgument(name=name, words=words) for name, words in arguments.items()]
     about = {"name": "k", "code": CODE, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": []}
-    return RecordedLaunch(**about, arguments=passed, memories=made)
+    return RecordedLaunch(**about, arguments=passed, buffers=made)
 
 
 BASELINE = launch({"x view": 16, "y": 32}, x=[place(0)], view=[place(0, 4)], y=[place(1)], n=[ArgumentWord(bits=7)])
@@ -170,7 +170,7 @@ def test_a_launch_is_placed_on_the_memory_of_the_same_names():
         {"y": 32, "x": 16}, y=[place(0)], x=[place(1)], n=[ArgumentWord(bits=9)], z=[place(1, 8), ArgumentWord(bits=1)]
     )
     placed = on_memory_of(mine, BASELINE)
-    assert isinstance(placed, RecordedLaunch) and placed.memories == BASELINE.memories
+    assert isinstance(placed, RecordedLaunch) and placed.buffers == BASELINE.buffers
     words = {one.name: one.words for one in placed.arguments}
     assert words == {"y": [place(1)], "x": [place(0)], "n": [ArgumentWord(bits=9)], "z": [place(0, 8), ArgumentWord(bits=1)]}
 

@@ -22,7 +22,7 @@ from rocm_perf_lab.gate.triton_kernel.recorded_launch import ArgumentWord, Recor
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import Repetition
 
 LAUNCH = RecordedLaunch(
-    name="k", code="c" * 64, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], memories=[],
+    name="k", code="c" * 64, grid=[1, 1, 1], threads=64, shared=0, scratch_bytes=[], buffers=[],
     arguments=[RecordedArgument(name="n", words=[ArgumentWord(bits=7)])],
 )  # fmt: skip
 BOTH = b'{"ms": 1.5, "parameters": "f00d"}\nnoise\n{"ms": 2, "parameters": "f00d"}\n'

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.gate.triton_kernel.inputs import store_contents
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer
 from rocm_perf_lab.gate.triton_kernel.results import ResultsDifferError, expect_same
 
 
@@ -17,21 +17,21 @@ def apart(tmp_path):
         (tmp_path / name).mkdir()
 
     def compare(before, left, other, ulps=0, kind=None, inputs=None):
-        memory = RecordedMemory(
+        memory = RecordedBuffer(
             names=["y", "x"], size=before.nbytes, shift=0, contents=store_contents(before.tobytes(), tmp_path)
         )
-        memories, types = [memory], {"y": f"{before.dtype}" if kind is None else kind, "x": "int64"}
+        buffers, types = [memory], {"y": f"{before.dtype}" if kind is None else kind, "x": "int64"}
         if inputs is not None:
             contents = store_contents(inputs.tobytes(), tmp_path)
-            memories.append(RecordedMemory(names=["z", "x"], size=inputs.nbytes, shift=0, contents=contents))
+            buffers.append(RecordedBuffer(names=["z", "x"], size=inputs.nbytes, shift=0, contents=contents))
             types["z"] = f"{inputs.dtype}"
-            memories.append(RecordedMemory(names=[], size=inputs.nbytes, shift=0, contents=contents))
+            buffers.append(RecordedBuffer(names=[], size=inputs.nbytes, shift=0, contents=contents))
         for place, content, number in (("one", left, 4), ("other", other, 7)):
             (tmp_path / place / f"{number}-0").write_bytes(content.tobytes())
-            for index in range(1, len(memories)):
+            for index in range(1, len(buffers)):
                 (tmp_path / place / f"{number}-{index}").write_bytes(b"same")
         try:
-            expect_same(tmp_path / "one", tmp_path / "other", memories, tmp_path, types, ulps, (4, 7))
+            expect_same(tmp_path / "one", tmp_path / "other", buffers, tmp_path, types, ulps, (4, 7))
         except ResultsDifferError as found:
             assert found.reason == str(found)
             return found

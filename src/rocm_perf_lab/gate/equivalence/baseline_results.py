@@ -17,11 +17,11 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
+from rocm_perf_lab.gate.equivalence.added_literals import perturbations_with_literals
 from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, UnvariedInput
 from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_outside
-from rocm_perf_lab.gate.equivalence.named_numbers import perturbations_with_numbers
 from rocm_perf_lab.gate.equivalence.nans import Nans, computes_with_floats
 from rocm_perf_lab.gate.equivalence.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.equivalence.races import races_of, without_host
@@ -119,7 +119,7 @@ class BaselineResults:
         return unproven_in(self.capture, self.kernel_inputs, self._perturber.fields, baseline_cases, outcomes)
 
     def cases_with_numbers(self, numbers: tuple[float, ...]) -> list[BaselineCase]:
-        """The cases that use the numbers named by a candidate; none unless the level is full. On the software device, they run
+        """The cases that use the literals added by a candidate; none unless the level is full. On the software device, they run
         under the race check.
         """
         if self._options.level != "full":
@@ -128,7 +128,7 @@ class BaselineResults:
         cases: list[tuple[str, Case, Perturbation | None]] = [
             (other.name, replace(_case_for(other, number), device_options=checked, findings=bool(checked)), other)
             for number, other in enumerate(
-                perturbations_with_numbers(
+                perturbations_with_literals(
                     self.capture, self.kernel_inputs, self._perturber.fields, numbers, self._options.seed
                 )
             )

@@ -20,7 +20,7 @@ from rocm_perf_lab.gate.equivalence.memory_difference import Difference, Outputs
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.program_memory_comparison import DispatchInProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.race_and_order_runs import RaceAndOrderRuns
-from rocm_perf_lab.gate.equivalence.runs_on_named_numbers import wrong_on_named_numbers
+from rocm_perf_lab.gate.equivalence.runs_on_added_literals import wrong_on_added_literals
 from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import timed_inputs
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
@@ -56,12 +56,12 @@ class _CaptureJudge:
     complaint: str | None
     repeated_dispatches: list[DispatchInProgram] = field(default_factory=list)
 
-    def judge(self, candidate: ReplayableCode, named: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
+    def judge(self, candidate: ReplayableCode, added_literals: Sequence[float], outcomes: dict[str, str]) -> Mismatch | None:
         """What is wrong with the candidate on this capture; None if nothing is. outcomes: receives each case's outcome."""
         return (
             wrong_memory(self.baseline_results, candidate, outcomes)
             or self.other_runs.judge(candidate, outcomes)
-            or wrong_on_named_numbers(self.baseline_results, candidate, named, outcomes)
+            or wrong_on_added_literals(self.baseline_results, candidate, added_literals, outcomes)
         )
 
 
@@ -96,12 +96,14 @@ class EquivalenceCheck:
     def __exit__(self, *_: object) -> None:
         self._scratch.cleanup()
 
-    def check(self, candidate: ReplayableCode, named: Sequence[float] = (), rule: LaunchRule | None = None) -> StepVerdict:
+    def check(
+        self, candidate: ReplayableCode, added_literals: Sequence[float] = (), rule: LaunchRule | None = None
+    ) -> StepVerdict:
         """Compare a candidate with the baseline on all captures.
 
-        named: the numbers that the candidate's text names; see gate.equivalence.named_numbers. rule: how the baseline is
-        launched with other arguments; None for launches as captured. Raises PlacementError if memory cannot be mapped at the
-        captured addresses.
+        added_literals: numbers that only the candidate's text contains; see gate.equivalence.added_literals. rule: how the
+        baseline is launched with other arguments; None for launches as captured. Raises PlacementError if memory cannot be
+        mapped at the captured addresses.
         """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
@@ -113,7 +115,7 @@ class EquivalenceCheck:
         for index in range(len(self._captures)):
             known = self._capture_judge(index, rule)
             outcomes: dict[str, str] = {}
-            complaint = None if known.complaint else known.judge(candidate, named, outcomes)
+            complaint = None if known.complaint else known.judge(candidate, added_literals, outcomes)
             evidence.captures = [*evidence.captures, _captured_launch(*self._captures[index], candidate, outcomes)]
             if known.complaint:
                 return rejected(STEP, known.complaint, evidence)

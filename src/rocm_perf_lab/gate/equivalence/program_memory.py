@@ -166,7 +166,9 @@ def _as_bytes(words: Words) -> Bytes:
 def _add_differences(
     first: int | None, count: int, address: int, byte_differs: Any, words: NDArray[np.intp]
 ) -> tuple[int | None, int]:
-    """Add the differences in one more piece. byte_differs: whether each byte differs; words: indices of words that count."""
+    """Add the differences found in one more chunk. byte_differs: whether each byte differs. words: indices of the words whose
+    differences count.
+    """
     if not words.size:
         return first, count
     by_word = byte_differs.reshape(-1, 8)[words]

@@ -22,9 +22,9 @@ from rocm_perf_lab.gate.source.promises import NO_PROMISES
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, is_member, walk
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
+from rocm_perf_lab.hip_source.launch_syntax import split_launches
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, texts, tokens_of, with_comments
-from rocm_perf_lab.hip_source.written_launches import split_launches
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor

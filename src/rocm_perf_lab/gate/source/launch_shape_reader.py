@@ -20,7 +20,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     operation,
 )
 from rocm_perf_lab.hip_source.launch_shapes import Extent, Shape
-from rocm_perf_lab.hip_source.written_launches import operands_of
+from rocm_perf_lab.hip_source.launch_syntax import operands_of
 
 _LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
 _MAX_TOKENS = 200

@@ -9,9 +9,9 @@ from pathlib import Path
 from rocm_perf_lab.gate.change import LaunchText
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.directive_lines import directive_lines
+from rocm_perf_lab.hip_source.launch_syntax import split_launches
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import first_difference, line_of, texts, tokens_of
-from rocm_perf_lab.hip_source.written_launches import split_launches
 
 _READS_FILES = re.compile(r"\b(include(_next)?|import|embed)\b|^%:|\?\?|\\$")
 # Only tokens are requested, and these do not depend on headers.

@@ -21,7 +21,7 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.aliasing import other_memory_access, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
-from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
+from rocm_perf_lab.hip_source.launch_sites import LaunchSite, launch_sites_by_unit
 from rocm_perf_lab.hip_source.pointer_origins import PointerOrigins, UnknownOriginError
 from rocm_perf_lab.isolate import Capture
 
@@ -78,7 +78,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
     if promises == NO_PROMISES:
         return None
     launches: list[LaunchSite] = []
-    for unit, launched in launches_in_program(source, target):
+    for unit, launched in launch_sites_by_unit(source, target):
         if launched.other_uses:
             where = f"line {launched.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
             return f"{target.name} is referenced without being launched in {where}: not all of its launches are known"

@@ -20,7 +20,7 @@ from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 STEP = SOURCE
 
 CalledNames = Callable[[], Collection[str]]
-"""Returns the names that other files of the units that include the baseline call; see Builder.names in judge.py."""
+"""Returns the names that other files of the units that include the baseline call; see Builder.called_names in judge.py."""
 
 ExpandedTextComplaint = Callable[[KernelChange], str | None]
 """Returns why a change is refused after preprocessing, or None; see gate.source.expanded_text_check."""

@@ -52,7 +52,7 @@ def with_contents(
     """The launch with other contents in all its arrays, including those for results; unchanged if `make` is None."""
     if make is None:
         return launch
-    memories = [
+    buffers = [
         memory.model_copy(
             update={
                 "contents": store_contents(
@@ -61,9 +61,9 @@ def with_contents(
                 )
             }
         )
-        for memory in launch.memories
+        for memory in launch.buffers
     ]
-    return launch.model_copy(update={"memories": memories})
+    return launch.model_copy(update={"buffers": buffers})
 
 
 def _number_type(names: list[str], types: Mapping[str, str]) -> str | None:

@@ -31,14 +31,14 @@ def difference_from_interpreter(
     launch: launch `number` as recorded; `files` is the folder with the initial contents of its arrays.
     """
     try:
-        outputs = script.interpret(numbers, {name: memory.contents for memory in launch.memories for name in memory.names})
+        outputs = script.interpret(numbers, {name: memory.contents for memory in launch.buffers for name in memory.names})
         if isinstance(outputs, str):
             return outputs
-        nans = nans_on(launch.memories, files, types)
-        for index, memory in enumerate(launch.memories):
+        nans = nans_on(launch.buffers, files, types)
+        for index, memory in enumerate(launch.buffers):
             own = next((outputs[name] for name in memory.names if name in outputs), None)
             if own is None or own.stat().st_size != memory.size:
-                return f"{', '.join(memory.names) or 'a memory'} is not what the script launches the kernel with"
+                return f"{', '.join(memory.names) or 'a buffer'} is not what the script launches the kernel with"
             ulps = _tolerated_ulps(types.get(memory.names[0], ""))
             expect_same_memory(left / f"{number}-{index}", own, memory, files, types, ulps, nans)
     except ResultsDifferError as difference:

@@ -81,7 +81,7 @@ class LaunchJudgement:
     ) -> None:  # fmt: skip
         names = [f"{size.name}, {name}" for name in inputs_for(size)]
         filled = [with_contents(baseline_launch, make, types, self._files, self._random) for make in inputs_for(size).values()]
-        candidates = [candidate_launch.model_copy(update={"memories": launch.memories}) for launch in filled]
+        candidates = [candidate_launch.model_copy(update={"buffers": launch.buffers}) for launch in filled]
         expected = self._repetition.run(filled)
         if expected.failure is not None:
             if not size.numbers:
@@ -139,8 +139,8 @@ class LaunchJudgement:
                 cases[name] = "failed"
                 raise RejectedError(EQUIVALENCE, f"{name}: {actual.failure}", case=name)
             try:
-                memories, ulps = launches[number].memories, self._request.ulps
-                expect_same(expected.folder, actual.folder, memories, self._files, types, ulps, (number, number))
+                buffers, ulps = launches[number].buffers, self._request.ulps
+                expect_same(expected.folder, actual.folder, buffers, self._files, types, ulps, (number, number))
             except ResultsDifferError as difference:
                 cases[name] = "differs"
                 raise RejectedError(EQUIVALENCE, f"{name}: {difference.reason}", difference.section, name) from difference
@@ -167,8 +167,8 @@ class LaunchJudgement:
                 raise RejectedError(EQUIVALENCE, f"{names[0]}, in a different order: {actual.failure}", case=names[0])
             for position, index in enumerate(chosen):
                 try:
-                    memories, ulps = baseline_launches[index].memories, self._request.ulps
-                    expect_same(expected.folder, actual.folder, memories, self._files, types, ulps, (index, position))
+                    buffers, ulps = baseline_launches[index].buffers, self._request.ulps
+                    expect_same(expected.folder, actual.folder, buffers, self._files, types, ulps, (index, position))
                 except ResultsDifferError as difference:
                     cases[names[index]] = "differs"
                     reason = f"{names[index]}, in a different order of waves: {difference.reason}"

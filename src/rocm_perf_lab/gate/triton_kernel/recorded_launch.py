@@ -20,7 +20,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 class ArgumentWord(BaseModel):
-    """Either plain bits, or a place in one of the launch's memories, `offset` bytes after its beginning."""
+    """Either plain bits, or a place in one of the launch's buffers, `offset` bytes after its beginning."""
 
     model_config = _STRICT
     bits: int | None = Field(default=None, ge=0, lt=1 << 64)
@@ -30,7 +30,7 @@ class ArgumentWord(BaseModel):
     @model_validator(mode="after")
     def _is_one(self) -> ArgumentWord:
         if (self.bits is None) == (self.memory is None) or (self.memory is None) != (self.offset is None):
-            raise ValueError("neither bits nor a place in a memory")
+            raise ValueError("neither bits nor an offset in a buffer")
         return self
 
 
@@ -40,7 +40,7 @@ class RecordedArgument(BaseModel):
     words: list[ArgumentWord] = Field(max_length=64)
 
 
-class RecordedMemory(BaseModel):
+class RecordedBuffer(BaseModel):
     """names: the arguments that own the memory. shift: its address modulo 16. contents: the file that holds its contents."""
 
     model_config = _STRICT
@@ -63,13 +63,13 @@ class RecordedLaunch(BaseModel):
     shared: int = Field(ge=0, le=163840)
     scratch_bytes: list[Annotated[int, Field(ge=0, le=1 << 30)]] = Field(max_length=4)
     arguments: list[RecordedArgument] = Field(max_length=1000)
-    memories: list[RecordedMemory] = Field(max_length=1000)
+    buffers: list[RecordedBuffer] = Field(max_length=1000)
 
     @model_validator(mode="after")
     def _places_exist(self) -> RecordedLaunch:
         for word in (word for argument in self.arguments for word in argument.words):
             if word.memory is not None and (
-                word.memory >= len(self.memories) or (word.offset or 0) > self.memories[word.memory].size
+                word.memory >= len(self.buffers) or (word.offset or 0) > self.buffers[word.memory].size
             ):
                 raise ValueError("an argument lies in no memory")
         return self
@@ -84,7 +84,7 @@ def read_launch(answer: dict[str, Any], source: Path, files: Path, *, with_conte
         launch = RecordedLaunch.model_validate(answer)
     except ValidationError as error:
         raise SourceError(f"its launch is not described as one: {error.errors()[0]['msg']}", "") from error
-    names = [launch.code, *(memory.contents for memory in launch.memories if with_contents)]
+    names = [launch.code, *(memory.contents for memory in launch.buffers if with_contents)]
     for name in names:
         _copy(source / name, files / name)
     return launch
@@ -113,11 +113,11 @@ def _copy(source: Path, destination: Path) -> None:
 def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> RecordedLaunch | str:
     """The candidate's launch on the baseline's memory; or, in words, why that is impossible.
 
-    Two memories correspond if arguments of the same name own them.
+    Two buffers correspond if arguments of the same name own them.
     """
-    owners = {name: index for index, memory in enumerate(baseline.memories) for name in memory.names}
+    owners = {name: index for index, memory in enumerate(baseline.buffers) for name in memory.names}
     places: list[int] = []
-    for memory in candidate.memories:
+    for memory in candidate.buffers:
         matches = {owners[name] for name in memory.names if name in owners}
         names = ", ".join(memory.names)
         if not matches:
@@ -125,8 +125,8 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
         if len(matches) > 1:
             return f"it is given the same memory for {names}, but the baseline has several"
         (index,) = matches
-        if memory.size != baseline.memories[index].size:
-            return f"{names} has {memory.size} bytes, but {baseline.memories[index].size} in the baseline"
+        if memory.size != baseline.buffers[index].size:
+            return f"{names} has {memory.size} bytes, but {baseline.buffers[index].size} in the baseline"
         places.append(index)
     if len(set(places)) < len(places):
         return "it is given separate memory for arguments that share one in the baseline"
@@ -136,7 +136,7 @@ def on_memory_of(candidate: RecordedLaunch, baseline: RecordedLaunch) -> Recorde
         RecordedArgument(name=argument.name, words=[_word_in_memory(word, places) for word in argument.words])
         for argument in candidate.arguments
     ]
-    return candidate.model_copy(update={"arguments": arguments, "memories": baseline.memories})
+    return candidate.model_copy(update={"arguments": arguments, "buffers": baseline.buffers})
 
 
 def _pointer_elsewhere(candidate: RecordedLaunch, baseline: RecordedLaunch, places: Sequence[int]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rocm_perf_lab.gate.equivalence.nans import Nans
 from rocm_perf_lab.gate.equivalence.numbers import bits_of, float_type, in_words, ulps_between
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ class ResultsDifferError(Exception):
 
 
 def expect_same(
-    before: Path, after: Path, memories: Sequence[RecordedMemory], files: Path, types: dict[str, str], ulps: int,
+    before: Path, after: Path, buffers: Sequence[RecordedBuffer], files: Path, types: dict[str, str], ulps: int,
     numbers: tuple[int, int],
 ) -> None:  # fmt: skip
     """Compare what two launches left in memory: the folder `before` holds the results of launch numbers[0], and `after` holds
     the results of launch numbers[1]. Raises ResultsDifferError.
 
-    memories: the memory before the launches; its contents are in `files`.
+    buffers: the memory before the launches; its contents are in `files`.
     """
-    nans = nans_on(memories, files, types)
-    for index, memory in enumerate(memories):
+    nans = nans_on(buffers, files, types)
+    for index, memory in enumerate(buffers):
         x, y = (folder / f"{number}-{index}" for folder, number in zip((before, after), numbers, strict=True))
         expect_same_memory(x, y, memory, files, types, ulps, nans)
 
 
 def expect_same_memory(
-    x: Path, y: Path, memory: RecordedMemory, files: Path, types: dict[str, str], ulps: int, nans: Nans
+    x: Path, y: Path, memory: RecordedBuffer, files: Path, types: dict[str, str], ulps: int, nans: Nans
 ) -> None:
     """Compare what two launches left in the memory, as stored in the files x and y. nans: which NaNs count as equal. Raises
     ResultsDifferError.
@@ -57,20 +57,20 @@ def expect_same_memory(
     _compare(x.read_bytes(), y.read_bytes(), (files / memory.contents).read_bytes(), memory, types, ulps, nans)
 
 
-def nans_on(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Nans:
-    """The NaNs that launches may produce from these memories, whose contents are in `files`."""
-    return Nans(lambda: _floats_in(memories, files, types))
+def nans_on(buffers: Sequence[RecordedBuffer], files: Path, types: dict[str, str]) -> Nans:
+    """The NaNs that launches may produce from these buffers, whose contents are in `files`."""
+    return Nans(lambda: _floats_in(buffers, files, types))
 
 
-def _floats_in(memories: Sequence[RecordedMemory], files: Path, types: dict[str, str]) -> Iterator[Numbers]:
-    for memory in memories:
+def _floats_in(buffers: Sequence[RecordedBuffer], files: Path, types: dict[str, str]) -> Iterator[Numbers]:
+    for memory in buffers:
         dtype = float_type(types.get(memory.names[0], "")) if memory.names else None
         if dtype is not None:
             contents = (files / memory.contents).read_bytes()
             yield np.frombuffer(contents, dtype, len(contents) // dtype.itemsize)
 
 
-def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedMemory, types: dict[str, str], ulps: int, nans: Nans) -> None:
+def _compare(x: bytes, y: bytes, initial: bytes, memory: RecordedBuffer, types: dict[str, str], ulps: int, nans: Nans) -> None:
     if x == y:
         return
     name = memory.names[0]

@@ -13,7 +13,7 @@ from math import prod
 from rocm_perf_lab.gate.source.promises import Promises, bound_declaration, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.kernels import name_of
-from rocm_perf_lab.hip_source.launches import launches_in_program
+from rocm_perf_lab.hip_source.launch_sites import launch_sites_by_unit
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "launch-bounds"
@@ -43,7 +43,7 @@ def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
     """The bound, and the reason for not proposing it (None if it is proposed)."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"
-    blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.sites]
+    blocks = [launch.block for _, launches in launch_sites_by_unit(source, kernel) for launch in launches.sites]
     threads = max((prod(block) for block in blocks if block), default=0)
     if reason := broken_in_source(source, kernel.name, Promises(threads=threads)):
         return 0, reason

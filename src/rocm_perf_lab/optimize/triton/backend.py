@@ -16,8 +16,8 @@ from pathlib import Path
 from rocm_perf_lab import __version__, cage
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.gate import seeds
-from rocm_perf_lab.gate.triton_kernel.first_times import first_times
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.gate.triton_kernel.times_before_judging import first_times
 from rocm_perf_lab.optimize.backend import BackendOptions, Gate, Log, ProfileSummary
 from rocm_perf_lab.optimize.journal_lines import GateLine
 from rocm_perf_lab.optimize.rejections import fingerprint_of

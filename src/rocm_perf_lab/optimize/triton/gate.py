@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
-from rocm_perf_lab.gate.triton_kernel.first_times import FirstTimes
 from rocm_perf_lab.gate.triton_kernel.judge import judge
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.gate.triton_kernel.times_before_judging import FirstTimes
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.gate.verdict_document import APPLICATION
 from rocm_perf_lab.triton_launches import ScriptKernel

@@ -29,10 +29,10 @@ def main() -> None:
 
 
 def run(launch: Message, files: Path, results: Path, number: int) -> float:
-    """Run one launch, starting with empty caches. Afterwards, the file "<number>-<m>" holds the contents of `memories[m]`."""
+    """Run one launch, starting with empty caches. Afterwards, the file "<number>-<m>" holds the contents of `buffers[m]`."""
     with ExitStack() as stack:
-        addresses = _separate_buffers(launch["memories"], stack)
-        for address, memory in zip(addresses, launch["memories"]):  # noqa: B905 - one address for each
+        addresses = _separate_buffers(launch["buffers"], stack)
+        for address, memory in zip(addresses, launch["buffers"]):  # noqa: B905 - one address for each
             software_device.fill(address, (files / memory["contents"]).read_bytes())
         scratch = []
         for size in launch["scratch_bytes"]:
@@ -41,19 +41,19 @@ def run(launch: Message, files: Path, results: Path, number: int) -> float:
             stack.callback(hip.free, scratch[-1])
         words = [_word(word, addresses) for argument in launch["arguments"] for word in argument["words"]]
         milliseconds = _launch(launch, words + scratch, (files / launch["code"]).read_bytes())
-        for index, (address, memory) in enumerate(zip(addresses, launch["memories"])):  # noqa: B905 - as above
+        for index, (address, memory) in enumerate(zip(addresses, launch["buffers"])):  # noqa: B905 - as above
             (results / f"{number}-{index}").write_bytes(software_device.contents(address, memory["size"]))
     return milliseconds
 
 
-def _separate_buffers(memories: list[Message], stack: ExitStack) -> list[int]:
+def _separate_buffers(buffers: list[Message], stack: ExitStack) -> list[int]:
     """The addresses of new buffers, with nothing after each, so that an access past the end of one does not hit the next.
 
     HIP carves small requests out of larger allocations, which end elsewhere. Here, each buffer lies at the end of an allocation
     of its own.
     """
     addresses, gaps = [], [hip.allocate(_GAP)]
-    for memory in memories:
+    for memory in buffers:
         size = -(-(memory["size"] + _ALIGNMENT) // _GRANULE) * _GRANULE
         allocation = hip.allocate(size)
         stack.callback(hip.free, allocation)

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 
-from rocm_perf_triton.changed import OPTION, ChangedFile, run_script
+from rocm_perf_triton.run_with_changed_file import OPTION, ChangedFile, run_script
 from rocm_perf_triton.served.channel import Channel
 from rocm_perf_triton.served.interception import Interception
 from rocm_perf_triton.served.server import Server

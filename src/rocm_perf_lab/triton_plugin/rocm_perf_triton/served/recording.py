@@ -19,9 +19,9 @@ Message = dict[str, Any]
 
 def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Values, folder: Path) -> Message:
     """The launch as data. code: the name of a file in `folder`. arguments: a list of words for each argument; a pointer is
-    given as an index into `memories` and an offset.
+    given as an index into `buffers` and an offset.
 
-    numbers: values that replace arguments of the script. The memories have the contents they had before the launch.
+    numbers: values that replace arguments of the script. The buffers have the contents they had before the launch.
     """
     launches: list[Message] = []
 
@@ -40,7 +40,7 @@ def recorded_launch(launch: ServedLaunch, memory: ArgumentMemory, numbers: Value
                     {"name": name, "words": [_word(word, spans) for word in argument_words]}
                     for name, argument_words in zip(launched.names, words)  # noqa: B905 - one for each name
                 ],
-                "memories": [_memory(span, memory, folder) for span in spans],
+                "buffers": [_memory(span, memory, folder) for span in spans],
             }
         )
 
@@ -56,7 +56,7 @@ def _word(word: Word, spans: list[MemorySpan]) -> Message:
 
 
 def _memory(span: MemorySpan, memory: ArgumentMemory, folder: Path) -> Message:
-    """One entry of `memories`. names: the arguments that own this memory; if there are none, its contents are empty."""
+    """One entry of `buffers`. names: the arguments that own this memory; if there are none, its contents are empty."""
     names = [name for name, piece in memory.pieces.items() if getattr(piece, "span", None) == span]
     contents = memory.before[names[0]] if names else b""
     return {

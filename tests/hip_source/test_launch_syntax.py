@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_perf_lab.hip_source.launch_syntax import operands_of, split_launches
 from rocm_perf_lab.hip_source.tokens import Token
-from rocm_perf_lab.hip_source.written_launches import operands_of, split_launches
 
 WORD = re.compile(r"<<<|>>>|\w+|\S")
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch, shaped_launches
-from rocm_perf_lab.hip_source.launches import launches_in_program
+from rocm_perf_lab.hip_source.launch_sites import launch_sites_by_unit
 from rocm_perf_lab.hip_source.source import HipSource
 from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 
-def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
+def shaped_launches_of(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
     """The launches in all units, sorted by file and position. Raises SourceError, and LaunchNotUnderstoodError if a launch may
     have been missed or is not understood.
     """
     shaped: dict[tuple[Path, int], ShapedLaunch] = {}
-    for unit, launches in launches_in_program(source, kernel):
+    for unit, launches in launch_sites_by_unit(source, kernel):
         if launches.other_uses:
             where = "" if unit is source else f" of {unit.main.name}"
             raise LaunchNotUnderstoodError(

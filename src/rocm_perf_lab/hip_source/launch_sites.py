@@ -54,7 +54,7 @@ def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
     return Launches(tuple(search.launches), tuple(search.other_uses))
 
 
-def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
+def launch_sites_by_unit(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
     """The launches of the source's kernel in each unit of the program. Raises SourceError."""
     for unit in (source, *source.other_units):
         yield unit, launches_of(unit.host, kernel)

@@ -13,7 +13,7 @@ from elftools.elf.elffile import ELFFile
 from rocm_perf_lab.cage import CageLimits, View
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.builders import SourceBuilder
-from rocm_perf_lab.optimize.precompiled_includes import Preambles
+from rocm_perf_lab.optimize.compiler_preambles import PrecompiledPreambles
 from slow_variants import every
 
 HIP = b"#include <hip/hip_runtime.h>\n"
@@ -66,7 +66,7 @@ def test_compile_errors_are_reported_without_the_precompiled_includes(hipcc, tmp
 
 
 def test_only_includes_that_save_time_and_change_nothing_are_precompiled(hipcc, tmp_path):
-    preambles, path = Preambles(CageLimits(), View()), tmp_path / "program.hip"
+    preambles, path = PrecompiledPreambles(CageLimits(), View()), tmp_path / "program.hip"
     command = ["hipcc", "--offload-arch=gfx942"]
     made = preambles.of(path, HIP + KERNEL, command, tmp_path, ["device"])
     again = preambles.of(path, HIP + b"int other;", command, tmp_path, ["device"])
@@ -77,7 +77,7 @@ def test_only_includes_that_save_time_and_change_nothing_are_precompiled(hipcc, 
     assert preambles.of(path, b"#include <vector>\n" + KERNEL, command, tmp_path) is None
     assert preambles.of(Path("program.hip"), HIP, command, tmp_path) is None  # __FILE__ would differ in its own headers
     assert preambles.of(path, HIP, ["false", *command[1:]], tmp_path) is None  # a compiler that cannot precompile
-    assert Preambles(CageLimits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
+    assert PrecompiledPreambles(CageLimits(), View(trusted=True)).of(path, HIP, command, tmp_path) is None
     folder = made.folder
     del preambles, made, again
     assert not Path(folder).exists()

@@ -35,7 +35,7 @@ class PrecompiledPreamble:
     text: bytes
 
 
-class Preambles:
+class PrecompiledPreambles:
     """The precompiled includes of one builder; they are deleted along with it. view: what the cage shows to the compiler."""
 
     def __init__(self, limits: CageLimits, view: View):

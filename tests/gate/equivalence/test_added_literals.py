@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
+from rocm_perf_lab.gate.equivalence.added_literals import literals_added
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from rocm_perf_lab.gate.equivalence.named_numbers import numbers_added
 )
 def test_literals_that_were_added(added, numbers):
     before = "void f() { return 64 + 3.0f; }"
-    assert numbers_added(before.encode(), before.replace("return", f"{added} + return").encode()) == numbers
+    assert literals_added(before.encode(), before.replace("return", f"{added} + return").encode()) == numbers
 
 
 def test_a_literal_that_only_moved_was_not_added():
-    assert numbers_added(b"f(1, 2, 3.5f)", b"f(3.5f, 1, 2)") == ()
+    assert literals_added(b"f(1, 2, 3.5f)", b"f(3.5f, 1, 2)") == ()

@@ -16,7 +16,7 @@ from rocm_perf_lab.replaying import CaseOutcome
 _SLOWDOWN = 4  # factor by which the race check slows a run down
 
 
-def wrong_on_named_numbers(
+def wrong_on_added_literals(
     baseline_results: BaselineResults, candidate: ReplayableCode, numbers: Sequence[float], outcomes: dict[str, str]
 ) -> Mismatch | None:
     """What is wrong with a candidate on inputs that consist of these numbers; None if nothing is. outcomes: receives the

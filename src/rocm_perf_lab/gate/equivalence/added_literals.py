@@ -1,5 +1,5 @@
-"""Other inputs, made from the numbers that a candidate names: the numeric literals that occur in it more often than in the
-baseline. Code that is wrong for a single number has to name that number, and random inputs would never contain it.
+"""Other inputs, made from the numeric literals that occur more often in a candidate than in the baseline. Code that is wrong
+for one particular number must contain it as a literal, and random inputs would almost never hit it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 
 
-def numbers_added(before: bytes, after: bytes) -> tuple[float, ...]:
+def literals_added(before: bytes, after: bytes) -> tuple[float, ...]:
     """The values of the numeric literals that occur more often in `after` than in `before`; at most twelve."""
     added = Counter(_literals(after)) - Counter(_literals(before))
     return tuple(list(dict.fromkeys(value for value in map(_value, added) if value is not None))[:_MAX_NUMBERS])
@@ -54,7 +54,7 @@ def _value(literal: str) -> float | None:
         return None
 
 
-def perturbations_with_numbers(
+def perturbations_with_literals(
     capture: Capture, kernel_inputs: KernelInputs, fields: Sequence[Field], numbers: Sequence[float], seed: int
 ) -> Iterator[Perturbation]:
     """Cases with these numbers: each of them, and its negative, everywhere in memory; all of them mixed with the captured

@@ -10,12 +10,12 @@ import pytest
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.errors import CaptureError, SourceError
-from rocm_perf_lab.gate.triton_kernel import first_times as timing
-from rocm_perf_lab.gate.triton_kernel.first_times import first_times
+from rocm_perf_lab.gate.triton_kernel import times_before_judging as timing
 from rocm_perf_lab.gate.triton_kernel.launching_script import LaunchDescription
-from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedLaunch, RecordedMemory
+from rocm_perf_lab.gate.triton_kernel.recorded_launch import RecordedBuffer, RecordedLaunch
 from rocm_perf_lab.gate.triton_kernel.repeated_launches import RepetitionResult
 from rocm_perf_lab.gate.triton_kernel.request import TritonGateRequest
+from rocm_perf_lab.gate.triton_kernel.times_before_judging import first_times
 from rocm_perf_lab.triton_launches import ScriptExitedError, ScriptKernel, ScriptTimeoutError
 
 
@@ -43,9 +43,9 @@ class Script:
 
 def launch(ms: str, size: int = 4) -> RecordedLaunch:
     """ms: the time of the launch, or why it fails."""
-    memory = RecordedMemory(names=["x"], size=size, shift=0, contents="0" * 64)
+    memory = RecordedBuffer(names=["x"], size=size, shift=0, contents="0" * 64)
     about = {"code": "c" * 64, "grid": [1, 1, 1], "threads": 64, "shared": 0, "scratch_bytes": [], "arguments": []}
-    return RecordedLaunch(name=ms, memories=[memory], **about)
+    return RecordedLaunch(name=ms, buffers=[memory], **about)
 
 
 class Repetition:

@@ -1,7 +1,7 @@
 """Runs a script with the text of one file replaced. Source locations, imports and `__file__` refer to that file as if it held
 the new text.
 
-    python -m rocm_perf_triton.changed FILE TEXT SCRIPT [ARGUMENTS]...
+    python -m rocm_perf_triton.run_with_changed_file FILE TEXT SCRIPT [ARGUMENTS]...
 
 FILE is the script or a module that it imports; TEXT is a file with the replacement text.
 """

@@ -12,8 +12,8 @@ from rocm_perf_lab.gate.source.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
-from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rocm_perf_lab.comparison.compare_document import CompareDocument
     from rocm_perf_lab.isolate import Capture
-    from rocm_perf_lab.replaying.run import ReplayResult
+    from rocm_perf_lab.replaying.replay_process import ReplayResult
     from rocm_perf_lab.report.dag_schema import DagDocument
     from rocm_perf_lab.report.documents import CoreDocuments
     from rocm_perf_lab.report.schema import AnalysisDocument, ProfileDocument, RooflineDocument

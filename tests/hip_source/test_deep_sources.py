@@ -65,7 +65,7 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     assert loop.variable == "i" and "in[0]" in loop.loads or which == "sum"
     assert not loop.obstacles and loop.stride is None  # ++ is not +=
     (launch,) = launches_of(source.host, kernel).sites
-    assert launch.block == (64, 1, 1) and launch.origins == (frozenset({"in"}), frozenset({"out"}), frozenset())
+    assert launch.block == (64, 1, 1) and launch.address_names == (frozenset({"in"}), frozenset({"out"}), frozenset())
     assert other_memory_access(source.device, kernel) is None and reassigned(source.device, kernel) == set()
     assert broken_in_source(source, "deep", Promises(restrict=("in", "out"), threads=64)) is None
     assert [piece.name for piece in kernel_and_used_declarations(source.device, kernel)][0] == "deep"

@@ -21,5 +21,5 @@ def no_proxy():
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch, hipcc: str) -> Run:
     # A replay reads the same texts again, so the results of Clang are kept for all tests.
-    monkeypatch.setattr("rocm_perf_lab.llm.hip.reader_of", lambda _settings, _source: World().read)
+    monkeypatch.setattr("rocm_perf_lab.llm.hip_answers.reader_of", lambda _settings, _source: World().read)
     return Run(tmp_path)

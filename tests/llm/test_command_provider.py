@@ -12,7 +12,7 @@ import pytest
 
 from model_run import KEY, LDS, fenced
 from rocm_perf_lab.errors import LanguageModelError, UsageError
-from rocm_perf_lab.llm.keys import take_keys
+from rocm_perf_lab.llm.api_keys import take_keys
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.command import CommandProvider
 from rocm_perf_lab.llm.providers.protocol import AnswerTooLongError

@@ -9,8 +9,8 @@ import pytest
 from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, LanguageModelError, NoCaptureError, RocmPerfError
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.journal_replay import replay_journal
-from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.protocol import AnswerTooLongError
 
@@ -231,7 +231,7 @@ def test_the_fastest_of_several_candidates_is_kept(run, workers):
     with Server([says(fenced(text)) for text in texts] + [says("no")]) as server:
         outcome, error = asked(run, server, candidates=3, workers=workers)
     assert error is None and outcome.optimized.final_ms == 28.0
-    assert len([one for one in outcome.optimized.judged if one.accepted]) == 2
+    assert len([one for one in outcome.optimized.candidates if one.accepted]) == 2
     assert len(server.requests) == 5 and {one.candidate for one in outcome.attempts} == {1, 2, 3}
     replayed_the_same(run, outcome)
 

@@ -12,8 +12,8 @@ from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
 from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.api_keys import ApiKey, take_keys
 from rocm_perf_lab.llm.cached_backend import CachedBackend
-from rocm_perf_lab.llm.keys import ApiKey, take_keys
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize.builders import complaint
 

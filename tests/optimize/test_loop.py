@@ -190,7 +190,7 @@ def test_rejected_changes_are_remembered_for_later_runs(folder):
         return backend, optimize_loop(folder, run_folder.new_run(runs), backend, in_place=False, **more).optimize()
 
     first, outcome = run_on(folder / "runs")
-    refused = {one.proposal.description for one in outcome.judged if isinstance(one, JudgedCandidate) and not one.accepted}
+    refused = {one.proposal.description for one in outcome.candidates if isinstance(one, JudgedCandidate) and not one.accepted}
     assert refused
     second, again = run_on(folder / "runs")
     assert told(again)["iterations"] == told(outcome)["iterations"]

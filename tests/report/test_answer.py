@@ -152,7 +152,7 @@ def test_how_far_the_time_may_be_off():
             sampling=SamplingSection(dispatches=1, time_error=0.03, counter_errors={"a": 0.1, "b": 0.1}),
         )
     )
-    assert found["Time"] == ["modelled; recorded times of such kernels were within ±20.0 % (4 of 5)"]
+    assert found["Time"] == ["modelled; measured times of such kernels were within ±20.0 % (4 of 5)"]
     assert found["Sample"] == [
         "observed only in part: its time is within ±3.0 % of what full observation would give; "
         "2 counters are estimates, with errors in analysis.json"

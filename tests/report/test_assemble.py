@@ -11,9 +11,9 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.analysis.ceilings import Ceilings
+from rocm_perf_lab.analysis.estimate_errors import Sampling
 from rocm_perf_lab.analysis.model_error import model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
-from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimePart, TimeStack
 from rocm_perf_lab.analysis.thread_trace.traced_kernels import NOT_MADE

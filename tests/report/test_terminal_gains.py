@@ -1,4 +1,4 @@
-"""The table of what the program would gain without each cause of time, row by row."""
+"""The table of what the program would gain from removing each cause, row by row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_row_for_each_kernel_and_one_for_several_together():
         gain("barriers", first.kernel, share=0.0625),
     ]
     said, heads, *found = map(cells, rows(gains, [first, second]))
-    assert said == ["Without a cause of time, by experiments, with the critical path recomputed:"]
+    assert said == ["Gain from removing one cause, by experiments, with the critical path recomputed:"]
     assert heads == ["without", "kernel", "of its time", "of the program's", "then dominates"]
     assert found == [
         ["latency", "sum<int>", "50.0 %", "12.5 %", "scan"],

@@ -110,11 +110,11 @@ ERROR = "the model's error for such kernels, "
         (800_000, "measured", None, None, f"{LONGER}; the model's error for such kernels is not known"),
         (
             2_000_000, "measured", 0.6, False,
-            f": 50.0 % shorter than recorded, within {ERROR}±60.0 % (four of five recorded times)",
+            f": 50.0 % shorter than recorded, within {ERROR}±60.0 % (four of five measured times)",
         ),
         (
             800_000, "measured", 0.2, True,
-            f"{LONGER}, more than {ERROR}±20.0 % (four of five recorded times); do not rely on what follows",
+            f"{LONGER}, more than {ERROR}±20.0 % (four of five measured times); do not rely on what follows",
         ),
     ],
 )  # fmt: skip

@@ -26,8 +26,8 @@ struct Code {
   ExecutionOrder order;
 };
 
-// The XCDs as seen by one dispatch. Context 0 serves dispatches that are alone on the device, and keeps its caches between
-// them; a dispatch that begins while others are in flight gets a different context, with empty caches.
+// The XCDs as seen by one dispatch, which gets the free context with the lowest number. Only context 0, which serves all
+// dispatches that are alone on the device, keeps its caches between dispatches.
 struct DispatchContext {
   DispatchContext(uint64_t initial_values, std::unique_ptr<ContextObserver> its_observer)
       : initial(initial_values), observer(std::move(its_observer)) {}

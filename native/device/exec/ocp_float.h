@@ -1,5 +1,5 @@
 // The small floats of the Open Compute Project (OCP). On gfx950, OCP's 8-bit floats (OFP8) replace gfx942's FNUZ floats
-// (small_float.h). The 6-bit and 4-bit floats come from OCP's microscaling formats.
+// (fnuz_float.h). The 6-bit and 4-bit floats come from OCP's microscaling formats.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ class Xcd {
   // Lets every resident wave run one slice. Returns false when the dispatch is done on this XCD (or has faulted).
   bool step();
   bool done() const { return active_.empty() && all_launched(); }
-  // The workgroups that are on the device now.
+  // The workgroups that are on this XCD now.
   std::span<Workgroup* const> resident() const { return active_; }
   // From now on, reports the resident waves' accesses to `watch`; with null, stops reporting them.
   void watch(AccessWatch* watch);
@@ -67,8 +67,8 @@ class Xcd {
   uint32_t index_;
   const DispatchedKernel* kernel_ = nullptr;
   uint64_t next_group_ = 0;
-  std::vector<std::unique_ptr<Workgroup>> groups_;  // room for the workgroups on the device, kept from dispatch to dispatch
-  std::vector<Workgroup*> active_;                  // on the device, in the order in which they run
+  std::vector<std::unique_ptr<Workgroup>> groups_;  // room for the workgroups on this XCD, kept from dispatch to dispatch
+  std::vector<Workgroup*> active_;                  // on this XCD, in the order in which they run
   std::deque<Workgroup*> free_;                     // room for the next workgroups, in the order in which it is taken
   WaveSlots wave_slots_;
   uint64_t instructions_ = 0;

@@ -1,4 +1,4 @@
-// Schedules the engine: dispatches of several queues take turns on it.
+// Schedules the engines of all devices as if they were one: dispatches of several queues take turns on it.
 //
 // A dispatch that has begun keeps the engine until it ends, unless it waits for memory to change, a parked dispatch can
 // continue, or it has run for a long time while another one is in line. The schedule depends only on what the dispatches have

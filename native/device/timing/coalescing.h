@@ -15,8 +15,8 @@ namespace rpd {
 
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 
-// The number of lanes that the address unit accepts in one cycle. It is 4 for accesses of 8 or more bytes per lane (in
-// recordings, vecCopy on MI300X makes 16 look-ups for 64 lanes); in narrower accesses, 16 lanes coalesce into 64 bytes.
+// The number of lanes that the address unit accepts in one cycle. It is 4 for accesses of 8 or more bytes per lane (measured
+// on an MI300X, vecCopy makes 16 look-ups for 64 lanes); in narrower accesses, 16 lanes coalesce into 64 bytes.
 constexpr uint32_t kWideGroup = 4, kNarrowGroup = 16;
 inline uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? kWideGroup : kNarrowGroup; }
 

@@ -56,7 +56,7 @@ class ContextTiming final : public ContextObserver {
     result.use = outcome.work.use;
     result.use.shares[DeviceUse::kSlots] = std::min(1.0, times_device_is_filled(kernel));
     result.counters = outcome.counters;
-    if (timeline) timeline->note_losses(xcds_[0]->thread_trace());
+    if (timeline) timeline->note_unrecorded(xcds_[0]->thread_trace());
     result.timeline = timeline;
     if (timeline)
       result.causes =

@@ -19,7 +19,7 @@ namespace rpd {
 struct WarmCaches {
   WarmCaches();
   Mall mall;
-  InstructionCache instructions;  // of the replayed CU
+  InstructionCache instructions;  // of the CU that is replayed first
 };
 
 // A CU whose replay is observed, for its thread trace.

@@ -53,7 +53,7 @@ class Collector {
   InFlightList& add_list();
 
   // A signal to stand in for `program_signal` (which may be 0), or handle 0 if none is available, in which case the caller
-  // submits the operation untraced.
+  // submits the operation with the program's own signal; a dispatch is then recorded without times.
   hsa_signal_t stand_in_for(hsa_signal_t program_signal);
   void submitted(InFlightList& list, const OperationInFlight& operation);
   void refused(const OperationInFlight& operation) { pool_for(operation.program_signal).give_back(operation.signal); }

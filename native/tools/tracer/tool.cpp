@@ -5,9 +5,9 @@
 
 #include "tracer/agents.h"
 #include "tracer/collector.h"
-#include "tracer/process.h"
 #include "tracer/recorder.h"
 #include "tracer/software_device.h"
+#include "tracer/start_writer.h"
 #include "tracer/wrappers.h"
 
 namespace rpd::tracer {

@@ -12,12 +12,12 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters, why_no_counters
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
 from rocm_perf_lab.analysis.device import GpuSpecs
+from rocm_perf_lab.analysis.estimate_errors import Sampling, sampling_of
 from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.model_error import error_for_differences
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
-from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import ThreadTraceFindings
 from rocm_perf_lab.code_object import KernelMetadata

@@ -1,4 +1,4 @@
-"""Chooses the kernel that is worth a closer look, before any counters are collected."""
+"""Chooses the kernel that is worth a closer look, from times alone, without counters."""
 
 from __future__ import annotations
 

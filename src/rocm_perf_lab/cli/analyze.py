@@ -149,7 +149,7 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
         )
         hint = "give the database of a run, and this folder as --thread-trace"
         raise UsageError(f"--{option} needs a database, but {folder} has only thread traces", hint)
-    from rocm_perf_lab.report.traced_only import render_traced, traced_only
+    from rocm_perf_lab.report.thread_trace_without_database import render_traced, traced_only
 
     document = traced_only(folder)
     if as_json:

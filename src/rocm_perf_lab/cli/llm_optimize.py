@@ -145,8 +145,8 @@ def command(
 
         report(replay(replay_journal, note), as_json)
         return
+    from rocm_perf_lab.llm.api_keys import take_keys
     from rocm_perf_lab.llm.entry import LlmRequest, llm_optimize
-    from rocm_perf_lab.llm.keys import take_keys
     from rocm_perf_lab.llm.loop import LlmLoopOptions
     from rocm_perf_lab.llm.providers import ModelOptions
 

@@ -85,7 +85,7 @@ class _Factors(ParamType[tuple[int, ...]]):
 @also_option
 @accept_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Without asking, keep what the gate accepts.")
-@click.option("--dry-run", is_flag=True, help="Show proposals with their diffs; judge and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show proposals with their diffs; judge nothing and write no result.")
 @in_place_option
 @resume_option
 @click.option("--history", is_flag=True, help="List the runs on this program and their results.")

@@ -30,7 +30,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
     Exit code: 0 if all can be, 1 if one cannot be mapped, 2 if one would be relocated.
     """
     from rocm_perf_lab.isolate.capture_directory import newest
-    from rocm_perf_lab.replaying.run import run_attached
+    from rocm_perf_lab.replaying.replay_process import run_attached
 
     return run_attached("reserve-check", capture_dir or newest(), ["--json"] if as_json else [], device)
 
@@ -131,7 +131,7 @@ def full_vm(
     """
     from rocm_perf_lab.collect.device import require_observation
     from rocm_perf_lab.isolate.capture_directory import newest
-    from rocm_perf_lab.replaying.run import run_attached
+    from rocm_perf_lab.replaying.replay_process import run_attached
 
     require_observation(device_options, "replay")
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]

@@ -1,8 +1,8 @@
 """Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has no
 code for the device.
 
-The code in the program and in its linked libraries is known before the program runs. If code that it loads later (with dlopen,
-as Python does) is missing, only HIP's error log tells, after HIP has looked for the code.
+The code in the program and in its linked libraries is known before the program runs. Whether code that it loads later (with
+dlopen, as Python does) is missing shows only in HIP's error log, once HIP has looked for it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import secrets
 import numpy as np
 
 _BITS = 32
-USUAL_ORDER = 0
+USUAL_ORDER = 0  # workgroups in the order of their numbers, and their waves from the first one on
 _ORDERS = 2  # orders of workgroups and waves that are tried
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, span_of, unwrapped, walk
+from rocm_perf_lab.hip_source.cursors import EXIT_STATEMENTS, byte_range_of, span_of, unwrapped, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.reads import Read, reads_in
 from rocm_perf_lab.hip_source.source_parts import SourceKernel, Span
@@ -72,7 +72,7 @@ class _Block:
 
     def groups(self, block: Cursor) -> list[_Group]:
         for statement in block.get_children():
-            ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in walk(statement))
+            ends = any(c.kind.name in (*EXIT_STATEMENTS, *_ENDS) for c in walk(statement))
             changed = variables_changed_in(statement, self._unit.bindings)
             self._close(changed)
             if not ends and not self._unit.is_cut_by_macro(statement):

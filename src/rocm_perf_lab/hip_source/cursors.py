@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
-LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+EXIT_STATEMENTS = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 """Kinds of statements after which the enclosing block may not run to its end."""
 
 

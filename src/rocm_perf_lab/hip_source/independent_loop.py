@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
-_LEAVES = ("BREAK_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+_EXIT_STATEMENTS = ("BREAK_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "DEPENDENTSIZEDARRAY")
 
 
@@ -55,7 +55,7 @@ def independence_of(unit: TranslationUnit, body: Cursor, loop: Cursor) -> Indepe
     iterations are not independent, or if the rest of the body has an effect on memory.
     """
     _expect_no_effects_outside(unit, body, loop)
-    left = next((cursor for cursor in walk(loop) if cursor.kind.name in _LEAVES), None)
+    left = next((cursor for cursor in walk(loop) if cursor.kind.name in _EXIT_STATEMENTS), None)
     if left is not None:
         raise DependentIterationsError(f"the loop may end in line {left.location.line}, before its bound")
     own = {cursor.get_usr() for cursor in walk(loop) if cursor.kind.name == "VAR_DECL"}

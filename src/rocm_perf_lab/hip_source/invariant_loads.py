@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, span_of, walk
+from rocm_perf_lab.hip_source.cursors import EXIT_STATEMENTS, byte_range_of, find_by_span, span_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
@@ -51,7 +51,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
     for read in reads_in(unit, function, body):
         if _is_invariant(cursor, moving, read) and not unit.is_cut_by_macro(read.cursor):
             groups.setdefault((unit.text_of(read.cursor), read.type, read.parameter.spelling), []).append(read)
-    exits = [c.extent.start.offset for c in walk(cursor) if c.kind.name in LEAVES]
+    exits = [c.extent.start.offset for c in walk(cursor) if c.kind.name in EXIT_STATEMENTS]
     return [
         InvariantLoad(*key, tuple(span_of(read.cursor) for read in reads))
         for key, reads in groups.items()

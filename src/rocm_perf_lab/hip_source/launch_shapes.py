@@ -37,7 +37,7 @@ _FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD")
 _ACTS = ("CALL_EXPR", "COMPOUND_ASSIGNMENT_OPERATOR", "LAMBDA_EXPR", "CXX_NEW_EXPR", "CXX_DELETE_EXPR", "StmtExpr")
 _MARK = 3  # length of `<<<` and of `>>>`, in bytes
 
-Extent = tuple[Expression, Expression, Expression]
+Dimensions = tuple[Expression, Expression, Expression]
 
 
 class LaunchNotUnderstoodError(Exception):
@@ -48,8 +48,8 @@ class LaunchNotUnderstoodError(Exception):
 class Shape:
     """groups, group_size: in x, y and z, as 32-bit unsigned integers. dynamic_lds: bytes, as a size_t."""
 
-    groups: Extent
-    group_size: Extent
+    groups: Dimensions
+    group_size: Dimensions
     dynamic_lds: Expression
 
     @property
@@ -218,7 +218,7 @@ class _Launch:
             for cursor in walk(operand)
         )
 
-    def _extent(self, operand: Cursor, offset: int | None) -> Extent:
+    def _extent(self, operand: Cursor, offset: int | None) -> Dimensions:
         """The three numbers of a dim3. offset: the offset at which the operand was evaluated; None in the launch itself."""
         inside = [child for child in operand.get_children() if child.kind.is_expression()]
         if operand.kind.name == "CALL_EXPR" and is_construction(operand):

@@ -32,7 +32,7 @@ class LaunchSite:
 
     line: int
     block: tuple[int, int, int] | None
-    origins: tuple[frozenset[str], ...]
+    address_names: tuple[frozenset[str], ...]
     call: Cursor
     arguments: tuple[Cursor, ...]
     callee: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import LEAVES, span_of, walk
+from rocm_perf_lab.hip_source.cursors import EXIT_STATEMENTS, span_of, walk
 from rocm_perf_lab.hip_source.source_parts import Stride
 from rocm_perf_lab.hip_source.variables import changes, escapes, is_variable
 
@@ -22,7 +22,7 @@ def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
     variable = next(c for c in walk(start) if c.kind == kinds.VAR_DECL)
-    if any(c.kind.name in LEAVES for c in walk(body)) or _type(variable) not in _INTEGERS:
+    if any(c.kind.name in EXIT_STATEMENTS for c in walk(body)) or _type(variable) not in _INTEGERS:
         return None
     if increment.kind != kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(unit.bindings, increment) != "+=":
         return None

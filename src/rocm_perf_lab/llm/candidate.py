@@ -9,7 +9,7 @@ from rocm_perf_lab.llm.ask import Asker, Reply
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
-from rocm_perf_lab.llm.language import AnsweredChange, Language
+from rocm_perf_lab.llm.language_protocol import AnsweredChange, Language
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.ask import Asker, Consent
 from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
-from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.page import page
 from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.llm.language_protocol import Language
 from rocm_perf_lab.prompt.markdown import fenced
 
 _MAX_REASON_LENGTH = 1500  # characters

@@ -18,7 +18,7 @@ from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.entry import COMMAND
 from rocm_perf_lab.llm.journal_lines import AttemptLine, FailureLine, SettingsLine, StopLine, UnsentLine
-from rocm_perf_lab.llm.languages import LANGUAGES
+from rocm_perf_lab.llm.language_registry import LANGUAGES
 from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache

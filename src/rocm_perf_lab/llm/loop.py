@@ -12,7 +12,7 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.candidate import Attempt, CandidateRound
 from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, StopReason
-from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.llm.language_protocol import Language
 from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
@@ -130,7 +130,7 @@ class LlmLoop:
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts
         judged = [attempt.judged for attempt in attempts if attempt.judged is not None]
-        self.outcome.optimized.judged += judged
+        self.outcome.optimized.candidates += judged
         return [candidate for candidate in judged if candidate.accepted], [error for _, error in ends if error is not None]
 
     def _candidate_ends(self, candidate: Callable[[int], _CandidateEnd]) -> Iterator[_CandidateEnd]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rocm_perf_lab.llm.keys import ApiKey
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.optimize.builders import SCRATCH
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.llm.hip import HIP
-from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.llm.hip_answers import HIP
+from rocm_perf_lab.llm.language_protocol import Language
 from rocm_perf_lab.optimize.build_target import BuildTarget, settings_of
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
-from rocm_perf_lab.hip_source.kernel_text import defines_kernels
+from rocm_perf_lab.hip_source.kernels_by_text import defines_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands, with_libraries
 from rocm_perf_lab.optimize.unit_files import files_of

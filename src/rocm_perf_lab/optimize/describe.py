@@ -68,10 +68,10 @@ def _say_undecided(outcome: OptimizeResult, say: Say) -> None:
 
 
 def _say_dry_run(outcome: OptimizeResult, say: Say) -> None:
-    for candidate in outcome.judged:
+    for candidate in outcome.candidates:
         say(f"\nWould judge: {candidate.proposal.description} in {candidate.proposal.kernel}")
         say(candidate.diff.rstrip("\n"))
-    say(f"\n{len(outcome.judged)} proposals; nothing was judged or written")
+    say(f"\n{len(outcome.candidates)} proposals; nothing was judged, and no result was written")
 
 
 def _say_counters(iteration: Iteration, say: Say) -> None:

@@ -34,7 +34,7 @@ class GateRequest:
     """The user's request to judge a candidate.
 
     baseline: the source of the program. candidate: its proposed replacement. command: the program and its arguments.
-    backend_options.pattern: selects the kernel to judge; None for the one whose body differs. description: describes the change
+    backend_options.pattern: selects the kernel to judge; None for the one that differs. description: describes the change
     and is kept with the verdict for later prompts; None to keep nothing. runs: the folder in which the description and the
     verdict are kept; None for the program's own folder. output: where to write the source to keep if it is accepted; None to
     write nothing.

@@ -147,7 +147,7 @@ class OptimizeLoop:
     ) -> tuple[JudgedCandidate | None, list[JudgedCandidate], str]:
         """The proposal to keep, all verdicts, and the reason why other proposals were not judged."""
         if self._options.dry_run:
-            self._outcome.judged += [
+            self._outcome.candidates += [
                 self._run.candidate(source, ranked_proposal.proposal, ranked_proposal.prediction)
                 for ranked_proposal in ranked_proposals
             ]
@@ -157,7 +157,7 @@ class OptimizeLoop:
             rejections = self._rejections_of(source, target)
             search = Search(self._run, source, target, gate, self._options, self._note, self._budget, rejections)
             best = search.best(ranked_proposals)
-        self._outcome.judged += [*search.judged, *search.passed_over]
+        self._outcome.candidates += [*search.judged, *search.passed_over]
         return (
             best,
             search.judged,

@@ -44,7 +44,7 @@ class ProposalSection(JsonModel):
     predicted_gain: float | None = Field(
         description="upper bound on the share of the kernel's time that it saves, by experiments; null without them"
     )
-    verdict: VerdictDocument | None = Field(description="verdict of the gate; null in a dry run")
+    verdict: VerdictDocument | None = Field(description="verdict of the gate; null if it was not judged")
 
 
 class PassedOverSection(JsonModel):
@@ -57,7 +57,7 @@ class PassedOverSection(JsonModel):
 
 class UndecidedSection(JsonModel):
     """A change with the same results that is faster according to the timing model, but by less than the model's error for
-    differences.
+    differences, or that error is not known.
     """
 
     kernel: Text = Field(description="demangled name")
@@ -92,7 +92,7 @@ class OptimizeDocument(JsonModel):
     device: str = Field(description="product name of the GPU")
     timing: Literal["measured", "modelled"] = Field(description="measured or modelled")
     timing_parameters: str | None = Field(description="identifies the timing model's parameters; null if times are measured")
-    dry_run: bool = Field(description="true if nothing was judged")
+    dry_run: bool = Field(description="whether --dry-run was given, so that nothing was judged")
     accepted: bool = Field(description="whether a change was kept")
     baseline_ms: float | None = Field(description="time in the program's kernels before, in ms; null if not known")
     final_ms: float | None = Field(description="time in the program's kernels after, in ms; null if not known")
@@ -101,7 +101,7 @@ class OptimizeDocument(JsonModel):
     undecided: list[UndecidedSection] = Field(description="changes for a GPU to decide; none with --accept modelled")
     proposals: list[ProposalSection] = Field(description="one object per proposal, in order")
     passed_over: list[PassedOverSection] = Field(
-        description="proposals that were not judged: experiments or other verdicts show that they gain too little"
+        description="proposals that were not judged, e.g. because they would gain too little or were rejected earlier"
     )
     refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
     left_alone: list[SkippedKernelSection] = Field(description="kernels that were skipped")

@@ -129,8 +129,8 @@ class Iteration:
 class OptimizeResult:
     """The result of a run.
 
-    source: the changed file. written: the result files. timing: measured or modelled. judged: in a dry run, the candidates that
-    would have been judged. stop: why the run ended, in words.
+    source: the changed file. written: the result files. timing: measured or modelled. candidates: all proposals; those
+    without a verdict were passed over or belong to a dry run. stop: why the run ended, in words.
     """
 
     source: Path
@@ -142,7 +142,7 @@ class OptimizeResult:
     baseline_ms: float | None = None
     dry_run: bool = False
     iterations: list[Iteration] = field(default_factory=list)
-    judged: list[Candidate] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
     undecided: list[UndecidedCandidate] = field(default_factory=list)
     passed_over: list[PassedOverProposal] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
@@ -180,7 +180,7 @@ class OptimizeResult:
             improvement=self.improvement,
             iterations=[_iteration_section(iteration) for iteration in self.iterations],
             undecided=[_undecided_section(candidate) for candidate in self.undecided],
-            proposals=[_proposal_section(candidate) for candidate in self.judged],
+            proposals=[_proposal_section(candidate) for candidate in self.candidates],
             passed_over=[PassedOverSection(**asdict(proposal)) for proposal in self.passed_over],
             refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
             left_alone=[SkippedKernelSection(**asdict(skipped)) for skipped in self.skipped],

@@ -2,10 +2,10 @@
 
 Two bounds rule proposals out. Experiments with the profiled dispatch show what a proposal would save if everything that it can
 change took no time: if that is less than the smallest gain that the gate accepts, the proposal is not even built. The other
-bound comes from running a candidate once on the captured inputs, which takes a small fraction of the time that judging it
-takes: a verdict reports the result for the least favourable inputs, and the captured ones are among those tried. A candidate
-that saves less on the captured inputs than the gate accepts, or less than an accepted candidate saves, is not judged. As long
-as the experiments are reliable, the result is therefore the same as if all proposals were judged.
+bound exists on the software device; it comes from running a candidate once on the captured inputs, which takes a small fraction
+of the time that judging it takes: a verdict reports the result for the least favourable inputs, and the captured ones are among
+those tried. A candidate that saves less on the captured inputs than the gate accepts, or less than an accepted candidate saves,
+is not judged. As long as the experiments are reliable, the result is therefore the same as if all proposals were judged.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.hip_source.demangle import qualified_name
-from rocm_perf_lab.hip_source.kernel_text import defined_kernels
+from rocm_perf_lab.hip_source.kernels_by_text import defined_kernels
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.targets import no_kernel_fits

@@ -8,7 +8,7 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.source.launch_rule import launch_text
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch
-from rocm_perf_lab.hip_source.shaped_launches import shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import program_launches
 
 _LAUNCH_STAYS = "So does the launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change"
 
@@ -26,7 +26,7 @@ FIXED_LAUNCH = LaunchTerms(f"{_LAUNCH_STAYS}.", False)
 
 def launch_terms(source: HipSource, kernel: SourceKernel) -> LaunchTerms:
     try:
-        sites = shaped_launches_of(source, kernel)
+        sites = program_launches(source, kernel)
     except (LaunchNotUnderstoodError, SourceError) as error:
         return LaunchTerms(
             f"{_LAUNCH_STAYS} ({error if isinstance(error, LaunchNotUnderstoodError) else error.problem}).", False

@@ -18,7 +18,7 @@ from rocm_perf_lab.replaying.launch import LaunchConfiguration
 from rocm_perf_lab.replaying.overlay import packed
 from rocm_perf_lab.replaying.replay_cage import SETTING_UP_SECONDS, ReplayCage
 from rocm_perf_lab.replaying.replay_document import CountedSection
-from rocm_perf_lab.replaying.run import error_of, races_and_written, run_json
+from rocm_perf_lab.replaying.replay_process import error_of, races_and_written, run_json
 
 FAILED = ReplayFailedError.exit_code
 

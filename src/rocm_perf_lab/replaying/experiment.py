@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture_directory import Capture
-from rocm_perf_lab.replaying.run import error_of, run_json
+from rocm_perf_lab.replaying.replay_process import error_of, run_json
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Experiment:
 
 
 def experiment_with(capture: Capture) -> Experiment:
-    """Replay a capture on the software device, with experiments. Raises the same errors as replaying.run.replay()."""
+    """Replay a capture on the software device, with experiments. Raises what replaying.replay_process.replay() raises."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         variables = {devices.THREAD_TRACE_VARIABLE: folder}
         options = ["--iterations", "1", "--warmup", "0", "--flush-cache"]

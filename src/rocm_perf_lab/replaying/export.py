@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_perf_lab.errors import OutputError, RocmPerfError
 from rocm_perf_lab.isolate.capture_directory import Capture, Region
-from rocm_perf_lab.replaying.run import unpack
+from rocm_perf_lab.replaying.replay_process import unpack
 from rocm_perf_lab.utf8 import utf8
 
 _SOURCES = Path(__file__).parent / "reproducer"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.isolate.capture_directory import Capture
 
-Extent = tuple[int, int, int]
+Dimensions = tuple[int, int, int]
 
 MAX_WORKGROUP_SIZE = 1024
 MAX_GRID_SIZE = 2**32 - 1
@@ -20,8 +20,8 @@ class LaunchConfiguration:
     LDS per workgroup, in addition to those that the kernel declares.
     """
 
-    groups: Extent
-    group_size: Extent
+    groups: Dimensions
+    group_size: Dimensions
     dynamic_lds: int = 0
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def captured_launch(capture: Capture) -> LaunchConfiguration | None:
     return LaunchConfiguration((x, y, z), (size[0], size[1], size[2]), max(0, packet["group_segment_size"] - declared))
 
 
-def _size(extent: Extent) -> str:
+def _size(extent: Dimensions) -> str:
     sizes = [str(length) for length in extent]
     while len(sizes) > 1 and sizes[-1] == "1":
         sizes.pop()

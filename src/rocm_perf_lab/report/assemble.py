@@ -10,11 +10,11 @@ from typing import Any
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.durations import durations
+from rocm_perf_lab.analysis.estimate_errors import Sampling
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel_findings import KernelFindings
 from rocm_perf_lab.analysis.model_error import TimingDeviation, limit_of_stack, model_error, model_error_by_limit
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
-from rocm_perf_lab.analysis.sampling import Sampling
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, shared_sections

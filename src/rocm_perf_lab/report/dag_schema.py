@@ -37,7 +37,7 @@ class SymbolPathSection(Section):
 class EdgeCounts(Section):
     queue: int = Field(description="order within a queue, with no other dependency")
     signal: int = Field(description="a signal, such as an event for which another stream waits")
-    host: int = Field(description="the submitting thread had waited")
+    host: int = Field(description="the submitting thread had seen the earlier operation end")
     stream: int = Field(description="order within a HIP stream, or with the null stream")
     launch: int | None = Field(description="a host call launched it; null if HIP calls were not traced")
     event: int | None = Field(
@@ -174,7 +174,7 @@ class DagDocument(Document):
     )
     program_gains: list[ProgramGainSection] = Field(
         default=[],
-        description="what the program would gain without each cause of time, largest first; empty without experiments",
+        description="what the program would gain from removing each cause, largest first; empty without experiments",
     )
     program_stack: ProgramStackSection | None = Field(
         default=None, description="what the GPU's span is spent on, by experiments with its kernels"

@@ -339,7 +339,7 @@ class ModelErrorSection(Section):
     limit: Literal["launch", "latency", "bandwidth", "execution"] = Field(
         description="main determinant of the kernel's time: the fixed cost of a dispatch, waiting, bytes, or instructions"
     )
-    within: float = Field(description="four of five recorded times of such kernels differed by at most this fraction")
+    within: float = Field(description="four of five measured times of such kernels differed by at most this fraction")
     times: int = Field(description="number of recorded times that were compared")
     programs: int = Field(description="number of programs whose times they are")
 

@@ -118,7 +118,7 @@ def _mostly_idle(dag: DagDocument) -> str:
 
 
 def _model_error(error: ModelErrorSection) -> str:
-    return f"modelled; recorded times of such kernels were within ±{words.percent(error.within)} (4 of 5)"
+    return f"modelled; measured times of such kernels were within ±{words.percent(error.within)} (4 of 5)"
 
 
 def _sampling(sampling: SamplingSection) -> str:

@@ -1,4 +1,4 @@
-"""A table of how much the program and its kernels would gain without each cause of time."""
+"""A table of how much the program and its kernels would gain from removing each cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render_gains(documents: CoreDocuments, names: KernelNames, console: Console)
     remedies = {
         (kernel.kernel, remedy.cause): remedy for kernel in documents.analysis.kernels for remedy in kernel.bottleneck.remedies
     }
-    say(console, "Without a cause of time, by experiments, with the critical path recomputed:")
+    say(console, "Gain from removing one cause, by experiments, with the critical path recomputed:")
     table = Table("without", "kernel", "of its time", "of the program's", "then dominates")
     for gain in gains[:_MAX_SHOWN]:
         _rows(gain, remedies, names, table)

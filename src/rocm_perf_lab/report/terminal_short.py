@@ -24,8 +24,8 @@ UNCALIBRATED = "MODELLED, not calibrated: no GPU ran this. Traffic and times com
 
 
 def render_short(documents: CoreDocuments, directory: Path, console: Console) -> None:
-    """Print the report. Advice is dropped so that it usually stays within 15 lines; the lines about what-if scenarios come on
-    top.
+    """Print the report. Advice is dropped so that it usually stays within 15 lines; the lines about what-if scenarios are
+    printed in addition.
 
     directory: the path of the run directory.
     """

@@ -70,7 +70,7 @@ def _compared(capture: CaptureExplanation) -> str:
     deviation = f": {words.percent(abs(ratio - 1))} {'longer' if ratio >= 1 else 'shorter'} than recorded"
     if capture.model_within is None:
         return f"{deviation}; the model's error for such kernels is not known"
-    error = f"±{words.percent(capture.model_within)} (four of five recorded times)"
+    error = f"±{words.percent(capture.model_within)} (four of five measured times)"
     if capture.beyond_error:
         return f"{deviation}, more than the model's error for such kernels, {error}; do not rely on what follows"
     return f"{deviation}, within the model's error for such kernels, {error}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.factorize import factorize
-from rocm_perf_lab.rocpd.overlaps import done_times
+from rocm_perf_lab.rocpd.timestamp_overlaps import done_times
 from rocm_perf_lab.rocpd.trace import NO_ID, Copies, Dispatches, Edges
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rocm_perf_lab.rocpd.edges import edge_table, join_edges, tracks
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
-from rocm_perf_lab.rocpd.overlaps import is_slight
+from rocm_perf_lab.rocpd.timestamp_overlaps import is_slight
 from rocm_perf_lab.rocpd.trace import Calls, Copies, Dispatches, Edges
 
 if TYPE_CHECKING:

@@ -225,7 +225,9 @@ class Trace:
 
     @property
     def has_exact_dependencies(self) -> bool:
-        """Whether the collector observed the dependencies; if not, `edges` was inferred from the times."""
+        """Whether the collector observed the dependencies; if not, all edges but those from HIP calls are inferred
+        from the times.
+        """
         return self.process.has_exact_dependencies
 
     @property

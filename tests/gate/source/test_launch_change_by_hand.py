@@ -46,7 +46,7 @@ def changed(monkeypatch):
     """changed(launches, texts): the changed launches."""
 
     def change(sites, *texts):
-        monkeypatch.setattr(changing, "shaped_launches_of", lambda *_: sites)
+        monkeypatch.setattr(changing, "program_launches", lambda *_: sites)
         return launch_change(BASELINE, KERNEL, texts)
 
     return change
@@ -111,6 +111,6 @@ def test_launches_that_are_not_understood_are_refused(changed, monkeypatch):
     def fails(*_):
         raise LaunchNotUnderstoodError("the launch in line 1 is made by a macro")
 
-    monkeypatch.setattr(changing, "shaped_launches_of", fails)
+    monkeypatch.setattr(changing, "program_launches", fails)
     with pytest.raises(LaunchRefusedError, match="^the launch in line 1 is made by a macro: its launches cannot be changed$"):
         launch_change(BASELINE, KERNEL, ())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.llm.languages import LANGUAGES
+from rocm_perf_lab.llm.language_registry import LANGUAGES
 from rocm_perf_lab.llm.triton.answers import TRITON, code_of
 from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.triton_source import TritonSource

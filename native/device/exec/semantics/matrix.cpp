@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "exec/fnuz_float.h"
 #include "exec/half_precision_lanes.h"
 #include "exec/lane_values.h"
 #include "exec/ocp_float.h"
 #include "exec/operands.h"
-#include "exec/small_float.h"
 
 namespace rpd {
 namespace {

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "exec/floating_point.h"
+#include "exec/fnuz_float.h"
 #include "exec/half_precision_lanes.h"
 #include "exec/lane_function.h"
 #include "exec/ocp_float.h"
-#include "exec/small_float.h"
 
 namespace rpd {
 namespace {

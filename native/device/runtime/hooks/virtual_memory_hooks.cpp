@@ -1,7 +1,7 @@
 // Virtual memory that programs manage themselves: they reserve addresses, create memory and map it at those addresses.
 //
-// ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here each piece of memory
-// is an unnamed file. This process maps it at the reserved addresses, where the device accesses it like host memory.
+// ROCr uses the graphics half of the kernel driver for this, which the thunk's model does not have. Here each allocation is
+// backed by an anonymous file. This process maps it at the reserved addresses, where the device accesses it like host memory.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

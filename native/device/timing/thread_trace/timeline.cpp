@@ -33,7 +33,7 @@ void Timeline::ended(uint32_t wave, uint64_t time) {
   if (ended.slot < kSlots) occupied_[ended.simd][ended.slot] = false;
 }
 
-void Timeline::note_losses(const CuRecording& recording) {
+void Timeline::note_unrecorded(const CuRecording& recording) {
   size_t wave = 0;
   for (const auto& group : recording.groups()) {
     for (const auto& recorded : group) {

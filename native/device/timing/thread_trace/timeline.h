@@ -33,7 +33,7 @@ class Timeline : public CuReplayObserver {
   void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;
   void ended(uint32_t wave, uint64_t time) override;
   // Copies, for each wave, the number of instructions for which the recording had no room.
-  void note_losses(const CuRecording& recording);
+  void note_unrecorded(const CuRecording& recording);
 
   const std::vector<TimelineWave>& waves() const { return waves_; }  // in the order of launch
 

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import command_line  # noqa: E402
 import seccomp  # noqa: E402
 import system_calls  # noqa: E402
-from fast_signal import signal  # noqa: E402
+from signal_without_enums import signal  # noqa: E402
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:

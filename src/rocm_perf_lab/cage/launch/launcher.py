@@ -22,7 +22,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import command_line  # noqa: E402
-from fast_signal import signal  # noqa: E402
+from signal_without_enums import signal  # noqa: E402
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import sys
 
 import cage_init
 import system_calls
-from fast_signal import signal
+from signal_without_enums import signal
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import environment
 import leftovers
 import storage
 import usage
-from fast_signal import signal
+from signal_without_enums import signal
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
 _WALL_PER_PROCESSOR_SECOND = 10  # wall seconds allowed per second of processor time, for busy machines
 _LIMITS = CageLimits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
-"""Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
+"""Limits of the process, which may serve many candidates for hours; the time per candidate is limited separately."""
 
 
 class CandidateReader:

@@ -73,7 +73,7 @@ def text_complaint(unit: TranslationUnit, start: int, end: int, kernel: bytes) -
 
 
 def token_complaint(tokens: Sequence[Token], index: int, text: bytes, kernel: bytes) -> str | None:
-    """What is wrong with the token of `text` at `index` or with the tokens after it; None if nothing is. kernel: as in
+    """What is wrong with `tokens[index]`, a token of `text`, or with the tokens after it; None if nothing is. kernel: as in
     text_complaint().
     """
     token = tokens[index]

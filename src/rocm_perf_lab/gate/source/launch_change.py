@@ -17,7 +17,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import Edit
 from rocm_perf_lab.hip_source.integer_expression import arguments_in
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, Shape, ShapedLaunch
-from rocm_perf_lab.hip_source.shaped_launches import by_file, shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 
 _CANNOT_CHANGE = "its launches cannot be changed"
 
@@ -51,7 +51,7 @@ class LaunchChange:
 def launch_change(baseline: HipSource, kernel: SourceKernel, changed: Sequence[LaunchText]) -> LaunchChange:
     """The change that the candidate's launch texts express. Raises LaunchRefusedError, SourceError."""
     try:
-        sites = shaped_launches_of(baseline, kernel)
+        sites = program_launches(baseline, kernel)
     except LaunchNotUnderstoodError as error:
         raise LaunchRefusedError(f"{error}: {_CANNOT_CHANGE}") from error
     own = baseline.path.resolve()

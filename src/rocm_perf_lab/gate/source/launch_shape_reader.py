@@ -19,7 +19,7 @@ from rocm_perf_lab.hip_source.integer_expression import (
     converted,
     operation,
 )
-from rocm_perf_lab.hip_source.launch_shapes import Extent, Shape
+from rocm_perf_lab.hip_source.launch_shapes import Dimensions, Shape
 from rocm_perf_lab.hip_source.launch_syntax import operands_of
 
 _LITERAL = re.compile(r"(0|[1-9](?:'?\d)*)([uU]?[lL]{0,2}|[lL]{1,2}[uU])")
@@ -53,7 +53,7 @@ class _ShapeParser:
     def __init__(self, tokens: Sequence[str], names: Mapping[str, Expression]):
         self._remaining_words, self._names, self._depth = list(reversed(tokens)), names, 0
 
-    def extent(self) -> Extent:
+    def extent(self) -> Dimensions:
         """`dim3(x, y, z)` or a number."""
         sizes = [converted(expression, UNSIGNED) for expression in (self._dim3() if self._next() == "dim3" else [self._sum()])]
         self._expect_end()

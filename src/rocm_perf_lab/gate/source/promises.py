@@ -30,7 +30,7 @@ RESTRICT = "__restrict__"
 
 @dataclass(frozen=True)
 class Promises:
-    """What a change promises the compiler about the kernel's callers.
+    """What a change promises the compiler about the kernel's callers, or relies on itself (`unwritten`).
 
     restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other
     pointer. unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__`
@@ -129,7 +129,7 @@ def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]
 
 def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) -> str | None:
     for i, j in _pairs(target, promises):
-        if max(i, j) < len(launch.origins) and (same := launch.origins[i] & launch.origins[j]):
+        if max(i, j) < len(launch.address_names) and (same := launch.address_names[i] & launch.address_names[j]):
             return _same_origin_complaint(target, launch, (i, j), sorted(same)[0])
     return None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.llm.providers.protocol import Answer, Message, ModelOptions, Progress, Provider
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.llm.keys import ApiKey
+    from rocm_perf_lab.llm.api_keys import ApiKey
 
 __all__ = ["PROVIDERS", "Answer", "Message", "ModelOptions", "Progress", "Provider", "RegisteredProvider", "provider_of"]
 

@@ -16,7 +16,7 @@ from typing import IO
 
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import LanguageModelError, MissingInputError, UsageError
-from rocm_perf_lab.llm.keys import ApiKey
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import Answer, AnswerCollector, Message, ModelOptions, Progress
 from rocm_perf_lab.process.child import DeferredInterrupts, raise_if_stopped, wait

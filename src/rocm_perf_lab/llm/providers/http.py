@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from rocm_perf_lab.errors import LanguageModelError, UsageError
 from rocm_perf_lab.extras import missing_extra
-from rocm_perf_lab.llm.keys import ApiKey
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import (
     MAX_BYTES,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.llm.fenced import blocks_in
-from rocm_perf_lab.llm.language import AnsweredChange
+from rocm_perf_lab.llm.language_protocol import AnsweredChange
 from rocm_perf_lab.llm.system_prompt import system_prompt
 from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 from rocm_perf_lab.optimize.source_settings import SourceSettings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.ask import Consent
 from rocm_perf_lab.llm.entry import LlmRequest, run_with
-from rocm_perf_lab.llm.keys import ApiKey
 from rocm_perf_lab.llm.result import LlmOptimizeResult
 from rocm_perf_lab.llm.run_subject import RunSubject
 from rocm_perf_lab.llm.triton.answers import TRITON

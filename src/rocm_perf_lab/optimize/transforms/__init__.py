@@ -1,5 +1,5 @@
 """The transformations that the optimizer can propose, by name. To add one, put a module with a function `propose` here and add
-a line for it below. (combined, nan_order and proposal are not transformations: they are used by several.)
+a line for it below. (combined, nan_order and proposal are not transformations.)
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is meant
 to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different order; the
@@ -9,7 +9,6 @@ gate checks the results.
 from __future__ import annotations
 
 from rocm_perf_lab.optimize.transforms import (
-    batch,
     hoist,
     launch_bounds,
     lds_padding,
@@ -19,6 +18,7 @@ from rocm_perf_lab.optimize.transforms import (
     restrict,
     split_loop,
     unroll,
+    unroll_strided,
     vector,
     wave_per_row,
 )
@@ -30,7 +30,7 @@ _ALL = (
     privatize,
     load_ahead,
     unroll,
-    batch,
+    unroll_strided,
     lds_padding,
     restrict,
     hoist,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.gate.source.promises import NO_PROMISES, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel, libclang
-from rocm_perf_lab.hip_source.cursors import LEAVES, byte_range_of, find_by_span, unwrapped, walk
+from rocm_perf_lab.hip_source.cursors import EXIT_STATEMENTS, byte_range_of, find_by_span, unwrapped, walk
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
@@ -71,7 +71,7 @@ def _expect_counted_loop(source: HipSource, kernel: SourceKernel, loop: Loop) ->
     if not loop.innermost or loop.kind != "for" or loop.variable is None:
         raise _NotApplicableError("it is not an innermost loop that counts")
     cursor = find_by_span(function_of(unit, kernel), loop.span, "FOR_STMT")
-    if any(node.kind.name in LEAVES for node in walk(cursor)):
+    if any(node.kind.name in EXIT_STATEMENTS for node in walk(cursor)):
         raise _NotApplicableError("its body may be left before its end")
     if loop.stride is not None:
         return cursor, loop.stride.step, loop.stride.bound

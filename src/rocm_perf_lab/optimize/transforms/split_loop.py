@@ -23,7 +23,7 @@ from rocm_perf_lab.hip_source.independent_loop import DependentIterationsError, 
 from rocm_perf_lab.hip_source.integer_expression import INT, UNSIGNED, Constant, Conversion, converted, operation
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, Shape, ShapedLaunch
-from rocm_perf_lab.hip_source.shaped_launches import by_file, shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
     try:
         loop, independence = _loop(source, kernel)
         promises = _promises(source, kernel, independence)
-        sites = shaped_launches_of(source, kernel)
+        sites = program_launches(source, kernel)
         placement = _find_placement(source, kernel, sites)
         changes = [
             (parts, *_change(source, kernel, loop, independence, sites, placement, parts))

@@ -17,7 +17,7 @@ from rocm_perf_lab.hip_source.cursors import body_of, byte_range_of, unwrapped, 
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError
-from rocm_perf_lab.hip_source.shaped_launches import by_file, shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import by_file, program_launches
 from rocm_perf_lab.hip_source.variables import variables_changed_in
 from rocm_perf_lab.optimize.transforms.nan_order import extremum_of, keep_nan_order
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -259,7 +259,7 @@ def _once_per_wave(unit: TranslationUnit, statement: Cursor, lane: str) -> Itera
 
 def _launches(source: HipSource, kernel: SourceKernel, rows: str) -> Iterator[tuple[Path, Edit]]:
     position = next((i for i, parameter in enumerate(kernel.parameters) if parameter.name == rows), None)
-    for site in shaped_launches_of(source, kernel):
+    for site in program_launches(source, kernel):
         passed = next((argument.name for argument in site.arguments.values() if argument.position == position), None)
         if passed is None or passed in site.changing:
             raise _NotApplicableError(f"the launch in line {site.line} does not pass the number of rows as a plain variable")

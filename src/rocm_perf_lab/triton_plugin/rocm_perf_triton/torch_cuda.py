@@ -18,7 +18,7 @@ _MARK = "_rocm_perf_cuda"
 
 
 def install(torch: Any) -> None:
-    """Patch PyTorch. The functions that the mode intercepts are changed only in the calling thread."""
+    """Patch PyTorch. The functions that the TorchFunctionMode intercepts are changed only in the calling thread."""
     if hasattr(torch, _MARK):
         return
     setattr(torch, _MARK, True)

@@ -8,7 +8,7 @@ from rocm_perf_lab.triton_source import TritonKernel, TritonSource
 
 
 def launches_in(source: TritonSource, kernel: TritonKernel) -> list[ast.Call]:
-    """The launches in source order; empty if any of them takes keywords from a dictionary."""
+    """The launches in source order; empty if any of them unpacks a dictionary into keyword arguments."""
     launches = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _is_launch(node, kernel.name)]
     without_dictionary = [call for call in launches if all(word.arg is not None for word in call.keywords)]
     return sorted(without_dictionary, key=lambda call: call.lineno) if len(without_dictionary) == len(launches) else []

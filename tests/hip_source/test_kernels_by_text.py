@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.hip_source.kernel_text import defined_kernels, defines_kernels
+from rocm_perf_lab.hip_source.kernels_by_text import defined_kernels, defines_kernels
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*ROOT.glob("testbed/*.hip"), *ROOT.glob("tests/gate/*.hip"), *ROOT.glob("tests/optimize/*.hip")])

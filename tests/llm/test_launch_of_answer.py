@@ -10,9 +10,9 @@ import pytest
 
 from hip_compiler import compile_hip
 from rocm_perf_lab.gate.source.launch_rule import launch_text
-from rocm_perf_lab.hip_source.shaped_launches import shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.llm.answer import UnusableAnswer, code_of, launch_of
-from rocm_perf_lab.llm.launch import launch_edits
+from rocm_perf_lab.llm.launch_of_answer import launch_edits
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.prompt.launch_terms import launch_terms
 from small_projects import PROJECTS, Project
@@ -49,7 +49,7 @@ def test_every_launch_gets_the_new_shape_with_its_own_names(tmp_path, monkeypatc
     assert {path.name for path, _ in edits} == {"run.hip"}
     written = source.edited((), edits).content((tmp_path / "run.hip").resolve()).decode()
     assert "sums<<<dim3 ( n , ( w + 1 ) / 2 ), 128, 4 * 128>>>(a, b, n, w)" in written
-    shapes = {launch_text(one.shape) for one in shaped_launches_of(source.edited((), edits), kernel)}
+    shapes = {launch_text(one.shape) for one in program_launches(source.edited((), edits), kernel)}
     assert len(shapes) == 2 and all("128, 4 * 128" in one for one in shapes)  # alike except for the names
 
 

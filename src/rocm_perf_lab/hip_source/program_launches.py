@@ -13,7 +13,7 @@ from rocm_perf_lab.hip_source.source import HipSource
 from rocm_perf_lab.hip_source.source_parts import SourceKernel
 
 
-def shaped_launches_of(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
+def program_launches(source: HipSource, kernel: SourceKernel) -> list[ShapedLaunch]:
     """The launches in all units, sorted by file and position. Raises SourceError, and LaunchNotUnderstoodError if a launch may
     have been missed or is not understood.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocm_perf_lab.llm.hip import HIP
-from rocm_perf_lab.llm.language import Language
+from rocm_perf_lab.llm.hip_answers import HIP
+from rocm_perf_lab.llm.language_protocol import Language
 from rocm_perf_lab.llm.triton.answers import TRITON
 
 LANGUAGES: Mapping[str, Language] = {language.name: language for language in (HIP, TRITON)}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.hip_source import apply_edits, read
-from rocm_perf_lab.optimize.transforms import Proposal, Refusal, batch
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll_strided
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ["hipcc", "-O3", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942", "-DKERNEL=__attribute__((global))"]
@@ -48,7 +48,7 @@ KERNEL void refused(int n, int stride, int* p) {
 
 def answers(kernel: str, factors: tuple[int, ...] = (3,)) -> list[Proposal | Refusal]:
     source = read(Path("x.hip"), COMMAND, text=SOURCE.encode())
-    return list(batch.propose(source, source.kernel(kernel), factors))
+    return list(unroll_strided.propose(source, source.kernel(kernel), factors))
 
 
 def test_only_strided_loops_that_nothing_disturbs_are_proposed():

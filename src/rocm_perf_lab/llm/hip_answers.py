@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.hip_source.shaped_launches import by_file
+from rocm_perf_lab.hip_source.program_launches import by_file
 from rocm_perf_lab.llm.answer import code_of, launch_of
-from rocm_perf_lab.llm.language import AnsweredChange
-from rocm_perf_lab.llm.launch import launch_edits
+from rocm_perf_lab.llm.language_protocol import AnsweredChange
+from rocm_perf_lab.llm.launch_of_answer import launch_edits
 from rocm_perf_lab.llm.splice import splice
 from rocm_perf_lab.llm.system_prompt import system_prompt
 from rocm_perf_lab.llm.unusable_answer import UnusableAnswer

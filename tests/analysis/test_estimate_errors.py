@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.analysis.sampling import Sampling, sampling_of
+from rocm_perf_lab.analysis.estimate_errors import Sampling, sampling_of
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch

@@ -12,7 +12,7 @@ from pathlib import Path
 from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.launch_shapes import LaunchNotUnderstoodError, ShapedLaunch
 from rocm_perf_lab.hip_source.launch_syntax import operands_of
-from rocm_perf_lab.hip_source.shaped_launches import shaped_launches_of
+from rocm_perf_lab.hip_source.program_launches import program_launches
 from rocm_perf_lab.llm.unusable_answer import UnusableAnswer
 
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d[\w']*|[-+*/%(),])")
@@ -33,7 +33,7 @@ def launch_edits(source: HipSource, kernel: SourceKernel, launch: str) -> list[t
     if not 2 <= len(operands) <= 3:
         return UnusableAnswer(f"the launch has {len(operands)} operands: {_FORM}")
     try:
-        sites = shaped_launches_of(source, kernel)
+        sites = program_launches(source, kernel)
         return [(site.file, _edit(site, kernel, words, operands)) for site in sites]
     except LaunchNotUnderstoodError as error:
         return UnusableAnswer(f"the launch cannot be changed: {error}")

@@ -1,4 +1,4 @@
-#include "tracer/process.h"
+#include "tracer/start_writer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -14,10 +14,10 @@ from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, Measurement
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
+from rocm_perf_lab.llm.file_to_optimize import of_program
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.run_subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target

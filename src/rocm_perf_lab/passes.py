@@ -36,8 +36,8 @@ class ThreadTraceTarget:
     """Which dispatch to trace, and where: each shader engine has one compute unit that is traced in detail.
 
     symbol, name: the kernel's mangled and demangled name, without '.kd'. iteration: which of its dispatches, counted from 1.
-    simds: a mask of SIMDs on gfx9, the number of a single SIMD from gfx10 on. also_traced: further kernels to trace in the
-    same run, if possible: their mangled names, and which dispatch of each.
+    simds: a mask of SIMDs on gfx9 and on the software device, the number of a single SIMD from gfx10 on. also_traced: further
+    kernels to trace in the same run, if possible: their mangled names, and which dispatch of each.
     """
 
     symbol: str

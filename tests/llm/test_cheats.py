@@ -19,10 +19,10 @@ from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import MAX_REPAIRS
 from rocm_perf_lab.llm.entry import LlmRequest, loop_on
+from rocm_perf_lab.llm.file_to_optimize import of_program
 from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import Answer, ModelOptions
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.run_subject import of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.build_target import find_build_target

@@ -11,7 +11,7 @@ import pytest
 from hip_compiler import compile_hip
 from rocm_perf_lab.gate.source.launch_rule import launch_text
 from rocm_perf_lab.hip_source.program_launches import program_launches
-from rocm_perf_lab.llm.answer import UnusableAnswer, code_of, launch_of
+from rocm_perf_lab.llm.hip_code_block import UnusableAnswer, code_of, launch_of
 from rocm_perf_lab.llm.launch_of_answer import launch_edits
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.prompt.launch_terms import launch_terms

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import needs
 from rocm_perf_lab.optimize.build_commands import BuildCommand, output_commands
 from rocm_perf_lab.optimize.build_description import build_of
-from rocm_perf_lab.optimize.commands_of_build import commands_of_shell
+from rocm_perf_lab.optimize.build_tool_output import commands_of_shell
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',

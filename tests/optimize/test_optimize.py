@@ -26,7 +26,18 @@ def folder(tmp_path_factory, native_dir) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(folder, rocm_perf_in) -> dict:
-    options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2"]
+    options = [
+        "--device",
+        "gfx942",
+        "--build",
+        BUILD,
+        "--transforms",
+        "unroll,unroll-strided",
+        "--factors",
+        "4",
+        "--max-iters",
+        "2",
+    ]
     options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--accept", "modelled", "--json", "--seed", "5"]
     done = rocm_perf_in(folder, "optimize", *options, "program.hip", "./program")
     found = json.loads(done.stdout)

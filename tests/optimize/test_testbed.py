@@ -74,11 +74,11 @@ def parameters_hash(repository: Path) -> str:
 def test_a_program_gains_by_bit_identical_unrolling(name, arguments, options, folder, rocm_perf_in, repository, testbed):
     source = folder / f"{name}.hip"
     original = source.read_bytes()
-    found = optimized(rocm_perf_in, folder, name, arguments, "--transforms", "unroll,batch", *options)
+    found = optimized(rocm_perf_in, folder, name, arguments, "--transforms", "unroll,unroll-strided", *options)
     assert found["accepted"] and found["improvement"] > 0.02 and found["timing"] == "modelled"
     (iteration,) = found["iterations"]
     (proposal,) = [one for one in found["proposals"] if one["description"] == iteration["description"]]
-    assert proposal["transformation"] in ("unroll", "batch") and "fewer cycles of waves" in iteration["why"]
+    assert proposal["transformation"] in ("unroll", "unroll-strided") and "fewer cycles of waves" in iteration["why"]
     measured = next(step for step in proposal["verdict"]["steps"] if step["step"] == "measurement")
     assert measured["reason"].endswith("modelled") and measured["evidence"]["cold_caches"]
 
@@ -110,7 +110,7 @@ def test_a_program_gains_by_bit_identical_unrolling(name, arguments, options, fo
 )
 def test_a_program_that_cannot_gain_is_left_unchanged_with_a_reason(name, reason, folder, rocm_perf_in, native_dir):
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    found = optimized(rocm_perf_in, folder, name, "", "--transforms", "unroll,batch", "--factors", "4")
+    found = optimized(rocm_perf_in, folder, name, "", "--transforms", "unroll,unroll-strided", "--factors", "4")
     assert not found["accepted"] and not found["written"] and found["final_ms"] == found["baseline_ms"]
     assert found["left_alone"] and all(reason in one["reason"] for one in found["left_alone"])
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

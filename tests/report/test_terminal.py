@@ -176,7 +176,7 @@ def test_the_answer_names_the_idlest_of_many_idle_gpus(tmp_path, gpus, others, n
 
 def test_how_sure_the_verdict_is_in_one_word(modelled):
     text = flat(report(modelled))
-    assert "Certain: no missing number could change it. Scores, of which 0.50 or more applies: latency-bound" in text
+    assert "Certain: no missing number could change it. Scores (a class applies from 0.50 on): latency-bound" in text
     assert "confidence" not in text
 
 

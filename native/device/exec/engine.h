@@ -80,7 +80,8 @@ struct DispatchResult {
   std::string foreign_access;  // one line that describes an access outside the program's memory, or empty
   std::vector<std::string> races;  // one line for each race not reported before; only with a race check
   std::vector<std::pair<uint64_t, uint64_t>> written;  // ranges [begin, end) of global memory, sorted; only with a race check
-  const char* fixed_order = nullptr;  // why the XCDs had to take turns on one host thread; null if they did not
+  const char* fixed_order =
+      nullptr;  // why the XCDs had to take turns on one host thread; null if they did not, or if the grid is small
   uint64_t duration_alone_ns = 0;  // its duration on a device that runs nothing else ...
   uint64_t duration_ns = 0;  // ... and beside the dispatches that run at the same time, which the runtime fills in
   DeviceUse use;  // how much of the device it uses during that time

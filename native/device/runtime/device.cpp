@@ -53,7 +53,8 @@ unsigned host_threads() {
 Device::Device()
     : allocations_(static_cast<Owner>(devices().size())),
       engine_((choose_target(topology_gpu_version()), new_engine(engine_options()))) {
-  if (number() >= kMaxDevices) throw std::runtime_error("a process can have " + std::to_string(kMaxDevices) + " at most");
+  if (number() >= kMaxDevices)
+    throw std::runtime_error("a process can have at most " + std::to_string(kMaxDevices) + " software devices");
   virtual_clock::epoch();
   dispatches_in_flight();
   std::lock_guard lock(device_list().mutex);

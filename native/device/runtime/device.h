@@ -58,8 +58,8 @@ class Device {
   // Runs PM4 commands. Returns an empty string, or the reason why they could not be run.
   std::string run_commands(const Pm4IbPacket& packet, QueueRegisters& queue);
   Pm4Commands& pm4_commands() { return pm4_commands_; }
-  // Called when the packet that `signal_address` belongs to has finished: writes the packet's virtual times to the signal, then
-  // decrements the signal and wakes whoever is waiting for it. Does nothing for address 0.
+  // Called when the packet that `signal_address` belongs to has finished: writes the packet's times to the signal, as
+  // timestamps, then decrements the signal and wakes whoever is waiting for it. Does nothing for address 0.
   void complete(uint64_t signal_address, uint64_t start, uint64_t end);
 
   EventWakeups& wakeups() { return wakeups_; }

@@ -21,7 +21,7 @@
 
 namespace rpd {
 
-// The conditions under which the CU works. Each bandwidth is the CU's fair share of one that it shares with other active CUs:
+// The conditions under which the CU works. Each bandwidth is the CU's share of one that is divided equally among active CUs:
 // for the L2, as many as XCD 0 has, which has the most; for memory, those of the whole device.
 struct CuConditions {
   uint32_t resident_groups;  // the most workgroups at a time

@@ -10,7 +10,7 @@ namespace rpd {
 
 struct IssueCost {
   uint16_t matrix_cycles = 0;  // time that a matrix instruction keeps the matrix unit busy; 0 for others
-  uint16_t busy_cycles = 0;    // time that a vector or matrix instruction keeps its unit busy
+  uint16_t busy_cycles = 0;    // time that a vector, matrix or LDS instruction keeps its unit busy
   uint16_t wave_cycles = 0;    // least time until the same wave can issue its next instruction
   uint8_t valu_quads = 0;      // quad-cycles that a VALU instruction takes to issue; 0 for others
   bool changes_memory = false; // if it has active lanes

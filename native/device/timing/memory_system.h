@@ -1,5 +1,5 @@
-// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two CUs and the L2 behind them. Determines
-// the latency that each access would have.
+// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two CUs (on gfx1030, where a WGP counts as a
+// CU, two L1s and one scalar cache each) and the L2 behind them. Determines the latency that each access would have.
 #pragma once
 
 #include <array>
@@ -67,7 +67,7 @@ class MemorySystem {
   uint64_t uncertain_look_ups() const { return uncertain_look_ups_; }
   // Between dispatches: empties the L2 and the TLBs. (L1s and scalar caches are empty at the start of each dispatch anyway.)
   void invalidate();
-  // Between dispatches: another XCD, or a copy, has written these lines.
+  // While no wave of this context executes: another XCD, or a copy, has written these lines.
   // `writer` is this memory system if `written` includes its own writes, which are ignored; otherwise it is null.
   void written_elsewhere(const WrittenLines& written, const MemorySystem* writer);
   void written_elsewhere(uint64_t address, uint64_t bytes);

@@ -26,8 +26,8 @@ enum class Cause : uint8_t {
   Scratch,          // accesses to private memory
   HostMemory,       // without it, the L2s answer reads of the host's or another device's memory
   FewWaves,         // without it, registers, LDS and workgroup size allow as many waves as a CU has slots
-  Imbalance,        // without it, all CUs that have work have the same amount
-  SmallGrid,        // without it, the workgroups with work fill the device
+  Imbalance,        // without it, all CUs with workgroups that change memory have the same amount of work
+  SmallGrid,        // without it, the workgroups that change memory fill the device
   IdleWaves,        // without it, workgroups that change no memory are not launched
   Divergence,       // without it, instructions take only as long to issue as their active lanes need
   VectorIssue,

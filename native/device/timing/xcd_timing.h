@@ -62,7 +62,8 @@ class XcdTiming final : public XcdObserver {
     if (observes_) memory_.end(releases);
     else memory_.end_without_cache_models();
   }
-  // Whether the dispatch was observed to the end. If not, all cycle counts and the counts that need the caches are incomplete.
+  // Whether the dispatch was observed to the end. If not, all cycle counts and the counts that depend on the cache models are
+  // incomplete.
   bool observed() const { return observes_; }
   void invalidate_caches() {
     memory_.invalidate();

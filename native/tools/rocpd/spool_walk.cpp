@@ -38,7 +38,7 @@ class SpoolWalker {
         if (visitor_.allocation) visitor_.allocation(record.fixed_part<spool::Allocation>());
         return;
     }
-    throw SpoolError("has a record of an unknown kind");
+    throw SpoolError("the spool has a record of an unknown kind");
   }
 
   UnfinishedCounts unfinished() const { return {dispatches_.size(), copies_.size()}; }
@@ -95,7 +95,7 @@ class SpoolWalker {
               const std::function<void(const Operation&)>& visit) {
     const auto end = record.fixed_part<spool::End>();
     auto node = in_flight.extract(end.id);
-    if (node.empty()) throw SpoolError("has the end of an operation that never began");
+    if (node.empty()) throw SpoolError("the spool has the end of an operation that never began");
     node.mapped().start_ns = end.start_ns;
     node.mapped().end_ns = end.end_ns;
     if (visit) visit(node.mapped());
@@ -105,7 +105,7 @@ class SpoolWalker {
     const auto fields = record.fixed_part<spool::Counters>();
     const auto entry = dispatches_.find(fields.dispatch_id);
     if (entry == dispatches_.end() || fields.count != counter_count_)
-      throw SpoolError("has counters that belong to no dispatch");
+      throw SpoolError("the spool has counters that belong to no dispatch");
     auto& counters = entry->second.counters;
     counters.resize(fields.count);
     record.array<spool::Counters>(counters.size(), counters.data());
@@ -115,7 +115,7 @@ class SpoolWalker {
     const auto fields = record.fixed_part<spool::Errors>();
     const auto entry = dispatches_.find(fields.dispatch_id);
     if (entry == dispatches_.end() || fields.count != entry->second.counters.size())
-      throw SpoolError("has errors that belong to no dispatch");
+      throw SpoolError("the spool has error bounds that belong to no dispatch");
     entry->second.duration_error = fields.duration;
     entry->second.errors.resize(fields.count);
     record.array<spool::Errors>(fields.count, entry->second.errors.data());

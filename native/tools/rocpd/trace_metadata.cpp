@@ -45,7 +45,7 @@ class TraceMetadataReader {
     visitor.region = [this](const TracedRegion& region) { on_region(region); };
     visitor.allocation = [this](const spool::Allocation& allocation) { on_allocation(allocation); };
     const UnfinishedCounts unfinished = walk_spool(spool_, visitor);
-    if (!has_process_) throw SpoolError("has no process record");
+    if (!has_process_) throw SpoolError("the spool has no process record");
     metadata_.unfinished_dispatches = unwritable_ + unfinished.dispatches;
     metadata_.threads.insert(metadata_.process.record.pid);
     metadata_.queues_used = queues_.in_order();
@@ -90,7 +90,7 @@ class TraceMetadataReader {
   // Ids are consecutive, so an id larger than the spool's size means that the spool is damaged; storing it could take any
   // amount of memory.
   void note(OperationIds& written, uint64_t id) {
-    if (id > spool_.bytes()) throw SpoolError("has an operation with an impossible number");
+    if (id > spool_.bytes()) throw SpoolError("the spool has an operation with an impossible number");
     written.add(id);
   }
 
@@ -142,7 +142,7 @@ class TraceMetadataReader {
 uint32_t TraceMetadata::node_of_queue(uint32_t queue_id) const {
   for (const spool::Queue& queue : queues)
     if (queue.queue_id == queue_id) return queue.node_id;
-  throw SpoolError("has a dispatch on a queue that was never created");
+  throw SpoolError("the spool has a dispatch on a queue that was never created");
 }
 
 TraceMetadata read_trace_metadata(const SpoolReader& spool) { return TraceMetadataReader(spool).read(); }

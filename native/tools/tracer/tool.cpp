@@ -7,7 +7,7 @@
 #include "tracer/collector.h"
 #include "tracer/recorder.h"
 #include "tracer/software_device.h"
-#include "tracer/start_writer.h"
+#include "tracer/traced_process.h"
 #include "tracer/wrappers.h"
 
 namespace rpd::tracer {

@@ -7,7 +7,7 @@ from rich.console import Console
 from rocm_perf_lab.ci.document import CiDocument
 from rocm_perf_lab.ci.words import verdict
 from rocm_perf_lab.comparison.terminal import render as render_comparison
-from rocm_perf_lab.report.paragraphs import labelled, say
+from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 
 _SHORT = 12
 

@@ -78,7 +78,10 @@ def _own_options(strategy: str, options: Mapping[str, float]) -> dict[str, float
 @click.option("--write-triton", type=_FILE, metavar="FILE", help="--triton: write the best configurations as Python.")
 @click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in Kernel Tuner's T4 format.")
 @click.option(
-    "--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: the best, all times, and effects of parameters."
+    "--write-report",
+    type=_FILE,
+    metavar="FILE",
+    help="Write an HTML page with the best, all times, and each parameter's effect.",
 )
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Profile the best configuration, and write this run directory.")  # fmt: skip

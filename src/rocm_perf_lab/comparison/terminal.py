@@ -17,8 +17,8 @@ from rocm_perf_lab.comparison.compare_document import (
 from rocm_perf_lab.comparison.exact_change import counter_changes
 from rocm_perf_lab.comparison.metrics import TIME
 from rocm_perf_lab.comparison.words import change_in_words, interval, other_changes, percent, value
-from rocm_perf_lab.report.paragraphs import heading, labelled, say
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import heading, labelled, say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text.names import KernelNames
 
 _MAX_KERNELS, _MAX_COUNTERS = 10, 4

@@ -42,7 +42,7 @@ class SourceEvidence(StepEvidence):
         default=None, description="indices of the captured dispatches that keep the promises; absent without promises"
     )
     launch: LaunchSection | None = Field(
-        default=None, description="the shape of the launches, if the candidate changes it; absent otherwise"
+        default=None, description="the shape of the launches, if the candidate changes it; null or absent otherwise"
     )
 
 
@@ -153,7 +153,7 @@ class EquivalenceEvidence(StepEvidence):
     unproven: list[Text] | None = Field(
         default=None,
         description="inputs of the kernel that could not be varied successfully, and memory whose contents "
-        "differ from run to run in the program itself; absent unless passed",
+        "differ from run to run in the program itself; absent if the step rejected the candidate",
     )
     parameter: Text | None = Field(
         default=None, description="the parameter that leads to memory that only the candidate stores to; null if none does; "
@@ -161,8 +161,10 @@ class EquivalenceEvidence(StepEvidence):
     )  # fmt: skip
     address: str | None = Field(default=None, description="address of such memory, hexadecimal; absent if there is none")
     stored_bytes: int | None = Field(default=None, description="number of bytes of such memory; absent if there is none")
-    difference: DifferenceSection | None = Field(default=None, description="where memory differs; absent if it does not")
-    case: Text | None = Field(default=None, description="the case in which memory differs; absent if none")
+    difference: DifferenceSection | None = Field(
+        default=None, description="where memory differs; null or absent if no such place is known"
+    )
+    case: Text | None = Field(default=None, description="the case in which memory differs; null or absent if there is none")
 
 
 class OtherInputsSection(JsonModel):
@@ -178,32 +180,39 @@ class OtherInputsSection(JsonModel):
 class MeasurementEvidence(StepEvidence):
     """Times of the kernel alone."""
 
-    least_ms: float | None = Field(default=None, description="least time that its work can take, in ms; absent if a run failed")
+    least_ms: float | None = Field(
+        default=None, description="least time that its work can take, in ms; absent if it was not measured"
+    )
     timing: Timing | None = Field(default=None, description="measured or modelled; always given")
     baseline_ms: list[float] | None = Field(
-        default=None, description="time of all captures together in each round, in ms; absent if a run failed"
+        default=None, description="time of all captures together in each round, in ms; absent if it was not measured"
     )
-    candidate_ms: list[float] | None = Field(default=None, description="the same for the candidate; absent if a run failed")
+    candidate_ms: list[float] | None = Field(
+        default=None, description="the same for the candidate; absent if it was not measured"
+    )
     ratio: float | None = Field(
-        default=None, description="candidate / baseline, for the inputs with the smallest gain; absent if a run failed"
+        default=None, description="candidate / baseline, for the inputs with the smallest gain; absent if it was not measured"
     )
     ratio_interval: tuple[float, float] | None = Field(
-        default=None, description="confidence interval of the ratio; absent if a run failed"
+        default=None, description="confidence interval of the ratio; absent if it was not measured"
     )
     ratio_on_captured_inputs: float | None = Field(
-        default=None, description="the ratio on the captured inputs; absent if a run failed"
+        default=None, description="the ratio on the captured inputs; absent if it was not measured"
     )
     ratio_on_another_cu: float | None = Field(
         default=None,
-        description="the ratio if a different compute unit is timed; null on a GPU; absent if a run failed",
+        description="the ratio if a different compute unit is timed; null on a GPU; absent if it was not measured",
     )
     other_inputs: OtherInputsSection | None = Field(
         default=None,
-        description="the ratio on the other inputs with the smallest gain; null if there are none; absent if a run failed",
+        description="the ratio on the other inputs with the smallest gain; null if there are none; absent if it was not "
+        "measured",
     )
-    confidence: float | None = Field(default=None, description="confidence of the interval, 0 to 1; absent if a run failed")
+    confidence: float | None = Field(
+        default=None, description="confidence of the interval, 0 to 1; absent if it was not measured"
+    )
     cold_caches: bool | None = Field(
-        default=None, description="whether caches were emptied before each run; absent if a run failed"
+        default=None, description="whether caches were emptied before each run; absent if it was not measured"
     )
 
 

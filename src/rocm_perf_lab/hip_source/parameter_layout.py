@@ -47,8 +47,8 @@ def _of_parameters(source: HipSource, kernel: SourceKernel, demangled: str) -> T
 
 
 def _aliases(names: list[str]) -> str:
-    """One alias per line, so that Clang's errors can be attributed, followed by code that makes Clang lay out the pointed-to
-    types.
+    """One alias per line, so that each of Clang's errors can be attributed to one alias, followed by code that makes Clang lay
+    out the pointed-to types.
     """
     aliases = [f"using {_ALIAS}{i} = {name.replace(_UNNAMED, '')};\n" for i, name in enumerate(names)]
     sizes = [f"constexpr auto {_SIZE}{i} = sizeof(__remove_pointer({_ALIAS}{i}));\n" for i in range(len(names))]

@@ -12,6 +12,7 @@ from rocm_perf_lab.llm.ask import Asker, Consent
 from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
 from rocm_perf_lab.llm.cached_backend import CachedBackend
+from rocm_perf_lab.llm.file_to_optimize import FileToOptimize, of_program
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.loop import LlmLoop, LlmLoopOptions
 from rocm_perf_lab.llm.page import page
@@ -19,7 +20,6 @@ from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import LlmOptimizeResult
-from rocm_perf_lab.llm.run_subject import RunSubject, of_program
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -89,7 +89,7 @@ MakeBackend = Callable[[Path, BackendOptions, Log, Path], ClearableBackend]
 
 
 def run_with(
-    subject: RunSubject,
+    subject: FileToOptimize,
     make_backend: MakeBackend,
     request: LlmRequest,
     keys: Mapping[str, ApiKey],
@@ -117,7 +117,7 @@ def run_with(
 
 
 def loop_on(
-    subject: RunSubject,
+    subject: FileToOptimize,
     request: LlmRequest,
     journal: Journal,
     backend: ModelBackend,
@@ -155,7 +155,7 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _settings(request: LlmRequest, subject: RunSubject) -> SettingsLine:
+def _settings(request: LlmRequest, subject: FileToOptimize) -> SettingsLine:
     """The settings that a replay needs."""
     return SettingsLine(
         source=str(subject.source.resolve()),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.program_launches import by_file
-from rocm_perf_lab.llm.answer import code_of, launch_of
+from rocm_perf_lab.llm.hip_code_block import code_of, launch_of
 from rocm_perf_lab.llm.language_protocol import AnsweredChange
 from rocm_perf_lab.llm.launch_of_answer import launch_edits
 from rocm_perf_lab.llm.splice import splice

@@ -124,7 +124,7 @@ class SyntaxLine(RememberedLine[SourceKey, Text | None]):
 
 
 class ObstacleLine(RememberedLine[KernelKey, Text]):
-    """Why no candidate for a kernel can be judged; empty if there is no such reason."""
+    """Why no candidate for a kernel can be judged; not written if there is no such reason."""
 
     event: Literal["obstacle"] = "obstacle"
 

@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.kernels_by_text import defines_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build_commands import BuildCommand, OutputCommand, output_commands
 from rocm_perf_lab.optimize.build_description import Build, build_of, units_around
-from rocm_perf_lab.optimize.commands_of_build import DATABASE, MAKEFILES, NINJA_FILE, commands_of, commands_of_folder, is_script
+from rocm_perf_lab.optimize.build_tool_output import DATABASE, MAKEFILES, NINJA_FILE, commands_of, commands_of_folder, is_script
 from rocm_perf_lab.optimize.other_programs import OtherProducts, other_products
 from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings

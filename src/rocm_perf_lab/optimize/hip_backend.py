@@ -390,8 +390,8 @@ class HipBackend:
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
-        """Run a candidate's program in the cage and capture the same dispatch as in the baseline's capture `index`; the new
-        capture is kept until the run's folder is cleared.
+        """Run the program of a candidate, or of the baseline, in the cage and capture the same dispatch as in the baseline's
+        capture `index`; the new capture is kept until the run's folder is cleared.
         """
         from rocm_perf_lab.isolate import capture
 
@@ -456,9 +456,9 @@ class HipBackend:
 
 
 class _AllInstantiationsGate:
-    """The gate for all instantiations of a kernel: returns the target's verdict, or the first rejection by another
-    instantiation's judge. judges: one for each instantiation's name, the target's first. unjudged: what else a change affects,
-    in words.
+    """The gate for all instantiations of a kernel: returns the target's verdict, to which the first rejection by another
+    instantiation's judge is added. judges: one for each instantiation's name, the target's first. unjudged: what else a change
+    affects, in words.
     """
 
     def __init__(self, judges: Mapping[str, Gate], unjudged: Sequence[str]):

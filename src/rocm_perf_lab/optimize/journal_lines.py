@@ -134,9 +134,9 @@ class ProposalLine(Line):
 
 
 class OutcomeLine(Line):
-    """The savings of a proposal, as predicted by experiments and as measured by the gate, as shares of the kernel's time and of
-    the GPU's span. The predictions are null without experiments. at_most_kernel: an upper bound. measured_*: null if no time
-    was measured.
+    """The savings of a proposal, as predicted by experiments and as measured by the gate. *_kernel: shares of the kernel's
+    time. predicted_program: a share of the GPU's span. measured_program: a share of the time in all kernels. The predictions
+    are null without experiments. at_most_kernel: an upper bound. measured_*: null if no time was measured.
     """
 
     event: Literal["outcome"] = "outcome"
@@ -154,7 +154,7 @@ class OutcomeLine(Line):
 
 
 class PassedOverLine(Line):
-    """A proposal that was not judged."""
+    """A proposal that was not judged, or whose verdict was not needed because it was judged beside a better one."""
 
     event: Literal["passed over"] = "passed over"
     kernel: Text

@@ -1,5 +1,5 @@
 """Orders proposals by where waves wait: those for the loops where waves wait most come first; otherwise, the given order is
-kept. It decides between proposals of which the experiments predict the same."""
+kept. It breaks ties between proposals with the same prediction."""
 
 from __future__ import annotations
 

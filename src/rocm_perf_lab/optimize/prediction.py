@@ -31,7 +31,7 @@ CAUSES: Mapping[str, Sequence[str]] = {
     "privatize": ("atomics", "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "imbalance", *_LOOP_CAUSES),
     "load-ahead": (*_LOOP_CAUSES, "lds-issue", "atomics"),
     "unroll": _LOOP_CAUSES,
-    "batch": _LOOP_CAUSES,
+    "unroll-strided": _LOOP_CAUSES,
     "lds-padding": ("bank-conflicts", "lds-latency", "lds-issue", "barriers"),
     "restrict": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced", "scratch"),
     "hoist": (*_LOOP_CAUSES, "l2-bandwidth", "memory-bandwidth", "beyond-l2", "uncoalesced"),

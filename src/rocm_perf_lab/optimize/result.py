@@ -129,8 +129,9 @@ class Iteration:
 class OptimizeResult:
     """The result of a run.
 
-    source: the changed file. written: the result files. timing: measured or modelled. candidates: all proposals; those
-    without a verdict were passed over or belong to a dry run. stop: why the run ended, in words.
+    source: the changed file. written: the result files. timing: measured or modelled. candidates: all proposals, unless the
+    gate could not judge any; those without a verdict were passed over or belong to a dry run. stop: why the run ended, in
+    words.
     """
 
     source: Path

@@ -157,7 +157,8 @@ class Search:
     def _pass_over(self) -> None:
         for ratio, ranked in self._waiting:
             if self._budget.used and not self._is_beaten(ratio):
-                self._record_not_judged(ranked, str(self._budget), None if math.isinf(ratio) else 1 - ratio)
+                timed = not math.isinf(ratio) and ratio != _UNKNOWN
+                self._record_not_judged(ranked, str(self._budget), 1 - ratio if timed else None)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
             self.timed_only += 1

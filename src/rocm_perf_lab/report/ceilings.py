@@ -52,7 +52,7 @@ def render(document: CeilingsDocument) -> None:
     """Print the human-readable table."""
     from rich.console import Console
 
-    from rocm_perf_lab.report.table import Table
+    from rocm_perf_lab.report.terminal_table import Table
     from rocm_perf_lab.text import words
     from rocm_perf_lab.text.names import NameCell
 

@@ -31,7 +31,7 @@ _OF_CALLS = ("launch", "event", "wait", "program")
 
 
 def dag_document(findings: Findings, common_fields: dict[str, Any], reasons: dict[str, str]) -> dag_schema.DagDocument:
-    """Build dag.json. head: the fields at the start of every document. reasons: why some of them are null."""
+    """Build dag.json. common_fields: the fields at the start of every document. reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
     dominant = dominant_symbol(path) if path else None

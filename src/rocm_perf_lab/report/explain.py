@@ -9,8 +9,8 @@ from rich.console import Console
 from rocm_perf_lab.analysis.explanation import Term, terms
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings as causes
 from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, OtherCause, TermSection
-from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, SignalSection
+from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 from rocm_perf_lab.report.terminal_time_stack import render_stack
 from rocm_perf_lab.text import words
 

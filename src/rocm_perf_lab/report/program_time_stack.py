@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.analysis.program_time_stack import ProgramStack
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report import dag_schema
-from rocm_perf_lab.report.paragraphs import say
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames, NameCell
 

@@ -275,14 +275,17 @@ class BottleneckSection(Section):
         default="counters", description="experiments: from the time stack of one of its dispatches; counters: from rules"
     )
     why: str = Field(description="explanation in words")
-    score: float | None = Field(description="by counters, score of that class, 0.5 to 1; by experiments, its share of the time")
+    score: float | None = Field(
+        description="by counters, score of that class, 0.5 to 1, or less if no class applies; by experiments, its share of "
+        "the time"
+    )
     confidence: float = Field(
         description="0 to 1: by counters, known share of the signals times (1 + lead over the next class) / 2; by experiments, "
         "the largest part over the sum of the two largest"
     )
     certainty: Literal["high", "medium", "low"] = Field(
         description="high: confidence >= 0.55 and no missing number could change the verdict; medium: confidence >= "
-        "0.4; low: less. By experiments, high from 0.6, medium from 0.525"
+        "0.4; low: less, or no class applies and the nearest is named. By experiments, high from 0.6, medium from 0.525"
     )
     on_full_device: str | None = Field(
         description="what the largest part would be if the grid filled the device; null unless the verdict is that it does not"

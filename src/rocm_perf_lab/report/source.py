@@ -42,8 +42,8 @@ class _Files:
 def source_document(
     findings: Findings, code: Sequence[AnnotatedCode | str], common_fields: dict[str, Any], reasons: dict[str, str]
 ) -> schema.SourceDocument:
-    """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known. head,
-    reasons: the fields at the start of every document, and why some of them are null.
+    """The document source.json. code: for each kernel of the findings, its code, or the reason why the code is not known.
+    common_fields, reasons: the fields at the start of every document, and why some of them are null.
     """
     files, left, kernels = _Files(), _MAX_INSTRUCTIONS, []
     for kernel, kernel_code in zip(findings.kernels, code, strict=True):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.fuzzy_score import HOLDS
 from rocm_perf_lab.arch.timing_parameters import UNCALIBRATED_TARGETS
 from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import CoreDocuments
-from rocm_perf_lab.report.paragraphs import heading as _heading
-from rocm_perf_lab.report.paragraphs import say as _say
 from rocm_perf_lab.report.program_time_stack import render_program_stack
 from rocm_perf_lab.report.schema import (
     BottleneckSection,
@@ -22,12 +21,14 @@ from rocm_perf_lab.report.schema import (
     SignalSection,
     StabilitySection,
 )
-from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.report.terminal_answer import kernel_of_interest, render_answer
 from rocm_perf_lab.report.terminal_gains import render_gains
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
 from rocm_perf_lab.report.terminal_next import render_next
+from rocm_perf_lab.report.terminal_paragraphs import heading as _heading
+from rocm_perf_lab.report.terminal_paragraphs import say as _say
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.triton import sentences
 from rocm_perf_lab.text import words
@@ -44,6 +45,7 @@ _CERTAINTY_WORDS = {
     "medium": "Likely: another class comes close",
     "low": "Uncertain: another class comes very close",
 }
+_NO_CLASS_APPLIES = f"Uncertain: no class reaches {HOLDS:.2f}"
 _NOT_SURE = {
     "medium": "Likely: missing numbers could change it",
     "low": "Uncertain: missing numbers could well change it",
@@ -208,12 +210,14 @@ def _scores(kernel: KernelAnalysis, console: Console) -> None:
     """Print how certain the verdict is, and how close the other classes come."""
     bottleneck = kernel.bottleneck
     sure = (
-        _CERTAINTY_WORDS[bottleneck.certainty]
+        _NO_CLASS_APPLIES
+        if bottleneck.score is not None and bottleneck.score < HOLDS and not bottleneck.undecided
+        else _CERTAINTY_WORDS[bottleneck.certainty]
         if bottleneck.certainty == "high" or not bottleneck.undecided
         else _NOT_SURE[bottleneck.certainty]
     )
     scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in bottleneck.classes)
-    _say(console, f"{sure}. Scores, of which 0.50 or more applies: {scores}.")
+    _say(console, f"{sure}. Scores (a class applies from {HOLDS:.2f} on): {scores}.")
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.analysis.bottleneck_thresholds import factors as all_factors
 from rocm_perf_lab.report.dag_schema import DagDocument
 from rocm_perf_lab.report.documents import CoreDocuments
-from rocm_perf_lab.report.paragraphs import labelled
 from rocm_perf_lab.report.schema import BottleneckSection, HeadroomSection, KernelAnalysis, ModelErrorSection, SamplingSection
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
+from rocm_perf_lab.report.terminal_paragraphs import labelled
 from rocm_perf_lab.report.terminal_time_stack import in_short
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.dag_schema import ProgramGainSection
 from rocm_perf_lab.report.documents import CoreDocuments
-from rocm_perf_lab.report.paragraphs import say
 from rocm_perf_lab.report.schema import RemedySection
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames, NameCell
 

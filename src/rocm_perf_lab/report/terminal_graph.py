@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.dag_schema import DagDocument, IdleSection, WhatIfSection
-from rocm_perf_lab.report.paragraphs import say
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames, NameCell
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.arch.counter_passes import counter_passes
-from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
+from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.rocpd.trace import UNNAMED
 
 if TYPE_CHECKING:

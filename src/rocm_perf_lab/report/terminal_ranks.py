@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import heading, say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames, NameCell
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report.documents import CoreDocuments
-from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
-from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_paragraphs import heading, say
+from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames, NameCell
 

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from rocm_perf_lab.report.dag_schema import WhatIfSection
 from rocm_perf_lab.report.documents import CoreDocuments
-from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal import is_calibrated
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
+from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import KernelNames
 

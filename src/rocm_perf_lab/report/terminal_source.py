@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from rocm_perf_lab.report.paragraphs import heading, say
 from rocm_perf_lab.report.source_schema import CodeInstruction, SourceDocument, SourceFile, SourceKernel
+from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.text import words
 
 _HEADS = ("of cycles", "stalled", "waited for", "executions")

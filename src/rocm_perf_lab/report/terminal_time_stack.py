@@ -9,8 +9,8 @@ from rich.console import Console
 from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.explain_document import CaptureExplanation
-from rocm_perf_lab.report.paragraphs import labelled, say
 from rocm_perf_lab.report.schema import KernelAnalysis
+from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
 from rocm_perf_lab.text import words
 

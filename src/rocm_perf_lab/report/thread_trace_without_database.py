@@ -15,7 +15,7 @@ from rocm_perf_lab.analysis.thread_trace.traced_kernels import traced_kernels
 from rocm_perf_lab.analysis.thread_trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report import schema, shared_sections
-from rocm_perf_lab.report.paragraphs import heading, say
+from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
 from rocm_perf_lab.text import words
 

@@ -65,8 +65,8 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     Work in one queue, and work in one HIP stream, is assumed to run in the order of its recorded times: each node depends on
     the last node of the same queue or stream that was done before it started. An order that holds in both the queue and the
     stream counts as stream order. Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and vice
-    versa, which is HIP's default. Other waits are visible only if HIP calls were traced: see host_edges. overlaps.done_times
-    determines when a node is done.
+    versa, which is HIP's default. Other waits are visible only if HIP calls were traced: see host_edges.
+    timestamp_overlaps.done_times determines when a node is done.
     """
     start = np.r_[dispatches.start, copies.start].astype(np.int64)
     end = np.r_[dispatches.end, copies.end].astype(np.int64)

@@ -41,7 +41,7 @@ def test_a_script_that_launches_nothing(rocm_perf, newest_python, tmp_path):
         (("--triton", "none.py::f"), 66, "none.py does not exist"),
         (("--triton", "script.py"), 2, "does not name a kernel"),
         (("--triton", "script.py::f", "--source", "a.hip"), 2, "are not for --triton"),
-        (("--triton", "script.py::f", "--transforms", "batch"), 2, "there is no such transformation"),
+        (("--triton", "script.py::f", "--transforms", "unroll-strided"), 2, "there is no such transformation"),
         (("--triton", "script.py::f", "--python", "no-python"), 66, "no-python is not a program"),
         (("--triton", "script.py::f", "--python", "/bin/false"), 69, "/bin/false has no Triton; name the Python that has"),
     ],

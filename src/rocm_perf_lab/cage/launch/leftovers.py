@@ -3,7 +3,7 @@
 import os
 import stat
 
-import storage
+import folder_growth
 import untrusted_folders
 
 
@@ -20,7 +20,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
     for name in untrusted_folders.names(folder):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
-            if depth >= storage.MAX_DEPTH:
+            if depth >= folder_growth.MAX_DEPTH:
                 _remove_deep(name, folder, top)
                 continue
             with untrusted_folders.OpenFolder(name, folder) as below:

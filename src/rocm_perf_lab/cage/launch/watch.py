@@ -11,9 +11,9 @@ import time
 
 import command_line
 import environment
+import folder_growth
 import leftovers
-import storage
-import usage
+import process_usage
 from signal_without_enums import signal
 
 TYPE_CHECKING = False  # like typing.TYPE_CHECKING, but typing is slow to import
@@ -49,7 +49,7 @@ class CommandMonitor:
         limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes", "files"))
         self._memory, self._tasks, self._disk, self._files = limits
         self._first: int | None = None  # descriptor of the cage's first process
-        self._usage: usage.Usage | None = None  # set once the cage's first process has reported
+        self._usage: process_usage.Usage | None = None  # set once the cage's first process has reported
 
     def run(self) -> CommandEnd:
         """Run the command until it ends or exceeds a limit, a signal arrives, or the owner ends; then end all its processes."""
@@ -58,7 +58,7 @@ class CommandMonitor:
         self._catch_signals()
         self._owner = _descriptor_of(int(self._options["owner"][0]))
         self._poll.register(self._owner, select.POLLIN)
-        self._storage = storage.Storage(self._options.get("writable", []))  # before anything in the cage can write there
+        self._storage = folder_growth.Storage(self._options.get("writable", []))  # before anything in the cage can write there
         self._channel, inner = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self._poll.register(self._channel.fileno(), select.POLLIN)
         self._maker = self._start(inner)
@@ -139,7 +139,7 @@ class CommandMonitor:
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS))
         if message == b"hello":
             self._first, processes, *folders = struct.unpack(f"{len(more[0][2]) // 4}i", more[0][2])
-            self._usage = usage.Usage(processes, folders, self._options.get("writable", []))
+            self._usage = process_usage.Usage(processes, folders, self._options.get("writable", []))
             return None
         if message.startswith(b"status "):
             status = int(message.split()[1])
@@ -151,7 +151,7 @@ class CommandMonitor:
         # The first process ended without a message: the cage could not be built, or the process was killed from outside.
         return CommandEnd(signal=signal.SIGKILL) if self._usage else CommandEnd(status=126, failed=True)
 
-    def _exceeded_limit(self, used: usage.Usage) -> str:
+    def _exceeded_limit(self, used: process_usage.Usage) -> str:
         """The limit that the cage exceeds, in words; empty if there is none."""
         tasks, memory, deleted = used.current_usage()
         if tasks > self._tasks:
@@ -166,8 +166,8 @@ class CommandMonitor:
         deleted: bytes of files without a directory entry.
         """
         used, files = self._storage.growth()
-        if used >= storage.ENDLESS // 2:
-            return f"nested more than {storage.MAX_DEPTH} folders"
+        if used >= folder_growth.ENDLESS // 2:
+            return f"nested more than {folder_growth.MAX_DEPTH} folders"
         if files > self._files:
             return f"made more than {self._files:,} files and folders"
         return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""

@@ -61,7 +61,7 @@ def check_code_object(
     launch. waves: resident waves per CU, before and after. promised_threads: the bound on the workgroup size that the candidate
     declares and that all known launches respect, so that it need not support larger workgroups. may_be_the_same: whether
     machine code identical to the baseline's is accepted. own_launch: whether the candidate changes the shape of its launches;
-    if so, it need not support larger workgroups.
+    if so, it need not support larger workgroups, and its machine code may be identical, too.
     """
     before, after = baseline.parsed.kernels[symbol], candidate.parsed.kernels.get(symbol)
     if after is None:

@@ -20,13 +20,13 @@ from rocm_perf_lab.gate.code_object.fences import speaks_to_the_host
 from rocm_perf_lab.gate.equivalence.added_literals import perturbations_with_literals
 from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.equivalence_options import EquivalenceOptions
+from rocm_perf_lab.gate.equivalence.inputs_with_related_numbers import RelatedInputs
 from rocm_perf_lab.gate.equivalence.kernel_inputs import KernelInputs, UnvariedInput
 from rocm_perf_lab.gate.equivalence.memory_difference import Inputs, Outputs, difference, floats_in, inputs_of, same_outside
 from rocm_perf_lab.gate.equivalence.nans import Nans, computes_with_floats
 from rocm_perf_lab.gate.equivalence.perturbation import FIRST, Perturbation, Perturber
 from rocm_perf_lab.gate.equivalence.races import races_of, without_host
-from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
-from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import is_too_little_work
+from rocm_perf_lab.gate.equivalence.timed_and_race_checked_cases import is_too_little_work
 from rocm_perf_lab.gate.equivalence.unproven_inputs import same_memory_unproven, unproven_in
 from rocm_perf_lab.gate.replayable_code import CAPTURED, ReplayableCode
 from rocm_perf_lab.gate.software_device_options import is_modelled, memory_check

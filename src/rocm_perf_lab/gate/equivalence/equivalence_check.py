@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.program_memory_comparison import DispatchInProgram, difference_in_program
 from rocm_perf_lab.gate.equivalence.race_and_order_runs import RaceAndOrderRuns
 from rocm_perf_lab.gate.equivalence.runs_on_added_literals import wrong_on_added_literals
-from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import timed_inputs
+from rocm_perf_lab.gate.equivalence.timed_and_race_checked_cases import timed_inputs
 from rocm_perf_lab.gate.measurement.timed_replays import OtherInputs
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.source.launch_rule import LaunchRule, LaunchRules

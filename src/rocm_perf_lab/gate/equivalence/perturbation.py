@@ -277,6 +277,7 @@ INTEGERS: dict[str, Values] = {
 NEARBY = "nearby values"
 """The kind that changes all inputs together; see gate.equivalence.nearby_inputs."""
 SPARSE = [kind for kinds in (FLOATS, INTEGERS) for kind in kinds if kind.endswith("changed")]
+"""The kinds that change only some of the places."""
 _NOT_FINITE, _IN_RANGE = "NaN and infinity", "observed range"
 _SOME_ZEROS, _SOME_NOT_FINITE = "half of the numbers are zero", "a few numbers are not finite"
 FIRST = ("shuffled", "integers shuffled", NEARBY)

@@ -19,7 +19,7 @@ from rocm_perf_lab.gate.equivalence.memory_difference import Outputs, difference
 from rocm_perf_lab.gate.equivalence.mismatch import Mismatch
 from rocm_perf_lab.gate.equivalence.races import new_race, races_of, without_atomics, without_unwritten_reads
 from rocm_perf_lab.gate.equivalence.store_ranges import stores_elsewhere, union_of_ranges
-from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases
+from rocm_perf_lab.gate.equivalence.timed_and_race_checked_cases import raced_cases
 from rocm_perf_lab.gate.replayable_code import ReplayableCode
 from rocm_perf_lab.gate.software_device_options import is_modelled
 from rocm_perf_lab.replaying import Case, CaseOutcome

@@ -8,8 +8,8 @@ from pathlib import Path
 from rocm_perf_lab.llm.api_keys import ApiKey
 from rocm_perf_lab.llm.ask import Consent
 from rocm_perf_lab.llm.entry import LlmRequest, run_with
+from rocm_perf_lab.llm.file_to_optimize import FileToOptimize
 from rocm_perf_lab.llm.result import LlmOptimizeResult
-from rocm_perf_lab.llm.run_subject import RunSubject
 from rocm_perf_lab.llm.triton.answers import TRITON
 from rocm_perf_lab.llm.triton.backend import TritonModelBackend
 from rocm_perf_lab.optimize.backend import BackendOptions, Log
@@ -38,7 +38,7 @@ def llm_optimize_function(
     return run_with(subject_of(kernel, file, found_by), backend, request, keys, environment, approve, consent, note)
 
 
-def subject_of(kernel: ScriptKernel, file: Path, found_by: str) -> RunSubject:
+def subject_of(kernel: ScriptKernel, file: Path, found_by: str) -> FileToOptimize:
     settings = SourceSettings(build=[], folder=str(file.parent.absolute()), main=str(file.absolute()), units=[])
     known = " ".join((file.read_text("utf-8", "replace"), *kernel.arguments))
-    return RunSubject(file, found_by, kernel.script.name, TRITON, settings, known)
+    return FileToOptimize(file, found_by, kernel.script.name, TRITON, settings, known)

@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source.source_parts import Stride
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 from rocm_perf_lab.optimize.transforms.unroll import why_not as why_not_unrolled
 
-NAME = "batch"
+NAME = "unroll-strided"
 _NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with constant bound and stride"
 
 

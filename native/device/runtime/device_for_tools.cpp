@@ -1,4 +1,5 @@
-// Memory at addresses chosen by a tool rather than by ROCr, as replays require.
+// What tools ask of the device: memory at addresses that they choose rather than ROCr (as replays require), empty caches, other
+// options.
 #include <sys/mman.h>
 
 #include <cerrno>

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rocm_perf_lab.report.table import Table, _print
+from rocm_perf_lab.report.terminal_table import Table, _print
 from rocm_perf_lab.text import words
 from rocm_perf_lab.text.names import NameCell
 

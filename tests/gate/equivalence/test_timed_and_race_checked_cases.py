@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from rocm_perf_lab.gate.equivalence.baseline_case import BaselineCase
 from rocm_perf_lab.gate.equivalence.perturbation import NEARBY, Perturbation
-from rocm_perf_lab.gate.equivalence.timed_and_raced_cases import raced_cases, timed_inputs
+from rocm_perf_lab.gate.equivalence.timed_and_race_checked_cases import raced_cases, timed_inputs
 from rocm_perf_lab.replaying import Case, CaseOutcome
 
 

@@ -1,4 +1,4 @@
-#include "tracer/start_writer.h"
+#include "tracer/traced_process.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from rocm_perf_lab.report.paragraphs import heading, labelled, say
+from rocm_perf_lab.report.terminal_paragraphs import heading, labelled, say
 
 
 def printed(render, *given, width: int = 20, **named) -> list[str]:

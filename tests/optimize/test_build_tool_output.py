@@ -11,7 +11,7 @@ import pytest
 import needs
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.optimize.build_description import Build, build_of
-from rocm_perf_lab.optimize.commands_of_build import commands_of
+from rocm_perf_lab.optimize.build_tool_output import commands_of
 
 MAIN = "int part(); int main() { return part() - VALUE; }\n"
 PART = '#include "value.h"\nint part() { return VALUE; }\n'

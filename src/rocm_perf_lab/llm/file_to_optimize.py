@@ -12,7 +12,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 
 @dataclass(frozen=True)
-class RunSubject:
+class FileToOptimize:
     """source: the file. found_by: how it was found. name: the program's name. settings: what a replay needs to read the file
     again.
 
@@ -27,8 +27,8 @@ class RunSubject:
     known: str
 
 
-def of_program(build_target: BuildTarget) -> RunSubject:
+def of_program(build_target: BuildTarget) -> FileToOptimize:
     """The subject of a run on a HIP program."""
     words = [word for command in build_target.build.commands for word in command.argv]
     known = " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
-    return RunSubject(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)
+    return FileToOptimize(build_target.source, build_target.found_by, build_target.name, HIP, settings_of(build_target), known)

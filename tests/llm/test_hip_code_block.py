@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.llm.answer import UnusableAnswer, code_of, forbidden
+from rocm_perf_lab.llm.hip_code_block import UnusableAnswer, code_of, forbidden
 
 
 def test_the_only_block_is_taken_whatever_surrounds_it():

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from rocm_perf_lab.gate.equivalence.added_literals import perturbations_with_literals
+from rocm_perf_lab.gate.equivalence.inputs_with_related_numbers import RelatedInputs
 from rocm_perf_lab.gate.equivalence.kernel_inputs import Buffer, KernelInputs, NumberArgument, PointerArgument
 from rocm_perf_lab.gate.equivalence.perturbation import Field
-from rocm_perf_lab.gate.equivalence.related_inputs import RelatedInputs
 from rocm_perf_lab.hip_source.layout import Leaf, TypeLayout
 
 TEXT, WORD, OUT = 0x1000, 0x2000, 0x3000

@@ -184,6 +184,19 @@ def test_a_budget_ends_a_run_with_the_changes_accepted_so_far(folder, until):
     assert len(backend.judged) <= until
 
 
+@pytest.mark.parametrize("until", [3, 4, 5])
+def test_a_proposal_that_was_never_timed_has_no_measured_gain(folder, monkeypatch, until):
+    """On a GPU, candidates are not timed before they are judged, and the budget may run out before that."""
+    monkeypatch.setattr(_Gate, "ratio_on_captured_inputs", lambda *_: None)
+    seconds = iter(range(1000))
+    run = run_folder.new_run(folder / "runs")
+    optimize_loop(folder, run, None, in_place=False, clock=lambda: next(seconds), budget_seconds=until).optimize()
+    journal = Journal(run)
+    judged = {line.candidate for line in journal.of(VerdictLine)}
+    unjudged = [line for line in journal.of(OutcomeLine) if line.candidate not in judged]
+    assert unjudged and {line.measured_kernel for line in unjudged} == {None}
+
+
 def test_rejected_changes_are_remembered_for_later_runs(folder):
     def run_on(runs: Path, **more):
         backend = FakeBackend(alike=more.pop("alike", True))

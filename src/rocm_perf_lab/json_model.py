@@ -1,6 +1,6 @@
 """Building blocks for the JSON in journals and command output: models with a fixed set of fields, and text of arbitrary bytes.
 
-The documents of a run directory follow rules of their own; see report.section.
+The documents of a run directory follow rules of their own; see report.section_base.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class AnnotatedCode:
     """The code of one kernel, in ascending order of address. left_out: how many instructions exceeded the limit; without a
     thread trace, an estimate that assumes 8 bytes each.
 
-    lines, chains: as in ThreadTraceFindings; None without a thread trace.
+    lines, chains: `hot_lines` and `chains` of ThreadTraceFindings; None without a thread trace.
     """
 
     instructions: tuple[CodeLine, ...]

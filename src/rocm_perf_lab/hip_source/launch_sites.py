@@ -25,7 +25,7 @@ _NUMBERS = ("BOOL", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG", "FL
 class LaunchSite:
     """`kernel<<<grid, block, ...>>>(arguments)`, or the same launch written with hipLaunchKernelGGL.
 
-    block: its size in x, y and z; None if it is not constant. origins: for each argument, the names of the variables and
+    block: its size in x, y and z; None if it is not constant. address_names: for each argument, the names of the variables and
     members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis. callee: the identity of the
     launched function; None if that is not known.
     """
@@ -112,8 +112,8 @@ class _Search:
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor], callee: str | None) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
-        origins = tuple(self._origins(argument) for argument in arguments)
-        self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments), callee))
+        address_names = tuple(self._address_names(argument) for argument in arguments)
+        self.launches.append(LaunchSite(call.location.line, block, address_names, call, tuple(arguments), callee))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """The dimensions of a dim3 written in the launch itself, or of a local variable that nothing changes.
@@ -147,7 +147,7 @@ class _Search:
         x, y, z = (*known, 1, 1)[:3]
         return x, y, z
 
-    def _origins(self, argument: Cursor) -> frozenset[str]:
+    def _address_names(self, argument: Cursor) -> frozenset[str]:
         """Names in the argument that may hold addresses. Members are named in full, since two members of one object may hold
         different addresses.
         """

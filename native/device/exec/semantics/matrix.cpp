@@ -37,7 +37,7 @@ struct Traits<Flushed<In>> {
 template <class In>
 using Number = typename Traits<In>::Number;
 
-// `least`: the smallest normal number of the format.
+// `min_normal`: the smallest normal number of the format.
 float flush(float value, float min_normal) { return std::abs(value) < min_normal ? std::copysign(0.0f, value) : value; }
 constexpr float kMinNormalHalf = 0x1p-14f, kMinNormalFloat = 0x1p-126f;
 

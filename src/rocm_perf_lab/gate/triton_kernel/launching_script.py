@@ -24,7 +24,7 @@ _OTHER_HOMES = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 @dataclass(frozen=True)
 class LaunchDescription:
-    """The script's description of a launch; see served.Launch.described()."""
+    """The script's description of a launch; see ServedLaunch.described() in rocm_perf_triton.served."""
 
     fields: Mapping[str, Any]
 

@@ -15,7 +15,9 @@ from rocm_perf_lab.triton_launches import ScriptKernel
 
 
 class TritonGate:
-    """request: the gate's settings; its candidate is the baseline. whole: judges the whole script with a candidate's text."""
+    """request: the gate's settings; its candidate is the baseline. judge_script: judges the whole script with a candidate's
+    text.
+    """
 
     def __init__(
         self,

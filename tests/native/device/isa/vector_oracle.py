@@ -1,8 +1,8 @@
 """The effect of an instruction of AMD's pseudo-code on one lane, with everything that the pseudo-code leaves to the machine:
 operand modifiers, MODE, clamp, flags.
 
-Where the pseudo-code idealises (a rounding step, a scale factor), the instruction is left to test_reference.py and
-test_division.py; each such case is listed in BEYOND_PSEUDOCODE with its reason.
+Where the pseudo-code idealises (a rounding step, a scale factor), the instruction is left to test_reference.py,
+test_float_mode.py and test_compiled.py; each such case is listed in BEYOND_PSEUDOCODE with its reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shapes import RESULT_VGPR, SOURCE_SGPR, SOURCE_VGPR, VGPRS, Form, Format, c
 BEYOND_PSEUDOCODE = {
     "v_rndne": "floor(x + 0.5) rounds twice and loses -0",
     "v_fract": "x - floor(x) rounds to 1.0 just below zero; the hardware stays below one",
-    "v_div_scale": "leaves out what D is where nothing is scaled (see test_division.py)",
+    "v_div_scale": "leaves out what D is where nothing is scaled",
     "v_cvt_pkrtz": "changes the rounding mode",
     # for gfx950: see test_newer_instructions.py
     "v_ashr_pk": "does not say what is kept of the destination",
@@ -38,7 +38,7 @@ BEYOND_PSEUDOCODE = {
     "v_cvt_scalef32": "calls functions that it does not define",
     "v_permlane16_swap": "is about several lanes",
     "v_permlane32_swap": "is about several lanes",
-    "v_div_fmas": "prints 2**32 where the scaling of v_div_scale is 2**64 (see test_division.py)",
+    "v_div_fmas": "prints 2**32 where the scaling of v_div_scale is 2**64 (see test_float_mode.py)",
     "v_div_fixup": "names the results of underflow and overflow only",
     "v_cvt_pk_u8_f32": "f32_to_u8 does not say that it rounds",
     "v_cvt_pkaccum_u8_f32": "the same",

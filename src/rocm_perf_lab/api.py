@@ -45,7 +45,7 @@ class Roofline:
             from matplotlib import pyplot
         except ImportError as error:
             raise UnavailableError("matplotlib is missing", "run `pip install matplotlib`") from error
-        from rocm_perf_lab.text.words import short_name
+        from rocm_perf_lab.text.names import short_name
 
         axes = axes or pyplot.subplots()[1]
         roofs = {(part.pipe, part.precision): part.peak_gflops for kernel in self.document.kernels for part in kernel.arithmetic
@@ -144,8 +144,8 @@ class Run:
     def _repr_html_(self) -> str:
         """What a notebook displays: the answer and a table of the kernels."""
         from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
-        from rocm_perf_lab.text.names import KernelNames
-        from rocm_perf_lab.text.words import milliseconds, percent, short_name
+        from rocm_perf_lab.text.names import KernelNames, short_name
+        from rocm_perf_lab.text.quantities import milliseconds, percent
 
         kernels = self.analysis.kernels
         lines = answer(self.dag, kernel_of_interest(self.documents), KernelNames(kernel.kernel for kernel in kernels))

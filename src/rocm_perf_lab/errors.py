@@ -13,7 +13,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from rocm_perf_lab.text.words import visible
+from rocm_perf_lab.text.escaping import visible
 
 _MAX_PROBLEM_LENGTH = 1000  # characters; a longer message, which may quote a file, is cut in the middle
 

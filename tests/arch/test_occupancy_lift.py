@@ -12,7 +12,7 @@ from occupancy_kernels import MODES
 from rocm_perf_lab.arch import cdna3
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, occupancy
 from rocm_perf_lab.arch.occupancy_lift import ResourceChange, lifts
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 CDNA = cdna3.FAMILY.occupancy_rules
 
@@ -20,7 +20,7 @@ CDNA = cdna3.FAMILY.occupancy_rules
 def texts(rules: OccupancyRules, kernel: KernelResources) -> list[str]:
     before = occupancy(rules, kernel).resident_waves_per_cu
     return [
-        words.lift([(c.resource, c.now, c.then) for c in lift.changes], before, lift.waves, rules.simds)
+        quantities.lift([(c.resource, c.now, c.then) for c in lift.changes], before, lift.waves, rules.simds)
         for lift in lifts(rules, kernel)
     ]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rocm_perf_lab import __version__
 from rocm_perf_lab.report.schema import KernelOverRanks, RankSummary, SummaryDocument, Tool
 from rocm_perf_lab.report.terminal_ranks import render_ranks
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 NAMES = st.text("abc", min_size=1, max_size=80)
 MS = st.floats(0.001, 1e6)
@@ -31,7 +31,7 @@ def test_every_number_is_shown_and_kernel_names_differ(ranks, kernels, width):
     assert text.splitlines()[0] == f"{len(ranks)} ranks"
     assert all(len(line) <= width for line in text.splitlines())
     for number, _host, pid, span, time, dispatches, _kernel in ranks:
-        for shown in (str(number), str(pid), words.duration(span * 1e6), words.duration(time * 1e6), str(dispatches)):
+        for shown in (str(number), str(pid), quantities.duration(span * 1e6), quantities.duration(time * 1e6), str(dispatches)):
             assert re.search(rf"(?<=\s){re.escape(shown)}(?=\s)", text), (shown, text)
     table = text[text.index("Kernels over all ranks") :]
     starts = {

@@ -17,7 +17,8 @@ from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.profiling.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocm_perf_lab.report.terminal_short import render_short
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import short_name
 from rocpd_database import Copy, Dispatch
 
 COUNTERS = dict.fromkeys(family_of("gfx942").counters(), [0.0]) | {
@@ -119,12 +120,12 @@ def test_missing_gpu_times_are_reported(tmp_path):
     ],
 )
 def test_a_short_name_has_no_return_type_or_arguments(kernel, short):
-    assert words.short_name(kernel) == short
+    assert short_name(kernel) == short
 
 
 @given(st.floats(1, 1e13))
 def test_durations_have_suitable_units(ns):
-    number, unit = words.duration(ns).split()
+    number, unit = quantities.duration(ns).split()
     back = float(number.replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     assert back == pytest.approx(ns, rel=0.01, abs=0.5)
 
@@ -193,5 +194,5 @@ def test_each_kernel_under_the_roofs_by_hand(tmp_path):
     for row, (name, times, us) in zip(rows, expected, strict=True):
         first, intensity, attained, _, _, hbm, side = re.split(r"\s{2,}", row.strip())
         assert (first, intensity, side) == (name, f"{flop / bytes_:.2f}", "memory-bound")
-        assert attained == words.amount(times * flop / us / 1e3, "GFLOP/s")
-        assert hbm == words.amount(times * bytes_ / us / 1e3, "GB/s")
+        assert attained == quantities.amount(times * flop / us / 1e3, "GFLOP/s")
+        assert hbm == quantities.amount(times * bytes_ / us / 1e3, "GB/s")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from rocm_perf_lab.report.terminal_table import Table, _print
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import NameCell
 
 HEADINGS = ("kernel", "on path", "to win of the span", "least slack", "dispatches", "then dominates")
@@ -28,10 +28,10 @@ def printed(headings, rows, width):
 
 
 NUMBERS = st.one_of(
-    st.floats(0, 1e15).map(words.duration),
-    st.floats(0, 100).map(words.percent),
-    st.integers(0, 10**12).map(lambda value: words.amount(value, "FLOP")),
-    st.floats(0, 1e6).map(lambda value: words.amount(value, "GFLOP/s")),
+    st.floats(0, 1e15).map(quantities.duration),
+    st.floats(0, 100).map(quantities.percent),
+    st.integers(0, 10**12).map(lambda value: quantities.amount(value, "FLOP")),
+    st.floats(0, 1e6).map(lambda value: quantities.amount(value, "GFLOP/s")),
 )
 NAMES = st.text("abc_<>:", min_size=1, max_size=90)
 ROWS = st.lists(st.tuples(NAMES, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NAMES), min_size=1, max_size=6)

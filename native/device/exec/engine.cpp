@@ -12,7 +12,7 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kWavesWorthAThread = 64;
-constexpr uint64_t kRoundsPerCheck = 64;               // rounds between two checks for an interruption ...
+constexpr uint64_t kStepsPerCheck = 64;               // steps of an XCD (in turns: rounds) between two checks ...
 constexpr uint64_t kInstructionsPerCheck = 2'500'000;  // ... and instructions of each XCD, if XCDs run side by side
 
 DispatchError error_of(FaultKind kind) {
@@ -206,7 +206,7 @@ Progress Engine::State::advance_in_turns(DispatchExecution& execution, const Int
   const uint64_t before = instructions_of(execution);
   for (uint64_t rounds = 1; round(execution); ++rounds) {
     if (execution.busy_wait && execution.busy_wait->after_round()) return Progress::Waits;
-    if (rounds % kRoundsPerCheck == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
+    if (rounds % kStepsPerCheck == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
   }
   return Progress::Ended;
 }
@@ -215,7 +215,7 @@ Progress Engine::State::advance_in_turns(DispatchExecution& execution, const Int
 static void run_share(Xcd& xcd, std::atomic<bool>& stop) {
   const uint64_t end = xcd.instructions() + kInstructionsPerCheck;
   for (uint64_t steps = 1; !stop.load(std::memory_order_relaxed) && xcd.step(); ++steps)
-    if (steps % kRoundsPerCheck == 0 && xcd.instructions() >= end) break;
+    if (steps % kStepsPerCheck == 0 && xcd.instructions() >= end) break;
   if (xcd.fault()) stop.store(true, std::memory_order_relaxed);
 }
 

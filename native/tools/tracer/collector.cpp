@@ -112,7 +112,8 @@ void Collector::give_up_signals() {
 
 void Collector::run() {
   while (!stopping_.load()) {
-    // First announces that it is asleep, then checks for work: any submission is either seen by the check or ends the sleep.
+    // First announces that it is asleep, then checks for work: any submission that no handler watches is either seen by the
+    // check or ends the sleep; the others are collected by on_completion().
     asleep_.store(true);
     if (idle()) wake_.acquire();
     else static_cast<void>(wake_.try_acquire_for(kPollInterval));

@@ -17,7 +17,7 @@ from rocm_perf_lab.analysis.program_time_stack import ProgramStack
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.traced_kernels import TracedKernels
-from rocm_perf_lab.analysis.triton.described import DescribedKernels
+from rocm_perf_lab.analysis.triton.kernel_descriptions import DescribedKernels
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.rocpd.trace import Trace
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.analysis.counters_behind_changes import EXPLANATORY
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import CALL, COPY, Dag
 from rocm_perf_lab.rocpd.trace import Edges, Trace
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import short_name
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -139,7 +139,7 @@ class Timeline:
 
     @cached_property
     def _short_names(self) -> list[str]:
-        return [words.short_name(name) for name in self.dag.names]
+        return [short_name(name) for name in self.dag.names]
 
     def _of_gpus(self) -> Iterator[Track]:
         trace, shown = self.trace, self._shown[self._shown < self.dag.gpu_nodes]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rocm_perf_lab.ci.document import CiDocument, ProgramSection
 from rocm_perf_lab.ci.words import verdict
 from rocm_perf_lab.comparison.markdown import to_markdown as comparison_in_markdown
-from rocm_perf_lab.text.words import markdown
+from rocm_perf_lab.text.escaping import markdown
 
 _SHORT = 12
 

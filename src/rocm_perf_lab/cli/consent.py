@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocm_perf_lab.text.words import visible
+from rocm_perf_lab.text.escaping import visible
 
 if TYPE_CHECKING:
     from rocm_perf_lab.llm.providers import Message

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocm_perf_lab.text.names import fitted
-from rocm_perf_lab.text.words import short_name, shorten
+from rocm_perf_lab.text.names import fitted, short_name, shorten
 
 VARIABLE = "ROCM_PERF_DEVICE_PROGRESS"
 

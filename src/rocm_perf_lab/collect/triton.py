@@ -14,7 +14,7 @@ from rocm_perf_lab import rocm
 PLUGIN = Path(__file__).parents[1] / "triton_plugin"
 TARGETS = ("gfx942", "gfx950")  # what Triton can compile for on the software device
 OLDEST, NEWEST_TRIED = "3.4", "3.9"  # as in rocm_perf_triton/versions.py
-FOLDER = "triton"  # as in analysis/triton/described.py
+FOLDER = "triton"  # as in analysis/triton/kernel_descriptions.py
 
 _LIBRARY_VARIABLE = "ROCM_PERF_HIP_LIBRARY"
 _TARGET_VARIABLE = "ROCM_PERF_TRITON_TARGET"

@@ -31,7 +31,7 @@ from rocm_perf_lab.comparison.words import change_in_words
 from rocm_perf_lab.errors import TraceError, UsageError
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.rocpd.trace import UNNAMED
-from rocm_perf_lab.text.words import short_name
+from rocm_perf_lab.text.names import short_name
 
 
 def compare(paths: Sequence[Path], limits: Sequence[Limit] = (), kernel: str | None = None) -> CompareDocument:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.comparison.compare_document import ChangeSection, CompareDocument, ComparisonSection, SideSection
 from rocm_perf_lab.comparison.words import interval, other_changes, percent, value
-from rocm_perf_lab.text.words import markdown, short_name
+from rocm_perf_lab.text.escaping import markdown
+from rocm_perf_lab.text.names import short_name
 
 _PROGRAM = {"kernel_time": "all kernels", "span": "span on the GPU"}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rocm_perf_lab.comparison.facts import KernelFacts
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import short_name
 
 MatchedBy = Literal["name", "function name", "code", "launch shape"]
 _INSTRUCTIONS = "SQ_INSTS"  # counters that depend only on what the kernel executes
@@ -52,7 +52,7 @@ def match(base: Iterable[KernelFacts], new: Iterable[KernelFacts]) -> KernelMatc
 
 def function_name(kernel: str) -> str:
     """'void ns::f<int>(float*)' -> 'f'."""
-    name = words.short_name(kernel).split("<", 1)[0]
+    name = short_name(kernel).split("<", 1)[0]
     return name.rsplit("::", 1)[-1]
 
 

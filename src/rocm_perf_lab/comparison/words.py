@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.comparison.compare_document import ChangeSection, KernelSection, Shape
 from rocm_perf_lab.comparison.metrics import TIME
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 
 def value(number: float | None, unit: str) -> str:
     """1500.0, 'ns' -> '1.5 us'."""
     if unit == "ns":
-        return words.duration(number)
-    return words.size(number) if unit == "bytes" else words.amount(number, unit)
+        return quantities.duration(number)
+    return quantities.size(number) if unit == "bytes" else quantities.amount(number, unit)
 
 
 def percent(change: float | None) -> str:
     """0.0512 -> '+5.1 %'; two significant digits if it is small."""
     if change is None:
-        return words.UNKNOWN
+        return quantities.UNKNOWN
     digits = 1 if abs(change) >= 0.001 or change == 0 else min(8, 1 - math.floor(math.log10(abs(100 * change))))
     return f"{100 * change:+.{digits}f} %" if change else "0.0 %"
 

@@ -14,7 +14,10 @@ from rocm_perf_lab.extras import missing_extra
 from rocm_perf_lab.report.dispatch_table import TYPES, Column, DispatchTable
 from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import KernelAnalysis
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.escaping import markdown
+from rocm_perf_lab.text.names import short_name
+from rocm_perf_lab.text.quantities import percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,16 +108,16 @@ def kernels_markdown(reports: CoreDocuments) -> str:
     ]
     for kernel in reports.analysis.kernels:
         cells = (
-            words.short_name(kernel.kernel), f"{kernel.dispatches:,}", words.milliseconds(kernel.time_ms),
-            words.percent(kernel.critical_path_score), f"{kernel.bottleneck.name} ({kernel.bottleneck.certainty} certainty)",
-            words.times(kernel.headroom.program_speedup),
+            short_name(kernel.kernel), f"{kernel.dispatches:,}", quantities.milliseconds(kernel.time_ms),
+            percent(kernel.critical_path_score), f"{kernel.bottleneck.name} ({kernel.bottleneck.certainty} certainty)",
+            quantities.times(kernel.headroom.program_speedup),
         )  # fmt: skip
-        rows.append("| " + " | ".join(map(words.markdown, cells)) + " |")
+        rows.append("| " + " | ".join(map(markdown, cells)) + " |")
     lines = [
-        f"### {words.markdown(profile.run.command)}",
+        f"### {markdown(profile.run.command)}",
         "",
-        f"{words.markdown(profile.gpu.product)} ({profile.gpu.target}), times {how}. Time in kernels: "
-        f"{words.milliseconds(profile.runtime_ms)}; critical path: {words.duration(dag.critical_path_ns)}.",
+        f"{markdown(profile.gpu.product)} ({profile.gpu.target}), times {how}. Time in kernels: "
+        f"{quantities.milliseconds(profile.runtime_ms)}; critical path: {quantities.duration(dag.critical_path_ns)}.",
         "",
         *rows,
     ]

@@ -21,7 +21,7 @@ from rocm_perf_lab.gate.verdict_document import (
     VerdictDocument,
 )
 from rocm_perf_lab.hip_source.source_state import join_state, split_state
-from rocm_perf_lab.text.words import visible
+from rocm_perf_lab.text.escaping import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
 

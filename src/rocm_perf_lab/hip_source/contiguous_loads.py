@@ -52,7 +52,7 @@ class _Group:
 
 
 def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[list[ContiguousLoads]]:
-    """The runs of at least two elements, for every block that contains any."""
+    """For each block that has any, its sequences of two or more adjacent loads."""
     function = function_of(unit, kernel)
     escaping = escaping_in(function, unit.bindings)
     for cursor in walk(function):

@@ -35,7 +35,8 @@ class CachedBackend:
     """Answers from the cache if possible, else asks `backend`.
 
     backend: None if the cache must contain every answer. read: parses a source's text.
-    redactor: applied to everything that enters the cache.
+    redactor: applied to contexts, compiler messages, obstacles and verdicts that enter the cache; profiles are stored as
+    they are.
     """
 
     def __init__(self, backend: ModelBackend | None, read: Callable[[bytes], Source], cache: ReplayCache, redactor: Redactor):

@@ -77,7 +77,7 @@ def _also_arguments(build_target: BuildTarget, command: Sequence[str]) -> tuple[
 
 
 class HipBackend:
-    """The backend for real programs. folder: the run directory, for programs, profiles and the gate's runs."""
+    """The backend for HIP programs. folder: the run directory, for programs, profiles and the gate's runs."""
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note

@@ -167,7 +167,7 @@ def _read_content(path: Path) -> bytes:
 def _changed_kernel(
     baseline: HipSource, candidate: bytes, backend_options: BackendOptions
 ) -> tuple[SourceKernel, KernelChange | str]:
-    """Which of the kernels that match the pattern the candidate changes, and the change or the reason for refusing it."""
+    """The kernel, of those that match the pattern, that the candidate changes, and the change or the reason for refusing it."""
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_match(pattern, kernel)]
     if not kernels:

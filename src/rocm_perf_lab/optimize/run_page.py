@@ -14,7 +14,8 @@ from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.gate.verdict_document import StepSection
 from rocm_perf_lab.optimize.optimize_document import IterationSection, OptimizeDocument, ProposalSection
 from rocm_perf_lab.report.html.page_parts import assemble, file_text, texts
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import short_name
 
 FILE = "report.html"
 _PACKAGE = "rocm_perf_lab.optimize"
@@ -94,11 +95,17 @@ def _head(document: OptimizeDocument) -> Iterator[tuple[str, str]]:
 def _chain(document: OptimizeDocument) -> Iterator[dict[str, Any]]:
     """The baseline and each accepted change, each with its share of the baseline's time."""
     base = document.baseline_ms
-    yield {"what": "baseline", "time": words.milliseconds(base), "share": 1.0 if base else None, "ratio": "", "counters": []}
+    yield {
+        "what": "baseline",
+        "time": quantities.milliseconds(base),
+        "share": 1.0 if base else None,
+        "ratio": "",
+        "counters": [],
+    }
     for iteration in document.iterations:
         yield {
-            "what": f"{iteration.number}. {iteration.description} in {words.short_name(iteration.kernel)}",
-            "time": words.milliseconds(iteration.runtime_ms),
+            "what": f"{iteration.number}. {iteration.description} in {short_name(iteration.kernel)}",
+            "time": quantities.milliseconds(iteration.runtime_ms),
             "share": iteration.runtime_ms / base if base else None,
             "ratio": f"{iteration.kernel_time_ratio - 1:+.1%}",
             "why": iteration.why,

@@ -41,7 +41,7 @@ class SearchLimits(Protocol):
 class Search:
     """The search over the proposals for one kernel.
 
-    judged: verdicts so far. passed_over: candidates that were not judged. obstacle: what prevents the gate from judging; "" if
+    judged: verdicts so far. passed_over: candidates that were not judged, or whose verdicts were not needed. obstacle: what prevents the gate from judging; "" if
     nothing does. rejected_before: number of proposals that earlier runs rejected. timed_only: number of candidates that were
     timed but not judged.
     """
@@ -122,8 +122,8 @@ class Search:
     def _judge_until_decided(self) -> None:
         """Judge until the fastest candidate is known or none is left.
 
-        A candidate judged at the same time as the fastest one stays in the queue, although its verdict is already in the
-        journal, so that the result is the same for any number of workers.
+        A candidate judged at the same time as the fastest one stays in the queue (if its judgement had already ended, its
+        verdict is in the journal), so that the result is the same for any number of workers.
         """
         while self._waiting and not self.obstacle and not self._budget.used and not self._is_beaten(self._waiting[0][0]):
             batch = [ranked for _, ranked in self._waiting[: self._workers]]
@@ -156,14 +156,14 @@ class Search:
 
     def _pass_over(self) -> None:
         for ratio, ranked in self._waiting:
-            if self._budget.used and not self._is_beaten(ratio):
-                timed = not math.isinf(ratio) and ratio != _UNKNOWN
-                self._record_not_judged(ranked, str(self._budget), 1 - ratio if timed else None)
+            measured = None if ratio in (_UNKNOWN, math.inf) else 1 - ratio
+            if self.obstacle or (self._budget.used and not self._is_beaten(ratio)):
+                self._record_not_judged(ranked, self.obstacle or str(self._budget), measured)
                 continue
             saved = f"{1 - ratio:.1%} saved" if ratio <= 1 else f"{ratio - 1:.1%} slower"
             self.timed_only += 1
             why = f"less than {self._min_improvement:.1%}" if self._is_too_slow(ratio) else "another change saves more"
-            self._record_not_judged(ranked, f"{saved} on the captured inputs; {why}", 1 - ratio)
+            self._record_not_judged(ranked, f"{saved} on the captured inputs; {why}", measured)
 
     def _record_not_judged(self, ranked: PredictedProposal, why: str, measured: float | None) -> None:
         """Record that the proposal is not judged. measured: the share of the kernel's time that it saves on the captured

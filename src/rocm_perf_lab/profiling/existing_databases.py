@@ -17,7 +17,7 @@ from rocm_perf_lab.report.ranks_summary import RankReports, summary
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.rocpd.recorded_process import recorded_processes
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import short_name
 
 Note = Callable[[str], None]
 
@@ -126,7 +126,7 @@ def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -
                 for symbol in rank_reports.reports.dag.symbols
                 if symbol.kind.endswith("kernel")
             ]
-            examples = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
+            examples = ", ".join(map(short_name, dict.fromkeys(names[:3])))
             raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {examples}")
 
 

@@ -23,7 +23,7 @@ from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
 from rocm_perf_lab.analysis.thread_trace.traced_kernels import NOT_MADE, TracedKernels, traced_kernels
-from rocm_perf_lab.analysis.triton.described import described_kernels
+from rocm_perf_lab.analysis.triton.kernel_descriptions import described_kernels
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report.assemble import assemble

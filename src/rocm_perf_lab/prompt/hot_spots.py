@@ -15,7 +15,8 @@ from rocm_perf_lab.report.thread_trace_schema import (
     TracedInstruction,
     WaitChainSection,
 )
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import shorten
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context
@@ -27,7 +28,7 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
     """The section on hot spots. Instructions and lines are in fenced blocks, like everything that comes from the program."""
     lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
     if trace is None:
-        return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]
+        return [*lines, f"Not known: {shorten(context.analysis.reasons['thread_trace'])}."]
     limit = _FEW if compact else _MANY
     if not compact:
         describe(trace, lines.append)
@@ -53,22 +54,20 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
 
 def _by_experiment(context: Context, stack: TimeStackSection, limit: int) -> list[str]:
     texts = context.code.lines
-    return [
-        f"{line_in_words(stack, line)}  {words.shorten(texts.get(line.source, ''))}".rstrip() for line in stack.lines[:limit]
-    ]
+    return [f"{line_in_words(stack, line)}  {shorten(texts.get(line.source, ''))}".rstrip() for line in stack.lines[:limit]]
 
 
 def _lines(context: Context, trace: ThreadTraceSection, limit: int) -> list[str]:
     texts = context.code.lines
     return [
-        f"{words.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  "
-        f"{words.shorten(texts.get(line.source, ''))}".rstrip()
+        f"{quantities.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  "
+        f"{shorten(texts.get(line.source, ''))}".rstrip()
         for line in trace.hot_lines[:limit]
     ]
 
 
 def _instruction(instruction: TracedInstruction) -> str:
-    share, source = words.percent(instruction.share), instruction.source or ""
+    share, source = quantities.percent(instruction.share), instruction.source or ""
     return f"{share:>7}  {instruction.hits:>8,} x  {instruction.isa}  {source}".rstrip()
 
 

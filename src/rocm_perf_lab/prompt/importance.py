@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.prompt.markdown import span
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.schema import DurationsSection
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context
@@ -23,18 +23,18 @@ def why_this_kernel(context: Context) -> list[str]:
         reason = dag.reasons.get("fraction") or (symbol.reasons.get("fraction", "") if symbol else "it is not on the path")
         lines.append(f"- Its share of the critical path is not known: {reason}.")
     else:
-        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "arbitrarily much"
+        ceiling = f"at most {quantities.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "arbitrarily much"
         lines.append(
-            f"- {words.percent(symbol.fraction)} of the critical path of {words.duration(dag.critical_path_ns)} "
+            f"- {quantities.percent(symbol.fraction)} of the critical path of {quantities.duration(dag.critical_path_ns)} "
             f"(dependencies are {dag.dependencies}). However fast it became, the GPU's span would get {ceiling} shorter."
         )
     lines.append(f"- {_launches(context)}")
     if dag.dominant_symbol is not None and dag.dominant_symbol != target.demangled:
-        lines.append(f"- Another kernel dominates, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
+        lines.append(f"- Another kernel dominates, with {quantities.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
     elif dag.dominance_shift is not None and dag.dominance_shift.factor is not None:
         shift = dag.dominance_shift
         then = f": then {span(shift.then)} does" if shift.then else ""
-        lines.append(f"- Made {words.times(shift.factor)} faster, it would no longer dominate{then}.")
+        lines.append(f"- Made {quantities.times(shift.factor)} faster, it would no longer dominate{then}.")
     if dag.fraction is not None and dag.fraction < DOMINATES and dag.next_in_line:
         lines.append(f"- No kernel dominates. Next in line: {', '.join(map(span, dag.next_in_line))}.")
     lines += [f"- {note}." for note in dag.notes]
@@ -49,7 +49,7 @@ def why_this_kernel(context: Context) -> list[str]:
 def _launches(context: Context) -> str:
     analysis = context.analysis
     time = (
-        f"taking {words.duration(analysis.time_ms * 1e6)} in total"
+        f"taking {quantities.duration(analysis.time_ms * 1e6)} in total"
         if analysis.time_ms is not None
         else f"for a time that is not known ({analysis.reasons['time_ms']})"
     )
@@ -67,7 +67,7 @@ def _runs(context: Context) -> list[str]:
         return [f"Times come from {profile.stability.runs} run: how much they vary is not known."]
     return [
         f"Times come from {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
-        f"{words.percent(profile.stability.cv)} of the mean."
+        f"{quantities.percent(profile.stability.cv)} of the mean."
     ]
 
 
@@ -75,7 +75,7 @@ def _spread(durations: DurationsSection | None) -> list[str]:
     if durations is None or durations.stddev_ns is None:
         return []
     return [
-        f"A launch takes {words.duration(durations.mean_ns)} on average, with a standard deviation of "
-        f"{words.duration(durations.stddev_ns)}: from {words.duration(durations.min_ns)} to "
-        f"{words.duration(durations.max_ns)}."
+        f"A launch takes {quantities.duration(durations.mean_ns)} on average, with a standard deviation of "
+        f"{quantities.duration(durations.stddev_ns)}: from {quantities.duration(durations.min_ns)} to "
+        f"{quantities.duration(durations.max_ns)}."
     ]

@@ -11,7 +11,9 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report.remedies import in_words
 from rocm_perf_lab.report.schema import BottleneckSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.triton import sentences
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import shorten
+from rocm_perf_lab.text.quantities import percent, times
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context
@@ -24,11 +26,11 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
     for signal in section.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"
         lines.append(
-            f"- {words.evidence(signal.name, signal.value, signal.unit)}; supports this when {sign} "
-            f"{words.percent(signal.threshold) if signal.unit == 'fraction' else words.amount(signal.threshold, '')}."
+            f"- {quantities.evidence(signal.name, signal.value, signal.unit)}; supports this when {sign} "
+            f"{percent(signal.threshold) if signal.unit == 'fraction' else quantities.amount(signal.threshold, '')}."
         )
     for factor in section.factors:
-        numbers = ", ".join(words.evidence(figure.name, figure.value, figure.unit) for figure in factor.evidence)
+        numbers = ", ".join(quantities.evidence(figure.name, figure.value, figure.unit) for figure in factor.evidence)
         lines.append(f"- {factor.name}: {factor.why}{f' ({numbers})' if numbers else ''}.")
     if not compact:
         other_scores = [
@@ -38,7 +40,7 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
         ]
         other_scores = other_scores if section.by == "counters" else []
         lines += [f"- Scores of the other classes: {', '.join(other_scores)}."] if other_scores else []
-        lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in section.undecided.items()]
+        lines += [f"- {name} could not be judged: {shorten(why)}." for name, why in section.undecided.items()]
     advised = possible_advice(section, context.launch.changeable)
     lines += [f"- Worth trying: {advice}." for advice in advised[: 2 if compact else None]]
     return lines
@@ -66,23 +68,23 @@ def roofline(context: Context) -> list[str]:
         return [*lines, f"Not known: {context.reports.profile.reasons.get('roofline', 'no counters were collected')}."]
     if roof.operational_intensity is None or roof.attainable_gflops is None:
         missing = roof.reasons.get("operational_intensity") or roof.reasons.get("attainable_gflops", "")
-        lines.append(f"Its position under the roof is not known: {words.shorten(missing)}.")
+        lines.append(f"Its position under the roof is not known: {shorten(missing)}.")
     elif roof.flop == 0:
-        share = words.percent(roof.fraction_of_ceiling)
+        share = percent(roof.fraction_of_ceiling)
         lines.append(f"It performs no floating-point operation; it reaches {share} of the limiting roof ({roof.position}).")
     else:
         lines.append(
             f"{roof.operational_intensity:.3g} FLOP per byte beyond L2, {roof.position or 'side of the ridge not known'} "
-            f"(ridge at {words.amount(roof.ridge, '')}); {words.amount(roof.gflops, 'GFLOP/s')} of "
-            f"{words.amount(roof.attainable_gflops, '')} attainable there ({words.percent(roof.fraction_of_ceiling)})."
+            f"(ridge at {quantities.amount(roof.ridge, '')}); {quantities.amount(roof.gflops, 'GFLOP/s')} of "
+            f"{quantities.amount(roof.attainable_gflops, '')} attainable there ({percent(roof.fraction_of_ceiling)})."
         )
     if any(level.bytes is not None for level in roof.levels):
         lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|", *map(_row, roof.levels)]
-    lines += ["", *(f"- Not known for {names}: {words.shorten(reason)}." for reason, names in _unknown_figures(roof).items())]
+    lines += ["", *(f"- Not known for {names}: {shorten(reason)}." for reason, names in _unknown_figures(roof).items())]
     for arithmetic in roof.arithmetic:
         if arithmetic.flop:
-            rate = words.amount(arithmetic.gflops, "G operations/s")
-            lines.append(f"- {arithmetic.precision} ({arithmetic.pipe}): {rate}, {words.percent(arithmetic.fraction)} of peak.")
+            rate = quantities.amount(arithmetic.gflops, "G operations/s")
+            lines.append(f"- {arithmetic.precision} ({arithmetic.pipe}): {rate}, {percent(arithmetic.fraction)} of peak.")
     lines += [f"- Bias: {note}." for note in roof.notes]
     return lines
 
@@ -90,10 +92,10 @@ def roofline(context: Context) -> list[str]:
 def _row(level: LevelSection) -> str:
     cells = (
         level.level,
-        words.size(level.bytes),
-        words.amount(level.gbps, ""),
-        words.percent(level.fraction),
-        words.amount(level.operational_intensity, ""),
+        quantities.size(level.bytes),
+        quantities.amount(level.gbps, ""),
+        percent(level.fraction),
+        quantities.amount(level.operational_intensity, ""),
     )
     return f"| {' | '.join(cells)} |"
 
@@ -110,14 +112,12 @@ def _unknown_figures(roof: RooflineSection) -> dict[str, str]:
 def headroom(context: Context) -> list[str]:
     section, lines = context.analysis.headroom, ["## How much can be gained", ""]
     if section.kernel_speedup is None or section.ceiling_ms is None:
-        return [*lines, f"Not known: {words.shorten(section.reasons['kernel_speedup'])}."]
-    span = (
-        words.times(section.program_speedup) if section.program_speedup else f"not known ({section.reasons['program_speedup']})"
-    )
-    least = words.duration(section.ceiling_ms * 1e6)
+        return [*lines, f"Not known: {shorten(section.reasons['kernel_speedup'])}."]
+    span = times(section.program_speedup) if section.program_speedup else f"not known ({section.reasons['program_speedup']})"
+    least = quantities.duration(section.ceiling_ms * 1e6)
     return [
         *lines,
-        f"{words.times(section.kernel_speedup)} at most for the kernel, {span} for the GPU's span: the kernel's ceiling for "
+        f"{times(section.kernel_speedup)} at most for the kernel, {span} for the GPU's span: the kernel's ceiling for "
         f"the present work is {least} ({section.binding}). Assumed: {section.assumption}.",
     ]
 
@@ -127,22 +127,22 @@ def resources(context: Context) -> list[str]:
     lines = [
         "## Resources and occupancy",
         "",
-        f"- {words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
-        f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread.",
+        f"- {quantities.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
+        f"{quantities.size(uses.lds_bytes)} LDS per workgroup, {quantities.size(uses.scratch_bytes)} scratch per thread.",
     ]
     lines += [f"- {line}" for specialisation in sentences(context.analysis) for line in specialisation]
     if occupancy.theoretical is None:
         return [*lines, f"- Occupancy is not known: {occupancy.reasons['theoretical']}."]
     lines.append(
-        f"- {occupancy.resident_waves_per_cu} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)}, "
+        f"- {occupancy.resident_waves_per_cu} of {occupancy.max_waves_per_cu} waves fit on {quantities.unit(occupancy.unit)}, "
         f"limited by {' and '.join(occupancy.limited_by)}."
     )
     if occupancy.device_waves and occupancy.waves_in_grid is not None:
-        ratio = words.percent(occupancy.waves_in_grid / occupancy.device_waves)
+        ratio = percent(occupancy.waves_in_grid / occupancy.device_waves)
         lines.append(f"- The grid has {occupancy.waves_in_grid:,} waves, {ratio} of what the device can hold at once.")
     if occupancy.resident_waves_per_cu is not None and occupancy.simds_per_cu is not None:
         for lift in occupancy.lifts:
             changes = [(change.resource, change.now, change.then) for change in lift.changes]
-            then = words.lift(changes, occupancy.resident_waves_per_cu, lift.resident_waves_per_cu, occupancy.simds_per_cu)
+            then = quantities.lift(changes, occupancy.resident_waves_per_cu, lift.resident_waves_per_cu, occupancy.simds_per_cu)
             lines.append(f"- More would fit with {then}.")
     return lines

@@ -11,7 +11,7 @@ from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.prompt_limits import bottleneck, headroom, resources, roofline
 from rocm_perf_lab.prompt.tried_changes import ACCEPTED, TriedChange
 from rocm_perf_lab.report.terminal import modelled_label
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import shorten
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context
@@ -60,10 +60,10 @@ def _earlier_proposals(context: Context, compact: bool) -> list[str]:
         lines.append(f"- {left} older proposals are left out.")
     for change in shown:
         when = "" if change.same_source or change.outcome == ACCEPTED else " (for an earlier state of the source)"
-        reason = words.shorten(change.reason, _MAX_REASON_LENGTH)
-        lines.append(f"- {span(words.shorten(change.description))}: {change.outcome}{when}: {span(reason)}")
+        reason = shorten(change.reason, _MAX_REASON_LENGTH)
+        lines.append(f"- {span(shorten(change.description))}: {change.outcome}{when}: {span(reason)}")
     for change in () if compact else [change for change in shown if change.diff][-_MAX_DIFFS:]:
-        lines += ["", f"The change {span(words.shorten(change.description))}:", "", fenced(_shortened_diff(change), "diff")]
+        lines += ["", f"The change {span(shorten(change.description))}:", "", fenced(_shortened_diff(change), "diff")]
     return lines
 
 

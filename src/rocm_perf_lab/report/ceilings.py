@@ -53,7 +53,7 @@ def render(document: CeilingsDocument) -> None:
     from rich.console import Console
 
     from rocm_perf_lab.report.terminal_table import Table
-    from rocm_perf_lab.text import words
+    from rocm_perf_lab.text import quantities
     from rocm_perf_lab.text.names import NameCell
 
     console = Console(width=None if Console().is_terminal else 120)
@@ -63,7 +63,7 @@ def render(document: CeilingsDocument) -> None:
         )
     table = Table("unit", "ceiling", "least", "most")
     for entry in document.ceilings:
-        numbers = (words.amount(number, entry.unit) for number in (entry.value, entry.low, entry.high))
+        numbers = (quantities.amount(number, entry.unit) for number in (entry.value, entry.low, entry.high))
         table.add_row(NameCell(_name(entry)), *numbers)
     table.show(console)
     for entry in document.ceilings:

@@ -12,7 +12,7 @@ from rocm_perf_lab.report.explain_document import JudgedBy, KernelExplanation, O
 from rocm_perf_lab.report.schema import BottleneckSection, KernelAnalysis, SignalSection
 from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 from rocm_perf_lab.report.terminal_time_stack import render_stack
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 _CERTAINTY_WORDS = {"high": "certain", "medium": "likely", "low": "uncertain"}
 
@@ -102,7 +102,7 @@ def render_kernel(explanation: KernelExplanation, name: str, console: Console) -
     if explanation.time_stack:
         render_stack(explanation.time_stack, console, with_changes=explanation.by != "experiments")
     for factor in explanation.factors:
-        numbers = ", ".join(words.evidence(item.name, item.value, item.unit) for item in factor.evidence)
+        numbers = ", ".join(quantities.evidence(item.name, item.value, item.unit) for item in factor.evidence)
         labelled(console, "Factor", f"{factor.name}: {factor.why} ({numbers})")
     for other in explanation.others:
         labelled(console, "Not", _other_cause_text(other))
@@ -119,14 +119,14 @@ def _certainty_text(explanation: KernelExplanation) -> str:
 
 def _compared(signal: SignalSection) -> str:
     sign = ">=" if signal.direction == "at least" else "<="
-    return f"{words.evidence(signal.name, signal.value, signal.unit)} {sign} {signal.threshold:g} ({signal.rationale})"
+    return f"{quantities.evidence(signal.name, signal.value, signal.unit)} {sign} {signal.threshold:g} ({signal.rationale})"
 
 
 def _other_cause_text(other: OtherCause) -> str:
     if other.missing:
         return f"{other.name}: could not be ruled out, {other.missing}"
     strongest = [item for item in other.evidence if item.value is not None]
-    numbers = ", ".join(words.evidence(item.name, item.value, item.unit) for item in strongest[:3])
+    numbers = ", ".join(quantities.evidence(item.name, item.value, item.unit) for item in strongest[:3])
     score = "no score" if other.score is None else f"score {other.score:.2f} of 0.50"
     return f"{other.name}: {score} ({numbers})" if numbers else f"{other.name}: {score}"
 

@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import meanings
 from rocm_perf_lab.report import dag_schema
 from rocm_perf_lab.report.terminal_paragraphs import say
 from rocm_perf_lab.report.terminal_table import Table
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
@@ -54,14 +54,17 @@ def render_program_stack(stack: dag_schema.ProgramStackSection | None, names: Ke
     if stack is None or not stack.parts:
         return
     of = ", ".join(names.cell(name) for name in stack.kernels)
-    say(console, f"The program's {words.duration(stack.span_ns)} by cause, from experiments with {of} on the critical path:")
+    say(
+        console,
+        f"The program's {quantities.duration(stack.span_ns)} by cause, from experiments with {of} on the critical path:",
+    )
     table = Table("cause", "of the program's time", "less without it", "after all others")
     shown = [part for part in stack.parts if part.share >= _MIN_SHOWN_SHARE]
     for part in shown:
-        alone, last = (words.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))
+        alone, last = (quantities.percent(ns / stack.span_ns) for ns in (part.first_ns, part.last_ns))
         table.add_row(NameCell(part.name), _share(part, stack), alone, last)
     for name, ns in rest_in_words(stack, shown):
-        table.add_row(name, words.percent(ns / stack.span_ns), "", "")
+        table.add_row(name, quantities.percent(ns / stack.span_ns), "", "")
     table.show(console)
     if stack.orders is not None:
         say(console, f"± is half of the 95 % interval, from {stack.orders} of all orders in which causes can be removed.")
@@ -84,5 +87,5 @@ def rest_in_words(
 
 def _share(part: dag_schema.ProgramPartSection, stack: dag_schema.ProgramStackSection) -> str:
     if not part.within_ns:
-        return words.percent(part.share)
-    return f"{words.percent(part.share)} ± {words.percent(part.within_ns / stack.span_ns)}"
+        return quantities.percent(part.share)
+    return f"{quantities.percent(part.share)} ± {quantities.percent(part.within_ns / stack.span_ns)}"

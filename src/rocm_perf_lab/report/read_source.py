@@ -8,7 +8,7 @@ from rocm_perf_lab.errors import MissingInputError, UsageError
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.report.read_run_directory import document_in
 from rocm_perf_lab.report.source_schema import SourceDocument
-from rocm_perf_lab.text.words import short_name
+from rocm_perf_lab.text.names import short_name
 
 FILE = "source.json"
 SUFFIX = ".rocm-perf"

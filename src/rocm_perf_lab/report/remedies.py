@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rocm_perf_lab.analysis.time_stack_verdict import Remedy
 from rocm_perf_lab.report.schema import RemedySection
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.quantities import percent
 
 NO_LINE = "no source line stands out, or lines are not known: compile with -g"
 NO_PATH = "the critical path is not known"
@@ -41,11 +41,9 @@ def in_words(remedy: RemedySection) -> str:
     where = f", mostly at {remedy.line}" if remedy.line else ""
     error = ""
     if remedy.gain_at_least is not None and remedy.gain_at_most is not None:
-        error = f" (in 4 of 5 cases {words.percent(remedy.gain_at_least)} to {words.percent(remedy.gain_at_most)})"
-    program = f", {words.percent(remedy.program_gain)} less for the program" if remedy.program_gain is not None else ""
-    return (
-        f"{remedy.change}: without {remedy.cause}{where}, {words.percent(remedy.gain)} less time by the model{error}{program}"
-    )
+        error = f" (in 4 of 5 cases {percent(remedy.gain_at_least)} to {percent(remedy.gain_at_most)})"
+    program = f", {percent(remedy.program_gain)} less for the program" if remedy.program_gain is not None else ""
+    return f"{remedy.change}: without {remedy.cause}{where}, {percent(remedy.gain)} less time by the model{error}{program}"
 
 
 def in_words_all(remedies: Iterable[RemedySection]) -> list[str]:

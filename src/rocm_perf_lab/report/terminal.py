@@ -31,8 +31,9 @@ from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.terminal_table import Table
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.triton import sentences
-from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import KernelNames, NameCell
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import KernelNames, NameCell, shorten
+from rocm_perf_lab.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +70,7 @@ def render(documents: CoreDocuments, console: Console) -> None:
         _say(console, f"- {note}.")
     if kernel.kernel != profile.kernel.name:
         longest = names.prose(profile.kernel.name)
-        _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
+        _say(console, f"The longest single dispatch ({duration(profile.kernel.duration_ns)}) is one of {longest}.")
     _what_holds_it_back(kernel, roof, names, console)
     render_all_roofs(documents, names, console)
     _headroom(kernel, console)
@@ -114,7 +115,7 @@ def is_calibrated(document: Document) -> bool:
 def _runtime(profile: ProfileDocument) -> str:
     if profile.runtime_ms is None:
         return f"Time in kernels: not known ({profile.reasons['runtime_ms']})."
-    return f"Time in kernels: {words.duration(profile.runtime_ms * 1e6)}{_spread(profile.stability, profile.timing)}."
+    return f"Time in kernels: {duration(profile.runtime_ms * 1e6)}{_spread(profile.stability, profile.timing)}."
 
 
 def _spread(stability: StabilitySection, timing: str) -> str:
@@ -128,7 +129,7 @@ def _spread(stability: StabilitySection, timing: str) -> str:
     if timing == "modelled" and stability.cv == 0:
         return f" (the same in all {stability.runs} runs, as modelled time should be)"
     return (
-        f", the median of {stability.runs} runs (spread {words.percent(stability.cv)} of the mean: "
+        f", the median of {stability.runs} runs (spread {percent(stability.cv)} of the mean: "
         f"{stability.classification}{warning})"
     )
 
@@ -138,28 +139,30 @@ def _which_kernel(dag: DagDocument, names: KernelNames, console: Console) -> Non
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
         return
-    ceiling = f"at most {words.times(dag.speedup_ceiling)} faster" if dag.speedup_ceiling else "at once: it is the whole path"
-    _say(
-        console,
-        f"{names.prose(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
-        f"{words.duration(dag.critical_path_ns)}. Even if it took no time, the GPU would finish {ceiling}.",
+    ceiling = (
+        f"at most {quantities.times(dag.speedup_ceiling)} faster" if dag.speedup_ceiling else "at once: it is the whole path"
     )
     _say(
         console,
-        f"The path: {words.duration(dag.work_ns)} of kernels and copies{_host(dag)}, {words.duration(dag.delay_ns)} between "
-        f"them, {words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
+        f"{names.prose(dag.dominant_symbol)}: {percent(dag.fraction)} of the critical path of "
+        f"{duration(dag.critical_path_ns)}. Even if it took no time, the GPU would finish {ceiling}.",
+    )
+    _say(
+        console,
+        f"The path: {duration(dag.work_ns)} of kernels and copies{_host(dag)}, {duration(dag.delay_ns)} between "
+        f"them, {duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
     )
     table = Table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
     shown = [symbol for symbol in dag.symbols if symbol.kind == "kernel" or symbol.critical_path_ns][:_MAX_SYMBOLS]
     for symbol in shown:
         table.add_row(
             names.cell(symbol.kernel),
-            words.duration(symbol.critical_path_ns),
-            words.percent(symbol.fraction),
-            words.milliseconds(symbol.total_ms),
+            duration(symbol.critical_path_ns),
+            percent(symbol.fraction),
+            quantities.milliseconds(symbol.total_ms),
             str(symbol.dispatches),
-            words.duration(symbol.min_slack_ns),
-            words.duration(symbol.overlap_potential_ns),
+            duration(symbol.min_slack_ns),
+            duration(symbol.overlap_potential_ns),
         )
     table.show(console)
     if (left := len(dag.symbols) - len(shown)) > 0:
@@ -170,7 +173,7 @@ def _which_kernel(dag: DagDocument, names: KernelNames, console: Console) -> Non
 
 
 def _host(dag: DagDocument) -> str:
-    return "" if dag.host_ns is None else f", {words.duration(dag.host_ns)} of the host's calls and code"
+    return "" if dag.host_ns is None else f", {duration(dag.host_ns)} of the host's calls and code"
 
 
 def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, names: KernelNames, console: Console) -> None:
@@ -216,7 +219,9 @@ def _scores(kernel: KernelAnalysis, console: Console) -> None:
         if bottleneck.certainty == "high" or not bottleneck.undecided
         else _NOT_SURE[bottleneck.certainty]
     )
-    scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in bottleneck.classes)
+    scores = ", ".join(
+        f"{c.name} {quantities.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in bottleneck.classes
+    )
     _say(console, f"{sure}. Scores (a class applies from {HOLDS:.2f} on): {scores}.")
 
 
@@ -226,44 +231,44 @@ def _undecided(undecided: dict[str, str], console: Console) -> None:
     """
     for lacking in dict.fromkeys(undecided.values()):
         names = [name for name in undecided if undecided[name] == lacking]
-        _say(console, f"- not judged: {', '.join(names)} ({words.shorten(lacking)}).", style="dim")
+        _say(console, f"- not judged: {', '.join(names)} ({shorten(lacking)}).", style="dim")
 
 
 def _against_thresholds(evidence: Iterable[SignalSection]) -> str:
     parts = []
     for item in evidence:
         sign = ">=" if item.direction == "at least" else "<="
-        threshold = words.percent(item.threshold) if item.unit == "fraction" else words.amount(item.threshold, "")
-        parts.append(f"{words.evidence(item.name, item.value, item.unit)} {sign} {threshold}")
+        threshold = percent(item.threshold) if item.unit == "fraction" else quantities.amount(item.threshold, "")
+        parts.append(f"{quantities.evidence(item.name, item.value, item.unit)} {sign} {threshold}")
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _numbers(evidence: Iterable[EvidenceItem]) -> str:
-    parts = ", ".join(words.evidence(item.name, item.value, item.unit) for item in evidence)
+    parts = ", ".join(quantities.evidence(item.name, item.value, item.unit) for item in evidence)
     return f" ({parts})" if parts else ""
 
 
 def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     resources, occupancy = kernel.resources, kernel.occupancy
     uses = (
-        f"{words.registers(resources.vgpr_per_thread, resources.accum_vgpr_per_thread, resources.sgpr_per_wave)}, "
-        f"{words.size(resources.lds_bytes)} LDS per workgroup"
+        f"{quantities.registers(resources.vgpr_per_thread, resources.accum_vgpr_per_thread, resources.sgpr_per_wave)}, "
+        f"{quantities.size(resources.lds_bytes)} LDS per workgroup"
     )
     if resources.scratch_bytes:
-        uses += f", {words.size(resources.scratch_bytes)} scratch per thread"
+        uses += f", {quantities.size(resources.scratch_bytes)} scratch per thread"
     waves, simds = occupancy.resident_waves_per_cu, occupancy.simds_per_cu
     if occupancy.theoretical is None or waves is None or simds is None:
         _say(console, f"Occupancy: not known ({occupancy.reasons['theoretical']}); it uses {uses}.")
         return
     _say(
         console,
-        f"Occupancy: {waves} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)} "
-        f"({words.percent(occupancy.theoretical)}), limited by {' and '.join(occupancy.limited_by)}; it uses {uses}."
+        f"Occupancy: {waves} of {occupancy.max_waves_per_cu} waves fit on {quantities.unit(occupancy.unit)} "
+        f"({percent(occupancy.theoretical)}), limited by {' and '.join(occupancy.limited_by)}; it uses {uses}."
         f"{_fill(occupancy)}",
     )
     for lift in occupancy.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
-        text = words.lift(changes, waves, lift.resident_waves_per_cu, simds)
+        text = quantities.lift(changes, waves, lift.resident_waves_per_cu, simds)
         _say(console, f"- would raise it: {text}.")
 
 
@@ -271,16 +276,16 @@ def _fill(occupancy: OccupancySection) -> str:
     if not occupancy.device_waves or occupancy.waves_in_grid is None:
         return ""
     ratio = occupancy.waves_in_grid / occupancy.device_waves
-    return f" Its grid has {occupancy.waves_in_grid:,} waves, {words.percent(ratio)} of what the device can hold at once."
+    return f" Its grid has {occupancy.waves_in_grid:,} waves, {percent(ratio)} of what the device can hold at once."
 
 
 def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _heading(console, "Headroom")
     headroom = kernel.headroom
     if headroom.kernel_speedup is None:
-        _say(console, f"Not known: {words.shorten(headroom.reasons['kernel_speedup'])}.")
+        _say(console, f"Not known: {shorten(headroom.reasons['kernel_speedup'])}.")
         return
-    program = f", the GPU's span {words.times(headroom.program_speedup)}" if kernel.critical_path_score is not None else ""
+    program = f", the GPU's span {quantities.times(headroom.program_speedup)}" if kernel.critical_path_score is not None else ""
     condition = (
         f"without its losses ({headroom.binding} remains)"
         if headroom.by == "experiments"
@@ -288,8 +293,8 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     )
     _say(
         console,
-        f"Up to {words.times(headroom.kernel_speedup)} for the kernel{program}: {condition}, its dispatches "
-        f"would take {words.milliseconds(headroom.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
+        f"Up to {quantities.times(headroom.kernel_speedup)} for the kernel{program}: {condition}, its dispatches "
+        f"would take {quantities.milliseconds(headroom.ceiling_ms)} instead of {quantities.milliseconds(kernel.time_ms)}.",
     )
     _say(console, f"Assumed: {headroom.assumption}.", style="dim")
 
@@ -305,9 +310,9 @@ def _priorities(documents: CoreDocuments, names: KernelNames, console: Console) 
     for priority, kernel in sorted(known, key=lambda item: -item[0])[:_MAX_SYMBOLS]:
         table.add_row(
             names.cell(kernel.kernel),
-            words.percent(priority),
-            words.percent(kernel.headroom.fraction),
-            words.percent(kernel.critical_path_score),
+            percent(priority),
+            percent(kernel.headroom.fraction),
+            percent(kernel.critical_path_score),
             NameCell(kernel.bottleneck.name),
         )
     table.show(console)

@@ -13,8 +13,9 @@ from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 from rocm_perf_lab.report.terminal_paragraphs import labelled
 from rocm_perf_lab.report.terminal_time_stack import in_short
-from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import KernelNames
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import KernelNames, shorten
+from rocm_perf_lab.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,7 @@ def answer(dag: DagDocument, kernel: KernelAnalysis, names: KernelNames) -> Iter
 def _share_of_path(dag: DagDocument, kernel: KernelAnalysis) -> str:
     if dag.critical_path_ns is None or kernel.critical_path_score is None:
         return ""
-    return f", {words.percent(kernel.critical_path_score)} of the critical path of {words.duration(dag.critical_path_ns)}"
+    return f", {percent(kernel.critical_path_score)} of the critical path of {duration(dag.critical_path_ns)}"
 
 
 def _cause(kernel: KernelAnalysis) -> str:
@@ -74,7 +75,7 @@ def _cause(kernel: KernelAnalysis) -> str:
         return f"{bottleneck.name} ({_CERTAINTY_WORDS[bottleneck.certainty]}, by experiment){_beyond(bottleneck)}"
     factors = ", ".join(factor.name for factor in bottleneck.factors)
     lacking = "; ".join(dict.fromkeys(bottleneck.undecided.values()))
-    why = f" ({words.shorten(lacking or bottleneck.why, 100)})" if bottleneck.score is None else ""
+    why = f" ({shorten(lacking or bottleneck.why, 100)})" if bottleneck.score is None else ""
     sure = f" ({_CERTAINTY_WORDS[bottleneck.certainty]})" if bottleneck.score is not None else ""
     return f"{bottleneck.name}{why or sure}{f'; {factors}' if factors else ''}"
 
@@ -93,7 +94,7 @@ def _line(kernel: KernelAnalysis) -> str:
     traced = kernel.thread_trace
     if traced is not None and traced.time_stack is not None and traced.time_stack.lines:
         first = traced.time_stack.lines[0]
-        return f"{first.source}: without it {words.percent(first.gain_ns / traced.time_stack.duration_ns)} less time"
+        return f"{first.source}: without it {percent(first.gain_ns / traced.time_stack.duration_ns)} less time"
     if traced is not None and traced.waited_for is not None:
         return f"{traced.waited_for.source}: waves wait longest for its accesses"
     return ""
@@ -112,18 +113,18 @@ def _mostly_idle(dag: DagDocument) -> str:
     other_gpus = len(idle) - 1
     also = f"; {other_gpus} other GPU{'s' if other_gpus > 1 else ''} mostly waited as well" if other_gpus else ""
     return (
-        f"{where} ran no kernel for {words.percent(idlest.fraction)} of its span: "
-        f"{words.duration(ns)} of it waiting {IDLE_CAUSES[cause]}{also}"
+        f"{where} ran no kernel for {percent(idlest.fraction)} of its span: "
+        f"{duration(ns)} of it waiting {IDLE_CAUSES[cause]}{also}"
     )
 
 
 def _model_error(error: ModelErrorSection) -> str:
-    return f"modelled; measured times of such kernels were within ±{words.percent(error.within)} (4 of 5)"
+    return f"modelled; measured times of such kernels were within ±{percent(error.within)} (4 of 5)"
 
 
 def _sampling(sampling: SamplingSection) -> str:
     return (
-        f"observed only in part: its time is within ±{words.percent(sampling.time_error)} of what full observation would give; "
+        f"observed only in part: its time is within ±{percent(sampling.time_error)} of what full observation would give; "
         f"{len(sampling.counter_errors)} counters are estimates, with errors in analysis.json"
     )
 
@@ -136,7 +137,7 @@ def _possible_gain(headroom: HeadroomSection, dag: DagDocument) -> str:
             if headroom.by == "experiments"
             else f"with this kernel at its ceiling ({headroom.binding})"
         )
-        return f"at most {words.times(headroom.program_speedup)} for the GPU's span, {ceiling}"
+        return f"at most {quantities.times(headroom.program_speedup)} for the GPU's span, {ceiling}"
     if dag.speedup_ceiling is not None:
-        return f"at most {words.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"
-    return f"not known: {words.shorten(headroom.reasons.get('program_speedup', 'the path is not known'), 100)}"
+        return f"at most {quantities.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"
+    return f"not known: {shorten(headroom.reasons.get('program_speedup', 'the path is not known'), 100)}"

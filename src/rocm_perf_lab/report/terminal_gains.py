@@ -9,7 +9,7 @@ from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import RemedySection
 from rocm_perf_lab.report.terminal_paragraphs import say
 from rocm_perf_lab.report.terminal_table import Table
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import KernelNames, NameCell
 
 if TYPE_CHECKING:
@@ -37,10 +37,14 @@ def _rows(gain: ProgramGainSection, remedies: dict[tuple[str, str], RemedySectio
     """Add one row per kernel and, if there are several kernels, one for all of them together."""
     for kernel in gain.kernels:
         remedy = remedies[kernel, gain.cause]
-        then = names.cell(remedy.then_dominant) if remedy.then_dominant else words.UNKNOWN
+        then = names.cell(remedy.then_dominant) if remedy.then_dominant else quantities.UNKNOWN
         table.add_row(
-            NameCell(gain.cause), names.cell(kernel), words.percent(remedy.gain), words.percent(remedy.program_gain), then
+            NameCell(gain.cause),
+            names.cell(kernel),
+            quantities.percent(remedy.gain),
+            quantities.percent(remedy.program_gain),
+            then,
         )
     if len(gain.kernels) > 1:
-        then = names.cell(gain.dominant_symbol) if gain.dominant_symbol else words.UNKNOWN
-        table.add_row(NameCell(gain.cause), "all of these", "", words.percent(gain.gain), then)
+        then = names.cell(gain.dominant_symbol) if gain.dominant_symbol else quantities.UNKNOWN
+        table.add_row(NameCell(gain.cause), "all of these", "", quantities.percent(gain.gain), then)

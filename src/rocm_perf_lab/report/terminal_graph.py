@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.report.dag_schema import DagDocument, IdleSection, WhatIfSection
 from rocm_perf_lab.report.terminal_paragraphs import say
 from rocm_perf_lab.report.terminal_table import Table
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import KernelNames, NameCell
+from rocm_perf_lab.text.quantities import duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,17 +36,17 @@ def render_what_if(dag: DagDocument, names: KernelNames, console: Console) -> No
         return
     table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")
     for scenario in dag.what_if:
-        factor = "takes no time" if scenario.factor is None else words.times(scenario.factor)
+        factor = "takes no time" if scenario.factor is None else quantities.times(scenario.factor)
         then = names.cell(scenario.dominant_symbol) if scenario.dominant_symbol else NameCell("no kernel")
-        span, gain = words.duration(scenario.span_ns), words.times(scenario.speedup)
-        table.add_row(_kernels(scenario, names), factor, span, gain, then, words.percent(scenario.fraction))
+        span, gain = duration(scenario.span_ns), quantities.times(scenario.speedup)
+        table.add_row(_kernels(scenario, names), factor, span, gain, then, percent(scenario.fraction))
     table.show(console)
     shift = dag.dominance_shift
     if shift is not None and shift.factor is not None:
         successor = names.prose(shift.then) if shift.then else "no kernel of the program"
         say(
             console,
-            f"From {words.times(shift.factor)} faster on, {successor} dominates instead of {names.prose(shift.kernel)}.",
+            f"From {quantities.times(shift.factor)} faster on, {successor} dominates instead of {names.prose(shift.kernel)}.",
         )
 
 
@@ -64,7 +65,7 @@ def render_idle(dag: DagDocument, console: Console) -> None:
         where = f"GPU agent {gpu.agent}" if len(dag.idle) > 1 else "The GPU"
         say(
             console,
-            f"{where} ran no kernel for {words.duration(gpu.idle_ns)} ({words.percent(gpu.fraction)}){_waiting_text(gpu)}.",
+            f"{where} ran no kernel for {duration(gpu.idle_ns)} ({percent(gpu.fraction)}){_waiting_text(gpu)}.",
         )
     if len(idle) > _MAX_GPUS:
         say(console, f"{len(idle) - _MAX_GPUS} more GPUs in dag.json.")
@@ -72,5 +73,5 @@ def render_idle(dag: DagDocument, console: Console) -> None:
 
 def _waiting_text(gpu: IdleSection) -> str:
     causes = sorted(((ns, cause) for cause, ns in gpu.by_cause_ns.items() if ns), reverse=True)
-    parts = [f"{words.duration(ns)} {IDLE_CAUSES[cause]}" for ns, cause in causes]
+    parts = [f"{duration(ns)} {IDLE_CAUSES[cause]}" for ns, cause in causes]
     return f", waiting {', '.join(parts)}" if parts else ""

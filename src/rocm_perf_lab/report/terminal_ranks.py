@@ -7,7 +7,7 @@ from rich.console import Console
 from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
 from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.report.terminal_table import Table
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import KernelNames, NameCell
 
 _MAX_SHOWN = 16
@@ -25,19 +25,19 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
             str(rank.rank if rank.rank is not None else index),
             NameCell(rank.host),
             str(rank.pid),
-            words.milliseconds(rank.span_ms),
-            words.milliseconds(rank.kernel_time_ms),
+            quantities.milliseconds(rank.span_ms),
+            quantities.milliseconds(rank.kernel_time_ms),
             str(rank.dispatches),
-            names.cell(rank.dominant_symbol) if rank.dominant_symbol else words.UNKNOWN,
-            words.percent(rank.fraction),
+            names.cell(rank.dominant_symbol) if rank.dominant_symbol else quantities.UNKNOWN,
+            quantities.percent(rank.fraction),
         )
     table.show(console)
     _say_how_many_more(len(summary.ranks), console)
     heading(console, "Kernels over all ranks")
     table = Table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
     for kernel in summary.kernels[:_MAX_SHOWN]:
-        imbalance = words.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
-        shown = [words.milliseconds(ms) for ms in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
+        imbalance = quantities.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
+        shown = [quantities.milliseconds(ms) for ms in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         table.add_row(names.cell(kernel.kernel), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
     table.show(console)
     _say_how_many_more(len(summary.kernels), console)

@@ -8,8 +8,8 @@ from rocm_perf_lab.report.documents import CoreDocuments
 from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.report.terminal_table import Table
-from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import KernelNames, NameCell
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import KernelNames, NameCell, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,14 +20,14 @@ _MAX_KERNELS = 8
 def render_roof(roof: RooflineSection, console: Console) -> None:
     """Print the position of one kernel, and the rates that it attains at each level and on each pipe that it uses."""
     if roof.position is None:
-        say(console, f"Roofline: not known ({words.shorten(roof.reasons['position'])}).")
+        say(console, f"Roofline: not known ({shorten(roof.reasons['position'])}).")
     else:
-        ridge = f"; ridge {words.amount(roof.ridge, 'FLOP/byte')}" if roof.ridge is not None else ""
+        ridge = f"; ridge {quantities.amount(roof.ridge, 'FLOP/byte')}" if roof.ridge is not None else ""
         say(
             console,
-            f"Roofline: {roof.position} at {words.amount(roof.operational_intensity, 'FLOP/byte')}{ridge}. "
-            f"It reaches {words.percent(roof.fraction_of_ceiling)} of that ceiling"
-            + (f" ({words.amount(roof.gflops, 'GFLOP/s')})." if roof.gflops else "."),
+            f"Roofline: {roof.position} at {quantities.amount(roof.operational_intensity, 'FLOP/byte')}{ridge}. "
+            f"It reaches {quantities.percent(roof.fraction_of_ceiling)} of that ceiling"
+            + (f" ({quantities.amount(roof.gflops, 'GFLOP/s')})." if roof.gflops else "."),
         )
     levels = [level for level in roof.levels if level.bytes is not None]
     if not levels:
@@ -37,14 +37,22 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
     measured = any(row.fraction_of_measured is not None for row in rows)
     table = Table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
     for level in levels:
-        ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()
-        gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
-        table.add_row(NameCell(level.level), words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
+        ceiling = (
+            (quantities.amount(level.measured_gbps, "GB/s"), quantities.percent(level.fraction_of_measured)) if measured else ()
+        )
+        gbps, peak = quantities.amount(level.gbps, "GB/s"), quantities.amount(level.peak_gbps, "GB/s")
+        table.add_row(
+            NameCell(level.level), quantities.size(level.bytes), gbps, peak, quantities.percent(level.fraction), *ceiling
+        )
     for part in parts:
-        ceiling = (words.amount(part.measured_gflops, "GFLOP/s"), words.percent(part.fraction_of_measured)) if measured else ()
-        rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
+        ceiling = (
+            (quantities.amount(part.measured_gflops, "GFLOP/s"), quantities.percent(part.fraction_of_measured))
+            if measured
+            else ()
+        )
+        rate, peak = quantities.amount(part.gflops, "GFLOP/s"), quantities.amount(part.peak_gflops, "GFLOP/s")
         name = NameCell(f"{part.pipe.upper()} {part.precision}")
-        table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction), *ceiling)
+        table.add_row(name, quantities.amount(part.flop, "FLOP"), rate, peak, quantities.percent(part.fraction), *ceiling)
     table.show(console)
 
 
@@ -60,11 +68,11 @@ def render_all_roofs(documents: CoreDocuments, names: KernelNames, console: Cons
     for roof in (*roofs[:_MAX_KERNELS], *([total] if total is not None and total.position is not None else [])):
         table.add_row(
             names.cell(roof.kernel),
-            words.amount(roof.operational_intensity, ""),
-            words.amount(roof.gflops, "GFLOP/s"),
-            words.amount(roof.attainable_gflops, "GFLOP/s"),
-            words.percent(roof.fraction_of_ceiling),
-            words.amount(roof.levels[0].gbps, "GB/s"),
+            quantities.amount(roof.operational_intensity, ""),
+            quantities.amount(roof.gflops, "GFLOP/s"),
+            quantities.amount(roof.attainable_gflops, "GFLOP/s"),
+            quantities.percent(roof.fraction_of_ceiling),
+            quantities.amount(roof.levels[0].gbps, "GB/s"),
             NameCell(roof.position),
         )
     table.show(console)

@@ -15,8 +15,9 @@ from rocm_perf_lab.report.schema import ProfileDocument
 from rocm_perf_lab.report.terminal import is_calibrated
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.report.terminal_paragraphs import labelled, say
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 from rocm_perf_lab.text.names import KernelNames
+from rocm_perf_lab.text.quantities import percent
 
 _MAX_LINES, _HEAD = 15, 3  # lines in total, and lines above the answer
 MODELLED = "MODELLED: no GPU ran this. Cache traffic and every time come from models."
@@ -59,13 +60,13 @@ def _height(lines: Sequence[tuple[str, str]], width: int) -> int:
 def _what_if(scenario: WhatIfSection) -> str:
     if not scenario.kernels:
         return f"no kernel matches {scenario.pattern}"
-    faster = f"{scenario.pattern} were {words.times(scenario.factor)} faster: the GPU's span would be"
-    return f"{faster} {words.duration(scenario.span_ns)}, a gain of {words.times(scenario.speedup)}"
+    faster = f"{scenario.pattern} were {quantities.times(scenario.factor)} faster: the GPU's span would be"
+    return f"{faster} {quantities.duration(scenario.span_ns)}, a gain of {quantities.times(scenario.speedup)}"
 
 
 def _time(profile: ProfileDocument) -> str:
     if profile.runtime_ms is None:
         return f": the time in kernels is not known ({profile.reasons['runtime_ms']})"
     stability = profile.stability
-    spread = f" ({stability.classification}: ± {words.percent(stability.cv)} in {stability.runs} runs)" if stability.cv else ""
-    return f", {words.milliseconds(profile.runtime_ms)} in kernels{spread}"
+    spread = f" ({stability.classification}: ± {percent(stability.cv)} in {stability.runs} runs)" if stability.cv else ""
+    return f", {quantities.milliseconds(profile.runtime_ms)} in kernels{spread}"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rocm_perf_lab.report.source_schema import CodeInstruction, SourceDocument, SourceFile, SourceKernel
 from rocm_perf_lab.report.terminal_paragraphs import heading, say
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 _HEADS = ("of cycles", "stalled", "waited for", "executions")
 _MIN_TEXT_WIDTH = 24  # characters of source to show next to the numbers, however narrow the terminal is
@@ -149,7 +149,7 @@ class _Listing:
 
 def _texts(values: tuple[float, int, int | None, int]) -> list[str]:
     share, stall, waited, hits = values
-    return [words.percent(share), f"{stall:,}", "" if waited is None else f"{waited:,}", f"{hits:,}"]
+    return [quantities.percent(share), f"{stall:,}", "" if waited is None else f"{waited:,}", f"{hits:,}"]
 
 
 def _line_of(instruction: CodeInstruction) -> str:

@@ -12,7 +12,7 @@ from rocm_perf_lab.report.explain_document import CaptureExplanation
 from rocm_perf_lab.report.schema import KernelAnalysis
 from rocm_perf_lab.report.terminal_paragraphs import labelled, say
 from rocm_perf_lab.report.thread_trace_schema import LineGain, StackPart, TimeStackSection
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 _MIN_SHOWN_SHARE = 0.01  # smaller shares of the time are not shown
 _MAX_LINES = 3
@@ -58,8 +58,8 @@ def render_capture(capture: CaptureExplanation, console: Console) -> None:
     """Print the stack of a captured dispatch, with the recorded time."""
     stack = capture.time_stack
     say(console, capture.kernel, "bold", indent=0)
-    labelled(console, "Took", f"{words.duration(capture.recorded_ns)} when it was captured, {capture.recorded_timing}")
-    labelled(console, "Replay", f"{words.duration(stack.duration_ns)} from cold caches, modelled{_compared(capture)}")
+    labelled(console, "Took", f"{quantities.duration(capture.recorded_ns)} when it was captured, {capture.recorded_timing}")
+    labelled(console, "Replay", f"{quantities.duration(stack.duration_ns)} from cold caches, modelled{_compared(capture)}")
     render_stack(stack, console)
 
 
@@ -67,10 +67,10 @@ def _compared(capture: CaptureExplanation) -> str:
     if capture.recorded_timing == "modelled" or not capture.recorded_ns:
         return ""
     ratio = capture.time_stack.duration_ns / capture.recorded_ns
-    deviation = f": {words.percent(abs(ratio - 1))} {'longer' if ratio >= 1 else 'shorter'} than recorded"
+    deviation = f": {quantities.percent(abs(ratio - 1))} {'longer' if ratio >= 1 else 'shorter'} than recorded"
     if capture.model_within is None:
         return f"{deviation}; the model's error for such kernels is not known"
-    error = f"±{words.percent(capture.model_within)} (four of five measured times)"
+    error = f"±{quantities.percent(capture.model_within)} (four of five measured times)"
     if capture.beyond_error:
         return f"{deviation}, more than the model's error for such kernels, {error}; do not rely on what follows"
     return f"{deviation}, within the model's error for such kernels, {error}"
@@ -81,15 +81,15 @@ def lines(stack: TimeStackSection, with_changes: bool = False) -> Iterator[str]:
     shown = [part for part in stack.parts if part.share >= _MIN_SHOWN_SHARE]
     for part in shown:
         change = f"; {meanings()[part.name].change}" if with_changes and part.name in meanings() else ""
-        yield f"{words.percent(part.share)} on {part.spent_on} ({part.name}): {_range(stack, part)}{change}"
+        yield f"{quantities.percent(part.share)} on {part.spent_on} ({part.name}): {_range(stack, part)}{change}"
     rest_share = 1 - sum(part.share for part in shown)
-    total = words.duration(stack.duration_ns)
-    yield f"{words.percent(rest_share)} on the rest of {total}; all modelled, in experiments on the software device"
+    total = quantities.duration(stack.duration_ns)
+    yield f"{quantities.percent(rest_share)} on the rest of {total}; all modelled, in experiments on the software device"
 
 
 def render_lines(stack: TimeStackSection, kernel: str, console: Console) -> None:
     """Print only the experiments' results for the stack's source lines."""
-    say(console, f"{kernel}, {words.duration(stack.duration_ns)}", "bold", indent=0)
+    say(console, f"{kernel}, {quantities.duration(stack.duration_ns)}", "bold", indent=0)
     for line in stack.lines:
         labelled(console, "Line", line_in_words(stack, line))
 
@@ -150,14 +150,14 @@ def line_in_words(stack: TimeStackSection, line: LineGain) -> str:
 def in_short(stack: TimeStackSection) -> str:
     """The largest parts, in one line; '' if there are none."""
     named = [part for part in stack.parts if part.share >= _MIN_NAMED_SHARE][:_MAX_NAMED]
-    return ", ".join(f"{words.percent(part.share)} on {part.spent_on}" for part in named)
+    return ", ".join(f"{quantities.percent(part.share)} on {part.spent_on}" for part in named)
 
 
 def _range(stack: TimeStackSection, part: StackPart) -> str:
     """The gain if the part is removed first, and the gain if it is removed last."""
-    last = words.percent(part.last_ns / stack.duration_ns)
+    last = quantities.percent(part.last_ns / stack.duration_ns)
     return f"without it {_shorter(stack.duration_ns, part.first_ns)}, after all others {last}"
 
 
 def _shorter(duration_ns: int, gain_ns: int) -> str:
-    return f"{words.percent(gain_ns / duration_ns)} less time"
+    return f"{quantities.percent(gain_ns / duration_ns)} less time"

@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack, meanings
 from rocm_perf_lab.report import thread_trace_schema as schema
 from rocm_perf_lab.report.shared_sections import nullable
 from rocm_perf_lab.report.terminal_time_stack import lines
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 _MAX_LISTED = 10
 NO_LINE = "the code has no line number here: compile with -g"
@@ -156,17 +156,17 @@ def _notes(findings: ThreadTraceFindings) -> list[str]:
 
 def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> None:
     """Print the thread trace's part of the terminal report. say: prints a paragraph."""
-    shares = [f"{words.percent(section.issue_fraction)} issuing", f"{words.percent(section.stall_fraction)} stalled"]
+    shares = [f"{quantities.percent(section.issue_fraction)} issuing", f"{quantities.percent(section.stall_fraction)} stalled"]
     if section.wait_fraction is not None:
-        shares[-1] += f" ({words.percent(section.wait_fraction)} in waits and barriers)"
-    shares.append(f"{words.percent(section.idle_fraction)} idle")
+        shares[-1] += f" ({quantities.percent(section.wait_fraction)} in waits and barriers)"
+    shares.append(f"{quantities.percent(section.idle_fraction)} idle")
     traced = f"{section.waves} waves" if section.waves is not None else "waves"
     say(f"Thread trace: {traced}, {section.instructions:,} instructions on one CU: {', '.join(shares)}.")
     busy = [f"{section.ipc:.3f} instructions per cycle per SIMD"] if section.ipc is not None else []
     if section.valu_fraction is not None:
-        busy.append(f"VALU issuing {words.percent(section.valu_fraction)} of the time")
+        busy.append(f"VALU issuing {quantities.percent(section.valu_fraction)} of the time")
     if section.mfma_fraction:
-        busy.append(f"matrix units busy {words.percent(section.mfma_fraction)}")
+        busy.append(f"matrix units busy {quantities.percent(section.mfma_fraction)}")
     if section.vector_memory_latency_cycles is not None:
         busy.append(f"{section.vector_memory_latency_cycles:,.0f} cycles per vector memory access that a wave waited for")
     if busy:
@@ -183,7 +183,7 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
             say(f"- {text}")
     if section.hot_lines:
         line = section.hot_lines[0]
-        say(f"Most cycles: {line.source} ({words.percent(line.share)}).")
+        say(f"Most cycles: {line.source} ({quantities.percent(line.share)}).")
     elif section.hot_instructions:
         top = section.hot_instructions[0]
-        say(f"Most cycles: `{top.isa}` ({words.percent(top.share)}).")
+        say(f"Most cycles: `{top.isa}` ({quantities.percent(top.share)}).")

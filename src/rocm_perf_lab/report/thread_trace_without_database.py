@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.report import schema, shared_sections
 from rocm_perf_lab.report.terminal_paragraphs import heading, say
 from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import short_name
 
 NO_DATABASE = (
     "a thread trace covers some waves on one CU: times, occupancy, roofline and critical path need a database of a run of "
@@ -54,7 +54,7 @@ def _kernel(findings: ThreadTraceFindings) -> schema.TracedKernel:
 def render_traced(document: schema.ThreadTraceDocument, console: Console) -> None:
     for kernel in document.kernels:
         verdict = kernel.bottleneck
-        heading(console, f"What holds {words.short_name(kernel.kernel)} back")
+        heading(console, f"What holds {short_name(kernel.kernel)} back")
         say(console, f"{verdict.name}: {verdict.why} (certainty: {verdict.certainty}).", style="bold")
         describe(kernel.thread_trace, lambda text: say(console, text))
         for line in verdict.advice:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
-from rocm_perf_lab.analysis.triton.compiled import compiled
-from rocm_perf_lab.analysis.triton.described import DescribedKernel
+from rocm_perf_lab.analysis.triton.compiled_code import compiled
+from rocm_perf_lab.analysis.triton.kernel_descriptions import DescribedKernel
 from rocm_perf_lab.analysis.triton.options import raising_occupancy
 from rocm_perf_lab.analysis.triton.ttgir_lines import operations_by_line
 from rocm_perf_lab.report.schema import KernelAnalysis

@@ -30,8 +30,8 @@ _ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays 
 
 
 def read_trace(path: Path, suffix: str | None = None, part: TracePart = WHOLE_TRACE) -> Trace:
-    """Read the trace at `path`, or a part of it. The file is a rocpd database of schema 3 from rocprofv3 or the built-in
-    tracer.
+    """Read the trace at `path`, or a part of it. The file is a rocpd database of schema 3, from rocprofv3 or the built-in
+    tracer, or converted from another profiler's file.
 
     suffix: the suffix of the tables to read, if the file holds several processes.
 

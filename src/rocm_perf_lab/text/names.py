@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from rocm_perf_lab.text import words
-
 _PROSE_WIDTH = 64  # width of a name within a sentence
 
 
@@ -21,14 +19,14 @@ class KernelNames:
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
-        self._unshortened = {kernel: words.short_name(kernel) for kernel in full}
+        self._unshortened = {kernel: short_name(kernel) for kernel in full}
         while alike := _alike(self._unshortened):
             self._unshortened |= {kernel: kernel for kernel in alike}
         self._in_prose = fitted(self._unshortened.values(), _PROSE_WIDTH)
 
     def cell(self, kernel: str) -> NameCell:
         """The name as a table cell; the table shortens it as needed."""
-        return NameCell(self._unshortened.get(kernel) or words.short_name(kernel))
+        return NameCell(self._unshortened.get(kernel) or short_name(kernel))
 
     def prose(self, kernel: str) -> str:
         """The name for use in a sentence, shortened if necessary."""
@@ -95,3 +93,27 @@ def _unlike(used: set[str], name: str, short: str, width: int) -> str:
         short = _middle_cut(name, width - len(suffix)) + suffix
         number += 1
     return short
+
+
+def short_name(kernel: str) -> str:
+    """A demangled kernel name without its return type and arguments."""
+    return _without_arguments(kernel).removeprefix("void ")
+
+
+def _without_arguments(kernel: str) -> str:
+    """Cut at the first '(' outside template brackets; '(anonymous namespace)' is part of the name."""
+    depth, position = 0, 0
+    while position < len(kernel):
+        if kernel.startswith("(anonymous namespace)", position):
+            position += len("(anonymous namespace)")
+            continue
+        depth += {"<": 1, ">": -1}.get(kernel[position], 0)
+        if kernel[position] == "(" and depth == 0 and position:
+            return kernel[:position]
+        position += 1
+    return kernel
+
+
+def shorten(text: str, width: int = 160) -> str:
+    """The text, or its beginning and an ellipsis if it is too long."""
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -16,7 +16,7 @@ from published_schemas import expect_published
 from rocm_perf_lab.analysis.model_error import LATENCY, model_error_of
 from rocm_perf_lab.analysis.thread_trace import time_stack
 from rocm_perf_lab.analysis.thread_trace.time_stack import TimeStack
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text import quantities
 
 # Pairs of tests/programs/cause_pairs.hip -> the cause that their second kernels lack.
 CAUSES = {
@@ -235,7 +235,7 @@ def test_a_time_recorded_on_a_gpu_is_shown_beside_the_modelled_one(
     found, text = explained(rocm_perf_in, tmp_path, tmp_path / "capture")
     assert (found["recorded_ns"], found["recorded_timing"], found["beyond_error"]) == (recorded, "measured", beyond)
     assert found["model_within"] == within and found["time_stack"] == modelled["time_stack"]  # nothing is scaled
-    assert f"Took {words.duration(recorded)} when it was captured, measured" in text
-    times = f"{words.duration(duration)} from cold caches, modelled: {words.percent(abs(1 / longer - 1))}"
+    assert f"Took {quantities.duration(recorded)} when it was captured, measured" in text
+    times = f"{quantities.duration(duration)} from cold caches, modelled: {quantities.percent(abs(1 / longer - 1))}"
     assert f"Replay {times} {'longer' if longer < 1 else 'shorter'} than recorded" in text
-    assert ("do not rely on what follows" in text) == beyond and f"±{words.percent(within)}" in text
+    assert ("do not rely on what follows" in text) == beyond and f"±{quantities.percent(within)}" in text

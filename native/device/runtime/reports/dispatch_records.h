@@ -21,7 +21,7 @@ struct DispatchRecord {
 
 class DispatchRecords {
  public:
-  // Beyond this number, the oldest records are dropped, in case a tool enables recording but never takes any.
+  // A record is dropped once this many newer ones have been added, in case a tool enables recording but never takes any.
   static constexpr size_t kLimit = 1 << 16;
 
   // Calls nest: recording continues until it has been disabled as often as it was enabled.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
-from rocm_perf_lab.analysis.triton.described import DescribedKernel
+from rocm_perf_lab.analysis.triton.kernel_descriptions import DescribedKernel
 
 _MIN_BLOCK, _MAX_WARPS = 16, 16
 

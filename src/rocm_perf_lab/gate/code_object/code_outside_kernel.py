@@ -34,8 +34,8 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
     baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
 
-    Anything found in only one of them must be a function or a constant: nothing that occurs in both refers to it, so only the
-    target uses it. Raises SourceError.
+    A piece found in only one of them must be a function or a constant. Since nothing that occurs in both refers to it, only the
+    target can use it. Raises SourceError.
     """
     before, after = contents_by_symbol(baseline), contents_by_symbol(candidate)
     own = {name for target in targets for name in (target, target + _DESCRIPTOR)}

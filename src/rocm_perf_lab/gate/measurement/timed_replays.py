@@ -63,7 +63,7 @@ class ReplayOptions:
 
 @dataclass(frozen=True)
 class DispatchTime:
-    """The timing of one dispatch. ms: median of the round. counted: the software device's counts for the last run."""
+    """The timing of one dispatch. ms: median of the turn. counted: the software device's counts for the last run."""
 
     ms: float
     counted: CountedSection | None

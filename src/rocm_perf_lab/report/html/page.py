@@ -19,8 +19,9 @@ from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.report.terminal_answer import answer, kernel_of_interest
 from rocm_perf_lab.report.timeline_schema import TimelineDocument
 from rocm_perf_lab.report.triton import sentences
-from rocm_perf_lab.text import words
-from rocm_perf_lab.text.names import KernelNames
+from rocm_perf_lab.text import quantities
+from rocm_perf_lab.text.names import KernelNames, short_name
+from rocm_perf_lab.text.quantities import duration, times
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import CoreDocuments
@@ -42,7 +43,7 @@ def page(documents: CoreDocuments, source: SourceDocument, timeline: TimelineDoc
     data = {
         "title": title,
         "modelled": modelled_label(profile) if profile.timing == "modelled" else None,
-        "answer": [["Kernels", f"{words.milliseconds(profile.runtime_ms)} in all"], *_answer(documents)],
+        "answer": [["Kernels", f"{quantities.milliseconds(profile.runtime_ms)} in all"], *_answer(documents)],
         "kernels": [
             _kernel(kernel, documents) | {"kind": kinds[kernel.kernel], "source": code.get(kernel.symbol)}
             for kernel in documents.analysis.kernels
@@ -86,7 +87,7 @@ def _kernel(kernel: KernelAnalysis, documents: CoreDocuments) -> dict[str, Any]:
     bottleneck, headroom = kernel.bottleneck, kernel.headroom
     roof = next((candidate for candidate in documents.roofline.kernels if candidate.kernel == kernel.kernel), None)
     return {
-        "name": words.short_name(kernel.kernel),
+        "name": short_name(kernel.kernel),
         "full": kernel.kernel,
         "dispatches": kernel.dispatches,
         "time_ns": None if kernel.time_ms is None else 1e6 * kernel.time_ms,
@@ -129,17 +130,17 @@ def _counters(kernel: KernelAnalysis) -> Iterator[tuple[str, str, str]]:
 
 
 def _evidence(signal: SignalSection) -> str:
-    threshold = words.evidence("", signal.threshold, signal.unit).strip()
-    return f"{words.evidence(signal.name, signal.value, signal.unit)}, {signal.direction} {threshold}: {signal.rationale}"
+    threshold = quantities.evidence("", signal.threshold, signal.unit).strip()
+    return f"{quantities.evidence(signal.name, signal.value, signal.unit)}, {signal.direction} {threshold}: {signal.rationale}"
 
 
 def _headroom(kernel: KernelAnalysis) -> list[str]:
     headroom = kernel.headroom
     if headroom.kernel_speedup is None:
         return [f"not known: {headroom.reasons['kernel_speedup']}"]
-    of_program = f", the GPU's span {words.times(headroom.program_speedup)}" if headroom.program_speedup is not None else ""
+    of_program = f", the GPU's span {times(headroom.program_speedup)}" if headroom.program_speedup is not None else ""
     return [
-        f"at its ceiling ({headroom.binding}), at most {words.times(headroom.kernel_speedup)} faster{of_program}",
+        f"at its ceiling ({headroom.binding}), at most {times(headroom.kernel_speedup)} faster{of_program}",
         headroom.assumption,
     ]
 
@@ -147,34 +148,38 @@ def _headroom(kernel: KernelAnalysis) -> list[str]:
 def _occupancy(kernel: KernelAnalysis) -> Iterator[str]:
     occupancy, uses = kernel.occupancy, kernel.resources
     used = (
-        f"{words.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
-        f"{words.size(uses.lds_bytes)} LDS per workgroup, {words.size(uses.scratch_bytes)} scratch per thread"
+        f"{quantities.registers(uses.vgpr_per_thread, uses.accum_vgpr_per_thread, uses.sgpr_per_wave)}, "
+        f"{quantities.size(uses.lds_bytes)} LDS per workgroup, {quantities.size(uses.scratch_bytes)} scratch per thread"
     )
     yield f"it uses {used}"
     waves, simds = occupancy.resident_waves_per_cu, occupancy.simds_per_cu
     if waves is None or simds is None:
         yield f"not known: {occupancy.reasons['theoretical']}"
         return
-    fit = f"{waves} of {occupancy.max_waves_per_cu} waves fit on {words.unit(occupancy.unit)}"
+    fit = f"{waves} of {occupancy.max_waves_per_cu} waves fit on {quantities.unit(occupancy.unit)}"
     yield f"{fit}, limited by {' and '.join(occupancy.limited_by)}"
     for lift in occupancy.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
-        yield f"would raise it: {words.lift(changes, waves, lift.resident_waves_per_cu, simds)}"
+        yield f"would raise it: {quantities.lift(changes, waves, lift.resident_waves_per_cu, simds)}"
 
 
 def _levels(roof: RooflineSection) -> Iterator[list[Any]]:
     for level in roof.levels:
         if level.bytes is not None:
-            rates = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s"), words.percent(level.fraction)
-            yield [level.fraction and min(1.0, level.fraction), level.level, words.size(level.bytes), *rates]
+            rates = (
+                quantities.amount(level.gbps, "GB/s"),
+                quantities.amount(level.peak_gbps, "GB/s"),
+                quantities.percent(level.fraction),
+            )
+            yield [level.fraction and min(1.0, level.fraction), level.level, quantities.size(level.bytes), *rates]
     for part in roof.arithmetic:
         if part.flop:
             rates = (
-                words.amount(part.gflops, "GFLOP/s"),
-                words.amount(part.peak_gflops, "GFLOP/s"),
-                words.percent(part.fraction),
+                quantities.amount(part.gflops, "GFLOP/s"),
+                quantities.amount(part.peak_gflops, "GFLOP/s"),
+                quantities.percent(part.fraction),
             )
-            yield [part.fraction, f"{part.pipe.upper()} {part.precision}", words.amount(part.flop, "FLOP"), *rates]
+            yield [part.fraction, f"{part.pipe.upper()} {part.precision}", quantities.amount(part.flop, "FLOP"), *rates]
 
 
 def _roofline(documents: CoreDocuments, kinds: Mapping[str, int]) -> dict[str, Any]:
@@ -194,7 +199,7 @@ def _roofline(documents: CoreDocuments, kinds: Mapping[str, int]) -> dict[str, A
         ],
         "kernels": [
             {
-                "name": words.short_name(roof.kernel), "kernel": index_of[roof.kernel], "share": shares[roof.kernel],
+                "name": short_name(roof.kernel), "kernel": index_of[roof.kernel], "share": shares[roof.kernel],
                 "kind": kinds.get(roof.kernel),
                 "parts": {
                     f"{part.pipe.upper()} {part.precision}": [part.flop, part.gflops] for part in roof.arithmetic if part.flop
@@ -218,18 +223,18 @@ def _program_stack(documents: CoreDocuments) -> dict[str, Any] | None:
     if stack is None or not stack.parts:
         return None
     span, shown = stack.span_ns, stack.parts
-    rest = ", ".join(f"{words.percent(ns / span)} {name}" for name, ns in rest_in_words(stack, shown))
+    rest = ", ".join(f"{quantities.percent(ns / span)} {name}" for name, ns in rest_in_words(stack, shown))
     return {
         "duration": span, "causes": stack.causes, "without": stack.without_ns,
         "parts": [
             {"cause": part.name, "spent": part.spent_on, "share": part.share, "alone": part.first_ns / span} for part in shown
         ],
         "sampled": [
-            [part.share, f"{part.name}: {part.spent_on}", words.percent(part.share),
-             f"± {words.percent(part.within_ns / span)}", words.percent(part.first_ns / span)]
+            [part.share, f"{part.name}: {part.spent_on}", quantities.percent(part.share),
+             f"± {quantities.percent(part.within_ns / span)}", quantities.percent(part.first_ns / span)]
             for part in shown
         ] if stack.orders is not None else [],
-        "rest": f"The rest: {rest}. By experiments with {', '.join(map(words.short_name, stack.kernels))}.",
+        "rest": f"The rest: {rest}. By experiments with {', '.join(map(short_name, stack.kernels))}.",
     }  # fmt: skip
 
 
@@ -239,12 +244,12 @@ def _what_if(documents: CoreDocuments) -> dict[str, Any]:
     return {
         "span": dag.critical_path_ns,
         "kernels": [
-            {"name": words.short_name(symbol.kernel), "fraction": min(symbol.fraction or 0.0, 1 - 1e-9)} for symbol in own
+            {"name": short_name(symbol.kernel), "fraction": min(symbol.fraction or 0.0, 1 - 1e-9)} for symbol in own
         ],
         "replayed": [
-            [None, ", ".join(map(words.short_name, scenario.kernels)),
-             words.times(scenario.factor) if scenario.factor else "takes no time",
-             words.duration(scenario.span_ns), words.times(scenario.speedup), words.short_name(scenario.dominant_symbol or "")]
+            [None, ", ".join(map(short_name, scenario.kernels)),
+             times(scenario.factor) if scenario.factor else "takes no time",
+             duration(scenario.span_ns), times(scenario.speedup), short_name(scenario.dominant_symbol or "")]
             for scenario in dag.what_if
             if scenario.kernels
         ],

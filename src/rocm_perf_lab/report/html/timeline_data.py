@@ -11,7 +11,7 @@ from rocm_perf_lab.analysis.dag import CALL, COPY
 from rocm_perf_lab.analysis.timeline import CRITICAL_PATH
 from rocm_perf_lab.report.timeline import unpacked
 from rocm_perf_lab.report.timeline_schema import TimelineDocument, TimelineSection, TimelineTrack
-from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import short_name
 
 _MAX_IN_LEGEND = 24
 _BY_STREAM = "by HIP stream"
@@ -35,7 +35,7 @@ def timeline_data(document: TimelineDocument, kinds: Mapping[str, int]) -> dict[
     left_out = timeline.nodes - len(start)
     data = {
         "tracks": list(_tracks(timeline.tracks)),
-        "names": [words.short_name(label) for label in timeline.names],
+        "names": [short_name(label) for label in timeline.names],
         "kinds": [
             _NO_KERNEL.get(kind, kinds.get(label, 0)) for label, kind in zip(timeline.names, timeline.kinds, strict=True)
         ],

@@ -32,7 +32,7 @@ def _with_description(initialize: Any, folder: Path, version: str) -> Any:
 
 
 def described(kernel: Any, version: str) -> dict[str, Any]:
-    """As rocm_perf_lab/analysis/triton/described.py reads it."""
+    """As rocm_perf_lab/analysis/triton/kernel_descriptions.py reads it."""
     function = kernel.src.fn.fn
     return {
         "symbol": kernel.metadata.name,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
-from rocm_perf_lab.analysis.triton.compiled import compiled
-from rocm_perf_lab.analysis.triton.described import FOLDER, DescribedKernel, described_kernels
+from rocm_perf_lab.analysis.triton.compiled_code import compiled
+from rocm_perf_lab.analysis.triton.kernel_descriptions import FOLDER, DescribedKernel, described_kernels
 from rocm_perf_lab.analysis.triton.options import raising_occupancy
 from rocm_perf_lab.arch.cdna_occupancy import RULES
 from rocm_perf_lab.arch.occupancy import KernelResources, occupancy

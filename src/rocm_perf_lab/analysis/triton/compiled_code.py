@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from rocm_perf_lab.analysis.triton.described import DescribedKernel
+from rocm_perf_lab.analysis.triton.kernel_descriptions import DescribedKernel
 
 _MATRIX = re.compile(r"^\s+(v_(?:smfmac|mfma)_\w+)", re.MULTILINE)
 _LOAD = re.compile(

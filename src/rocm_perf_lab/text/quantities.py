@@ -1,4 +1,4 @@
-"""Formats numbers and names for human readers."""
+"""Formats numbers and quantities for human readers."""
 
 from __future__ import annotations
 
@@ -72,25 +72,6 @@ def evidence(name: str, value: float | None, unit: str) -> str:
     return f"{label} {amount(value, '' if has_unit else unit)}"
 
 
-def short_name(kernel: str) -> str:
-    """A demangled kernel name without its return type and arguments."""
-    return _without_arguments(kernel).removeprefix("void ")
-
-
-def _without_arguments(kernel: str) -> str:
-    """Cut at the first '(' outside template brackets; '(anonymous namespace)' is part of the name."""
-    depth, position = 0, 0
-    while position < len(kernel):
-        if kernel.startswith("(anonymous namespace)", position):
-            position += len("(anonymous namespace)")
-            continue
-        depth += {"<": 1, ">": -1}.get(kernel[position], 0)
-        if kernel[position] == "(" and depth == 0 and position:
-            return kernel[:position]
-        position += 1
-    return kernel
-
-
 def lift(changes: Iterable[tuple[str, int, int]], before: int, after: int, simds: int) -> str:
     """'8 fewer VGPRs (80): 5 -> 6 waves per SIMD'. changes: (resource, now, then); before, after: waves per CU."""
     parts = [_change(*change) for change in changes]
@@ -106,27 +87,6 @@ def _change(resource: str, now: int, then: int) -> str:
     return f"{now - then:,} fewer {name} ({then:,} at most)"
 
 
-def shorten(text: str, width: int = 160) -> str:
-    """The text, or its beginning and an ellipsis if it is too long."""
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
 def unit(name: str | None) -> str:
     """'a CU' or, on RDNA in WGP mode, 'a WGP (two CUs)'."""
     return "a WGP (two CUs)" if name == "WGP" else "a CU"
-
-
-def visible(text: str, exempt: str = "") -> str:
-    """Escape characters that a terminal interprets or does not show (control characters, text-direction marks).
-
-    exempt: characters not to escape, such as line breaks.
-    """
-    return "".join(letter if letter.isprintable() or letter in exempt else repr(letter)[1:-1] for letter in text)
-
-
-_ESCAPED_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~"})
-
-
-def markdown(text: str) -> str:
-    """The text on one line, with every character that Markdown would interpret escaped."""
-    return " ".join(text.translate(_ESCAPED_IN_MARKDOWN).split())

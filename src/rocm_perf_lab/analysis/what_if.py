@@ -148,7 +148,7 @@ class GraphReplay:
         own = [index for index in self._symbol_index.values() if dag.kinds[index] == KERNEL and on_path[index] > 0]
         if not own:
             return span, None, 0.0
-        # Ties are broken as in critical_path: in favour of the larger total time, then by name (indices are in the order of names).
+        # Ties are broken as in critical_path: in favour of the larger total time, then by name (indices are in that order).
         best = max(own, key=lambda index: (on_path[index], self._total[index], -index))
         # A node that was recorded as starting before what it depends on can be longer than the span.
         return span, dag.names[best], min(1.0, float(on_path[best]) / span) if span > 0 else 0.0

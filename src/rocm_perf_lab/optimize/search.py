@@ -41,9 +41,9 @@ class SearchLimits(Protocol):
 class Search:
     """The search over the proposals for one kernel.
 
-    judged: verdicts so far. passed_over: candidates that were not judged, or whose verdicts were not needed. obstacle: what prevents the gate from judging; "" if
-    nothing does. rejected_before: number of proposals that earlier runs rejected. timed_only: number of candidates that were
-    timed but not judged.
+    judged: verdicts so far. passed_over: candidates that were not judged, or whose verdicts were not needed. obstacle: what
+    prevents the gate from judging; "" if nothing does. rejected_before: number of proposals that earlier runs rejected.
+    timed_only: number of candidates that were timed but not judged.
     """
 
     def __init__(

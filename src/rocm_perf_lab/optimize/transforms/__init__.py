@@ -1,5 +1,6 @@
 """The transformations that the optimizer can propose, by name. To add one, put a module with `NAME` and a function `propose`
-here, add a line for it below, and name the causes that it can remove in `prediction.CAUSES`. (combined, nan_order and proposal are not transformations.)
+here, add a line for it below, and name the causes that it can remove in `prediction.CAUSES`. (combined, nan_order and proposal
+are not transformations.)
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is meant
 to keep results bit-identical, except that `wave-per-row` and `privatize` add floating-point numbers in a different order; the

@@ -62,4 +62,4 @@ def test_changes_that_only_a_gpu_can_decide_are_listed_with_their_file():
 def test_a_dry_run_shows_each_change():
     said = lines(dry_run=True, candidates=[JUDGED])
     assert "Would judge: unroll the loop of line 7 by 4 in rows" in said and "--- diff" in said
-    assert said[-1] == "1 proposals; nothing was judged, and no result was written"
+    assert said[-1] == "1 proposal; nothing was judged, and no result was written"

@@ -71,7 +71,8 @@ def _say_dry_run(outcome: OptimizeResult, say: Say) -> None:
     for candidate in outcome.candidates:
         say(f"\nWould judge: {candidate.proposal.description} in {candidate.proposal.kernel}")
         say(candidate.diff.rstrip("\n"))
-    say(f"\n{len(outcome.candidates)} proposals; nothing was judged, and no result was written")
+    count = len(outcome.candidates)
+    say(f"\n{count} proposal{'' if count == 1 else 's'}; nothing was judged, and no result was written")
 
 
 def _say_counters(iteration: Iteration, say: Say) -> None:

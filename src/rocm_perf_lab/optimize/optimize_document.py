@@ -48,11 +48,11 @@ class ProposalSection(JsonModel):
 
 
 class PassedOverSection(JsonModel):
-    """A proposal that was not judged."""
+    """A proposal that was not judged, or whose verdict was not needed because it was judged beside a better one."""
 
     kernel: Text = Field(description="demangled name")
     description: Text = Field(description="what it would change")
-    reason: Text = Field(description="why it was not judged")
+    reason: Text = Field(description="why it was not judged, or its verdict not needed")
 
 
 class UndecidedSection(JsonModel):

@@ -42,7 +42,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PassedOverProposal:
-    """A proposal that was not judged, and the reason. kernel: demangled."""
+    """A proposal that was not judged, or whose verdict was not needed, and the reason. kernel: demangled."""
 
     kernel: str
     description: str

@@ -165,7 +165,9 @@ class RunState:
         return judged
 
     def pass_over(self, target: Target, candidate: Candidate, reason: str, measured: float | None) -> None:
-        """Record a proposal that is not judged. measured: the share of the kernel's time that it saved, if measured."""
+        """Record a proposal that is not judged, or whose verdict is not needed. measured: the share of the kernel's time that
+        it saved, if measured.
+        """
         passed_over = PassedOverProposal(target.demangled, candidate.proposal.description, reason)
         if passed_over not in self.outcome.passed_over:
             self.outcome.passed_over.append(passed_over)
